@@ -1,0 +1,171 @@
+"""Packed binary codes: packing, unpacking and Hamming distances.
+
+The bytes
+---------
+A code of ``n_bits`` bits is ``ceil(n_bits / 8)`` bytes. Bit ``j`` of the code (``j`` counted from 0) is
+
+    ``(byte[j // 8] >> (j % 8)) & 1``
+
+so the first bit of a code is the least significant bit of its first byte ("little" bit order, the order of
+faiss and of ``numpy.packbits(..., bitorder="little")``). Bits beyond ``n_bits`` in the last byte are zero.
+A bit is 1 where the hash function is +1, that is where its real-valued projection is >= 0, and 0 where it
+is -1. ``n`` codes are ``n`` such rows one after the other, without gaps (C order). Nothing else is stored,
+so the bytes read the same in any language:
+
+    C      ``(code[j >> 3] >> (j & 7)) & 1``
+    SQL    PostgreSQL's ``get_bit(bytea, j)`` counts in this order
+
+The Hamming distance of two codes is the number of ones in the exclusive-or of their bytes; because the
+padding is zero it needs no mask.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "check_codes",
+    "hamming_distances",
+    "n_bytes",
+    "pack",
+    "pack_signs",
+    "paired_hamming_distances",
+    "unpack",
+    "unpack_signs",
+]
+
+Codes = npt.NDArray[np.uint8]
+
+_ONES_IN_BYTE = np.array([i.bit_count() for i in range(256)], dtype=np.uint8)
+
+
+def n_bytes(n_bits: int) -> int:
+    """Give the number of bytes of one code.
+
+    >>> n_bytes(32), n_bytes(33)
+    (4, 5)
+    """
+    if n_bits < 1:
+        raise ValueError(f"n_bits={n_bits!r} must be a positive integer.")
+    return -(-n_bits // 8)
+
+
+def pack(bits: npt.ArrayLike) -> Codes:
+    """Pack rows of bits (True/False or 1/0) into rows of bytes.
+
+    >>> pack([[1, 0, 0, 0, 0, 0, 0, 0, 1, 1]])
+    array([[1, 3]], dtype=uint8)
+    """
+    array = np.asarray(bits)
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise ValueError(f"bits must be a 2-D array with at least one column, got shape {array.shape}.")
+    if array.dtype != np.bool_:
+        if not np.isin(array, (0, 1)).all():
+            raise ValueError("bits must hold only 0 and 1 (for -1 and +1 use pack_signs).")
+        array = array.astype(np.bool_)
+    return np.packbits(array, axis=1, bitorder="little")
+
+
+def pack_signs(values: npt.ArrayLike) -> Codes:
+    """Pack rows of real numbers: bit 1 where the number is >= 0, else 0. Thus also packs +-1.
+
+    >>> pack_signs([[-1, 1, 0.0, -0.5]])
+    array([[6]], dtype=uint8)
+    """
+    array = np.asarray(values)
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise ValueError(f"values must be a 2-D array with at least one column, got shape {array.shape}.")
+    return np.packbits(array >= 0, axis=1, bitorder="little")
+
+
+def unpack(codes: npt.ArrayLike, n_bits: int) -> npt.NDArray[np.bool_]:
+    """Unpack rows of bytes into rows of ``n_bits`` bits; the inverse of :func:`pack`.
+
+    >>> unpack([[1, 3]], 10).astype(int)
+    array([[1, 0, 0, 0, 0, 0, 0, 0, 1, 1]])
+    """
+    packed = check_codes(codes, n_bits=n_bits)
+    return np.unpackbits(packed, axis=1, count=n_bits, bitorder="little").view(np.bool_)
+
+
+def unpack_signs(codes: npt.ArrayLike, n_bits: int) -> npt.NDArray[np.int8]:
+    """Unpack rows of bytes into rows of -1 and +1.
+
+    >>> unpack_signs([[6]], 4)
+    array([[-1,  1,  1, -1]], dtype=int8)
+    """
+    bits = unpack(codes, n_bits).view(np.int8)
+    return 2 * bits - np.int8(1)
+
+
+def check_codes(codes: npt.ArrayLike, *, n_bits: int | None = None, name: str = "codes") -> Codes:
+    """Return ``codes`` as a C-ordered 2-D uint8 array, or say what is wrong with it.
+
+    With ``n_bits`` given, the width must be that of ``n_bits`` bits and the padding must be zero.
+    """
+    packed: npt.NDArray[Any] = np.asarray(codes)
+    if packed.ndim != 2:
+        raise ValueError(f"{name} must be 2-D (rows of bytes), got shape {packed.shape}.")
+    if packed.dtype != np.uint8:
+        if packed.dtype.kind not in "iu" or (packed.size and (packed.min() < 0 or packed.max() > 255)):
+            raise ValueError(f"{name} must be packed bytes (uint8), got dtype {packed.dtype}.")
+        packed = packed.astype(np.uint8)
+    if n_bits is not None:
+        width = n_bytes(n_bits)
+        if packed.shape[1] != width:
+            raise ValueError(f"{name} has {packed.shape[1]} bytes a row; n_bits={n_bits} needs {width} bytes a row.")
+        if n_bits % 8 and packed.size and (packed[:, -1] >> (n_bits % 8)).any():
+            raise ValueError(f"{name} has bits set beyond n_bits={n_bits}; padding bits must be zero.")
+    return np.ascontiguousarray(packed)
+
+
+def _popcount_rows(words: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
+    """Count the ones along the last axis."""
+    # numpy 1.26 has no bitwise_count.
+    per_word = np.bitwise_count(words) if hasattr(np, "bitwise_count") else _ONES_IN_BYTE[words.view(np.uint8)]
+    counts: npt.NDArray[np.int32] = per_word.sum(axis=-1, dtype=np.int32)
+    return counts
+
+
+def _as_words(codes: Codes) -> npt.NDArray[Any]:
+    """View rows of bytes as rows of the widest unsigned word, zero-padded; eight times fewer operations."""
+    short = -codes.shape[1] % 8
+    if short:
+        codes = np.pad(codes, ((0, 0), (0, short)))
+    return codes.view(np.uint64)
+
+
+def hamming_distances(a: npt.ArrayLike, b: npt.ArrayLike) -> npt.NDArray[np.int32]:
+    """Hamming distance of each row of ``a`` to each row of ``b``, shape ``(len(a), len(b))``.
+
+    For large collections search with ``faiss.IndexBinaryFlat`` instead; it reads these bytes as they are.
+
+    >>> hamming_distances([[0b0011]], [[0b0001], [0b1100]])
+    array([[1, 4]], dtype=int32)
+    """
+    left, right = check_codes(a, name="a"), check_codes(b, name="b")
+    if left.shape[1] != right.shape[1]:
+        raise ValueError(f"a has {left.shape[1]} bytes a row and b has {right.shape[1]}; they must be equal.")
+    left_words, right_words = _as_words(left), _as_words(right)
+    distances = np.empty((len(left), len(right)), dtype=np.int32)
+    # Block by block, so that the exclusive-or stays in cache and never becomes a large array.
+    block = max(1, 2**20 // max(1, right_words.size))
+    for start in range(0, len(left), block):
+        rows = slice(start, start + block)
+        distances[rows] = _popcount_rows(left_words[rows, None, :] ^ right_words[None, :, :])
+    return distances
+
+
+def paired_hamming_distances(a: npt.ArrayLike, b: npt.ArrayLike) -> npt.NDArray[np.int32]:
+    """Hamming distance of each row of ``a`` to the same row of ``b``.
+
+    >>> paired_hamming_distances([[0b0011], [0b0001]], [[0b0001], [0b0001]])
+    array([1, 0], dtype=int32)
+    """
+    left, right = check_codes(a, name="a"), check_codes(b, name="b")
+    if left.shape != right.shape:
+        raise ValueError(f"a has shape {left.shape} and b has shape {right.shape}; they must be equal.")
+    return _popcount_rows(_as_words(left) ^ _as_words(right))
