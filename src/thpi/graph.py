@@ -1,0 +1,201 @@
+"""Neighbourhood graphs in Hamming space and their Laplacians."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.utils import check_random_state
+
+from thpi.codes import check_codes
+
+__all__ = ["hamming_knn_graph", "hamming_neighbors", "laplacian"]
+
+Rows = npt.NDArray[np.int64]
+
+# Bounds the (query, code) pairs that one range search can return at worst.
+_PAIRS_PER_BLOCK = 2**22
+
+
+def hamming_knn_graph(
+    codes: npt.ArrayLike,
+    n_neighbors: int,
+    *,
+    n_queries: int | None = None,
+    symmetrize: Literal["union", "mutual", "mean"] = "union",
+    random_state: int | np.random.RandomState | None = None,
+) -> sparse.csr_matrix:
+    """Give the symmetric k-nearest-neighbour graph of packed codes under the Hamming distance.
+
+    Neighbours are sought among all rows, for the first ``n_queries`` rows only (the paired rows in the
+    paper), and the graph keeps the edges that lead from one of these rows to another.
+
+    Parameters
+    ----------
+    codes : array of shape (n_rows, n_bytes), uint8
+        Packed codes, see :mod:`thpi.codes`.
+    n_neighbors : int
+        Neighbours of each row, from 1 to n_rows - 1. The row itself is never one of them; other rows with
+        the same code are, at distance 0.
+    n_queries : int, optional
+        The first so many rows are the vertices; all rows if not given.
+    symmetrize : {"union", "mutual", "mean"}
+        Weight of an edge: 1 if either row lists the other, 1 if both do, or half the number of lists.
+    random_state : int, RandomState or None
+        Rows tied at the distance of the last neighbour are equally likely to be taken.
+
+    Returns
+    -------
+    csr_matrix of shape (n_queries, n_queries), float64, zero diagonal
+
+    Examples
+    --------
+    >>> hamming_knn_graph([[0b0000], [0b0001], [0b0111]], 1, symmetrize="mean").toarray()
+    array([[0. , 1. , 0. ],
+           [1. , 0. , 0.5],
+           [0. , 0.5, 0. ]])
+    """
+    if symmetrize not in ("union", "mutual", "mean"):
+        raise ValueError(f"symmetrize={symmetrize!r} must be 'union', 'mutual' or 'mean'.")
+    neighbors = hamming_neighbors(codes, n_neighbors, n_queries=n_queries, random_state=random_state)
+    n = len(neighbors)
+    heads = np.repeat(np.arange(n), n_neighbors)
+    tails = neighbors.ravel()
+    kept = tails < n
+    weights = np.ones(np.count_nonzero(kept))
+    directed = sparse.csr_matrix((weights, (heads[kept], tails[kept])), shape=(n, n))
+    if symmetrize == "mean":
+        return sparse.csr_matrix((directed + directed.T) / 2)
+    combine = directed.maximum if symmetrize == "union" else directed.minimum
+    graph = sparse.csr_matrix(combine(directed.T.tocsr()))
+    graph.eliminate_zeros()
+    return graph
+
+
+def hamming_neighbors(
+    codes: npt.ArrayLike,
+    n_neighbors: int,
+    *,
+    n_queries: int | None = None,
+    random_state: int | np.random.RandomState | None = None,
+) -> Rows:
+    """Give the exact nearest rows of each of the first ``n_queries`` rows, ties broken without bias.
+
+    Rows closer than the last neighbour are always listed; the rest is drawn without replacement from the
+    rows exactly as far as it. Equal codes are searched for once. The order within a list means nothing.
+
+    >>> hamming_neighbors([[0b000], [0b001], [0b011], [0b111]], 1, n_queries=1)
+    array([[1]])
+    """
+    import faiss
+
+    packed = check_codes(codes)
+    n_rows = len(packed)
+    n_queries = n_rows if n_queries is None else n_queries
+    if not 1 <= n_queries <= n_rows:
+        raise ValueError(f"n_queries={n_queries!r} must lie between 1 and the number of rows, {n_rows}.")
+    if not 1 <= n_neighbors <= n_rows - 1:
+        raise ValueError(f"n_neighbors={n_neighbors!r} must lie between 1 and {n_rows - 1}, the number of other rows.")
+    random = check_random_state(random_state)
+
+    as_one_item = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
+    _, first, group, size = np.unique(as_one_item, return_index=True, return_inverse=True, return_counts=True)
+    group = group.ravel()
+    members = np.argsort(group, kind="stable")
+    begin = np.cumsum(size) - size
+    place = np.empty(n_rows, dtype=np.int64)
+    place[members] = np.arange(n_rows)
+    place -= begin[group]
+
+    index = faiss.IndexBinaryFlat(8 * packed.shape[1])
+    unique_codes = np.ascontiguousarray(packed[first])
+    index.add(unique_codes)
+    wanted = np.unique(group[:n_queries])
+    radius = _radius_of_last_neighbor(index, unique_codes[wanted], size, n_neighbors)
+
+    neighbors = np.empty((n_queries, n_neighbors), dtype=np.int64)
+    queries_by_group = members[members < n_queries]
+    group_by_query = group[queries_by_group]
+    block = max(1, _PAIRS_PER_BLOCK // len(unique_codes))
+    for distance in np.unique(radius):
+        same_radius = wanted[radius == distance]
+        for start in range(0, len(same_radius), block):
+            groups = same_radius[start : start + block]
+            # faiss takes a radius as exclusive.
+            limits, found_distance, found = index.range_search(unique_codes[groups], int(distance) + 1)
+            slot = np.repeat(np.arange(len(groups)), np.diff(limits.astype(np.int64)))
+            at_radius = found_distance == distance
+            order = np.lexsort((found, at_radius, slot))
+            slot, at_radius, found = slot[order], at_radius[order], found[order]
+            # Number the rows found for one code: first the closer ones, then those on the radius.
+            n_closer = np.bincount(slot, size[found] * ~at_radius, len(groups)).astype(np.int64)
+            n_tied = np.bincount(slot, size[found] * at_radius, len(groups)).astype(np.int64)
+            end = np.cumsum(size[found])
+            offset = np.cumsum(n_closer + n_tied) - (n_closer + n_tied)
+
+            position_in_block = np.searchsorted(groups, group_by_query)
+            position_in_block[position_in_block == len(groups)] = 0
+            mine = groups[position_in_block] == group_by_query
+            queries, slots = queries_by_group[mine], position_in_block[mine]
+            number = _draw_numbers(n_closer[slots], n_tied[slots], place[queries], n_neighbors, random)
+            number += offset[slots, None]
+            entry = np.searchsorted(end, number, side="right")
+            rows = members[begin[found[entry]] + number - (end - size[found])[entry]]
+            # Each list holds its own row exactly once; what remains are the neighbours.
+            neighbors[queries] = rows[rows != queries[:, None]].reshape(len(queries), n_neighbors)
+    return neighbors
+
+
+def laplacian(adjacency: Any) -> sparse.csr_matrix:
+    """Give the combinatorial graph Laplacian D - W of a symmetric adjacency matrix W.
+
+    >>> laplacian([[0, 2, 0], [2, 0, 1], [0, 1, 0]]).toarray()
+    array([[ 2., -2.,  0.],
+           [-2.,  3., -1.],
+           [ 0., -1.,  1.]])
+    """
+    W = sparse.csr_matrix(adjacency, dtype=np.float64)
+    if W.shape[0] != W.shape[1]:
+        raise ValueError(f"adjacency must be square, got shape {W.shape}.")
+    if W.nnz and W.data.min() < 0:
+        raise ValueError(f"adjacency must have weights >= 0, got {W.data.min()!r}.")
+    if abs(W - W.T).sum() > 1e-12 * W.sum():
+        raise ValueError("adjacency must be symmetric.")
+    return sparse.csr_matrix(sparse.diags(np.asarray(W.sum(axis=1)).ravel()) - W)
+
+
+def _radius_of_last_neighbor(index: Any, queries: Any, size: Rows, n_neighbors: int) -> Rows:
+    """Give the distance within which each query code finds ``n_neighbors`` rows besides itself."""
+    # Every code stands for at least one row, so this many codes always suffice.
+    distances, found = index.search(queries, min(n_neighbors + 1, index.ntotal))
+    reached = np.cumsum(size[found], axis=1) >= n_neighbors + 1
+    return np.asarray(distances[np.arange(len(queries)), reached.argmax(axis=1)], dtype=np.int64)
+
+
+def _draw_numbers(n_closer: Rows, n_tied: Rows, place: Rows, n_neighbors: int, random: np.random.RandomState) -> Rows:
+    """Draw for each query the numbers of ``n_neighbors`` rows and of itself.
+
+    Numbers below ``n_closer`` are the closer rows, the query among them, and all are taken. If nothing is
+    closer, the query is number ``place`` of the tied rows: it is taken, and the others are drawn from the
+    rest. Drawing without replacement is Floyd's algorithm, run for all queries in step: the j-th draw picks
+    from the first so many items, and an item already taken is replaced by the newest one.
+    """
+    n_columns = n_neighbors + 1
+    own_is_tied = n_closer == 0
+    n_fixed = np.maximum(n_closer, 1)
+    population = n_tied - own_is_tied
+    drawn = np.full((len(place), n_columns), -1, dtype=np.int64)
+    for j in range(n_columns):
+        drawing = np.flatnonzero(n_fixed <= j)
+        newest = population[drawing] - n_columns + j
+        pick = random.randint(0, newest + 1)
+        taken = (drawn[drawing, :j] == pick[:, None]).any(axis=1)
+        drawn[drawing, j] = np.where(taken, newest, pick)
+    fixed = np.arange(n_columns) < n_fixed[:, None]
+    # Step over the query itself where it is one of the tied rows.
+    drawn += own_is_tied[:, None] & (drawn >= place[:, None])
+    numbers = np.where(fixed, np.arange(n_columns), n_closer[:, None] + drawn)
+    numbers[own_is_tied, 0] = place[own_is_tied]
+    return numbers

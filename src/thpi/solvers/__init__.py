@@ -1,0 +1,1 @@
+"""Plain functions on arrays that the hashers stand on."""

@@ -1,0 +1,71 @@
+"""Nearest balanced code: the best signs among those with as many +1 as -1 in every bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import check_random_state
+
+__all__ = ["balanced_signs"]
+
+
+def balanced_signs(M: npt.ArrayLike, random_state: int | np.random.RandomState | None = None) -> npt.NDArray[np.int8]:
+    """Give the balanced code nearest to ``M``, column by column.
+
+    Solves the B-step of the paper for fixed ``M``::
+
+        argmax_B <B, M>   with B in {-1, +1}^(n x c) and 1'B = 0
+
+    In each column the larger half of the entries becomes +1 and the smaller half -1. The columns are
+    independent, and a selection in linear time suffices: no column is sorted.
+
+    If ``n`` is odd no column can sum to zero and ``|sum| = 1`` is the best there is. Then the median entry
+    takes its own sign (+1 if it is >= 0, else -1), which is the better of the two choices for <B, M>.
+
+    If equal entries straddle the threshold, those that become +1 are drawn at random without replacement,
+    independently in each such column, so no row number is favoured. Random numbers are used only then.
+
+    Parameters
+    ----------
+    M : array of shape (n, c)
+        Finite real numbers.
+    random_state : int, RandomState or None
+        Source of randomness for ties.
+
+    Returns
+    -------
+    array of shape (n, c), int8
+
+    Examples
+    --------
+    >>> balanced_signs([[0.3, -5.0], [0.1, -2.0], [0.9, -1.0], [0.2, -4.0]], random_state=0)
+    array([[ 1, -1],
+           [-1,  1],
+           [ 1,  1],
+           [-1, -1]], dtype=int8)
+    """
+    values = np.asarray(M)
+    if values.ndim != 2 or values.shape[0] == 0:
+        raise ValueError(f"M must be a 2-D array with at least one row, got shape {values.shape}.")
+    if values.dtype not in (np.float32, np.float64):
+        values = values.astype(np.float64)
+    if not np.isfinite(values).all():
+        raise ValueError("M must hold finite numbers only, got NaN or infinity.")
+    random = check_random_state(random_state)
+
+    n, middle = values.shape[0], values.shape[0] // 2
+    # Selection runs along contiguous memory; with this index it finds the lowest entry of the upper half
+    # (even n) or the median (odd n).
+    threshold = np.partition(np.ascontiguousarray(values.T), middle, axis=1)[:, middle]
+    n_positive = middle + (threshold >= 0) if n % 2 else np.full(values.shape[1], middle)
+
+    positive = values > threshold
+    tied = values == threshold
+    n_from_tied = n_positive - np.count_nonzero(positive, axis=0)
+    n_tied = np.count_nonzero(tied, axis=0)
+    whole = n_from_tied == n_tied
+    positive |= tied & whole
+    for column in np.flatnonzero(~whole & (n_from_tied > 0)):
+        rows = random.permutation(np.flatnonzero(tied[:, column]))
+        positive[rows[: n_from_tied[column]], column] = True
+    return np.where(positive, np.int8(1), np.int8(-1))

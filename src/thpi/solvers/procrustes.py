@@ -1,0 +1,85 @@
+"""Orthogonal Procrustes problems, square and tall."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import linalg
+
+__all__ = ["polar", "random_orthonormal", "tall_procrustes"]
+
+Array = npt.NDArray[Any]
+
+
+def polar(A: Array) -> Array:
+    """Orthonormal polar factor of ``A`` (d x c): the ``Q`` that maximises ``tr(Q'A)``.
+
+    With the thin SVD ``A = U S V'`` it is ``Q = U V'``: ``Q'Q = I`` where d >= c, ``QQ' = I`` where d < c. For a
+    square rotation, and for d < c, ``||X Q||`` does not depend on ``Q``, so ``polar(X'T)`` also minimises
+    ``||X Q - T||_F`` (the orthogonal Procrustes problem). Where d > c it does not: see :func:`tall_procrustes`.
+    The paper's eqs. (7) and (9) write the two factors in the other order, which has the wrong shape.
+
+    >>> polar(np.array([[0.0, 2.0], [3.0, 0.0]]))
+    array([[0., 1.],
+           [1., 0.]])
+    """
+    U, _, Vt = linalg.svd(A, full_matrices=False, check_finite=False)
+    return np.asarray(U @ Vt)
+
+
+def random_orthonormal(rows: int, columns: int, rng: np.random.RandomState) -> Array:
+    """Haar-random matrix with orthonormal columns, or orthonormal rows where it is wider than high.
+
+    >>> Q = random_orthonormal(5, 3, np.random.RandomState(0))
+    >>> np.allclose(Q.T @ Q, np.eye(3))
+    True
+    """
+    tall = rng.standard_normal((max(rows, columns), min(rows, columns)))
+    Q, R = linalg.qr(tall, mode="economic")
+    Q = Q * np.where(np.diag(R) < 0, -1.0, 1.0)  # without this the distribution is not uniform (Mezzadri 2007)
+    return np.ascontiguousarray(Q if rows >= columns else Q.T)
+
+
+def tall_procrustes(
+    gram: Array,
+    cross: Array,
+    start: Array,
+    *,
+    bound: float | None = None,
+    tol: float = 1e-7,
+    max_iter: int = 200,
+) -> Array:
+    """Minimise ``||X R - T||_F^2`` over ``R`` (d x c) with orthonormal columns, d > c, down to a stationary point.
+
+    Only moments are needed: ``gram = X'X`` and ``cross = X'T``, for the loss is
+    ``tr(R'GR) - 2 tr(R'C)`` plus a constant. Generalised power iteration (Nie, Zhang and Li 2017):
+
+        ``R <- polar(a R - G R + C)``  with  ``a >= lambda_max(G)``
+
+    Each step maximises a minorant of ``tr(R'(aI - G)R) + 2 tr(R'C)``, which is convex in ``R``, so the loss never
+    rises. ``bound`` is ``a`` where the caller knows it; ``start`` is where the iteration begins.
+
+    >>> X, T = np.diag([3.0, 2.0, 1.0]), np.array([[0.0], [0.0], [1.0]])
+    >>> tall_procrustes(X.T @ X, X.T @ T, np.array([[1.0], [0.0], [0.0]]) / 1.0 + 0.01).round(3) + 0.0
+    array([[0.],
+           [0.],
+           [1.]])
+    """
+    a = float(linalg.eigvalsh(gram, subset_by_index=[len(gram) - 1] * 2)[0]) if bound is None else bound
+    R = start
+    GR = gram @ R
+    loss = float(np.vdot(R, GR) - 2 * np.vdot(R, cross))
+    scale = max(abs(loss), float(np.abs(cross).sum()), np.finfo(np.float64).tiny)
+    for _ in range(max_iter):
+        candidate = polar(a * R - GR + cross)
+        G_candidate = gram @ candidate
+        lower = float(np.vdot(candidate, G_candidate) - 2 * np.vdot(candidate, cross))
+        if lower > loss:  # only rounding can do this, at a stationary point
+            break
+        done = loss - lower <= tol * scale
+        R, GR, loss = candidate, G_candidate, lower
+        if done:
+            break
+    return R

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.cross_decomposition import CCA as SklearnCCA
+
+from thpi.solvers.cca import ridge_cca
+
+
+@pytest.fixture
+def views():
+    rng = np.random.RandomState(0)
+    shared = rng.standard_normal((400, 4))
+    X = shared @ rng.standard_normal((4, 9)) + rng.standard_normal((400, 9))
+    Y = shared @ rng.standard_normal((4, 7)) + rng.standard_normal((400, 7))
+    return X - X.mean(axis=0), Y - Y.mean(axis=0)
+
+
+def _correlations(A, B):
+    return np.array([np.corrcoef(a, b)[0, 1] for a, b in zip(A.T, B.T, strict=True)])
+
+
+def test_agrees_with_scikit_learn(views):
+    X, Y = views
+    result = ridge_cca(X, Y, 3, ridge=0)
+    A, B = X @ result.x_directions, Y @ result.y_directions
+    C, D = SklearnCCA(n_components=3, max_iter=5000, tol=1e-12).fit(X, Y).transform(X, Y)
+    np.testing.assert_allclose(_correlations(A, B), _correlations(C, D), atol=1e-6)
+    np.testing.assert_allclose(result.correlations, _correlations(A, B), atol=1e-6)
+    np.testing.assert_allclose(np.abs(_correlations(A, C)), 1, atol=1e-4)
+
+
+def test_constraints_of_the_ridge_problem_hold(views):
+    X, Y = views
+    result = ridge_cca(X, Y, 5, ridge=0.3)
+    for view, W in ((X, result.x_directions), (Y, result.y_directions)):
+        covariance = view.T @ view / (len(view) - 1)
+        covariance += 0.3 * np.trace(covariance) / view.shape[1] * np.eye(view.shape[1])
+        np.testing.assert_allclose(W.T @ covariance @ W, np.eye(5), atol=1e-9)
+    cross = result.x_directions.T @ (X.T @ Y / (len(X) - 1)) @ result.y_directions
+    np.testing.assert_allclose(cross, np.diag(result.correlations), atol=1e-9)
+    assert np.all(np.diff(result.correlations) <= 0)
+    assert result.correlations[0] < ridge_cca(X, Y, 5, ridge=0).correlations[0]
+
+
+def test_scale_of_a_view_does_not_matter(views):
+    X, Y = views
+    one, other = ridge_cca(X, Y, 3, ridge=0.1), ridge_cca(1000 * X, Y / 50, 3, ridge=0.1)
+    np.testing.assert_allclose(one.correlations, other.correlations)
+    np.testing.assert_allclose(one.x_directions, 1000 * other.x_directions)
+
+
+def test_more_columns_than_rows_and_constant_views_work():
+    rng = np.random.RandomState(0)
+    X = rng.standard_normal((10, 30))
+    X -= X.mean(axis=0)
+    assert np.isfinite(ridge_cca(X, X[:, :20], 4, ridge=0.1).x_directions).all()
+    assert (ridge_cca(X, np.zeros((10, 5)), 3).correlations == 0).all()
+
+
+def test_errors_name_what_is_wrong(views):
+    X, Y = views
+    with pytest.raises(ValueError, match="X has 400 rows and Y has 399"):
+        ridge_cca(X, Y[1:], 2)
+    with pytest.raises(ValueError, match="n_components=8 must be between 1 and 7"):
+        ridge_cca(X, Y, 8)

@@ -1,0 +1,238 @@
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import osqp
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.optimize import minimize
+from sklearn.datasets import load_digits
+from sklearn.neighbors import kneighbors_graph
+
+from thpi.solvers.laplacian_qp import laplacian_box_qp, project_balanced_box
+
+
+def knn_laplacian(X, k=12):
+    A = kneighbors_graph(X, k)
+    A = A.maximum(A.T)
+    return sparse.csr_matrix(sparse.diags(np.asarray(A.sum(axis=1)).ravel()) - A)
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X = load_digits().data[:300]
+    X = X - X.mean(axis=0)
+    return X / X.std(), knn_laplacian(X)
+
+
+def objective(B, K, L, lambda2):
+    B = B.astype(np.float64)
+    return np.sum(B * (lambda2 * (L @ B) - 2 * K))
+
+
+def solve_with_osqp(K, L, lambda2):
+    n = len(K)
+    A = sparse.vstack([sparse.eye(n), np.ones((1, n))]).tocsc()
+    bound = np.append(np.ones(n), 0.0)
+    B = np.empty_like(K)
+    for j, k in enumerate(K.T):
+        solver = osqp.OSQP()
+        solver.setup(
+            sparse.csc_matrix(2 * lambda2 * L),
+            -2 * k,
+            A,
+            -bound,
+            bound,
+            verbose=False,
+            eps_abs=1e-9,
+            eps_rel=1e-9,
+            max_iter=200_000,
+            polishing=True,
+        )
+        B[:, j] = solver.solve(raise_error=True).x
+    return B
+
+
+def assert_feasible(B, slack=1e-10):
+    assert np.abs(B).max() <= 1
+    assert np.abs(B.sum(axis=0, dtype=np.float64)).max() <= slack
+
+
+# Small lambda2: nearly all entries at a bound. Large lambda2: hardly any.
+@pytest.mark.parametrize(("lambda2", "at_bound"), [(0.003, (0.9, 1)), (0.1, (0.2, 0.9)), (30.0, (0, 0.2))])
+@pytest.mark.parametrize("n", [300, 297])
+def test_agrees_with_osqp_on_digits(digits, lambda2, at_bound, n):
+    X, L = digits[0][:n], digits[1] if n == 300 else knn_laplacian(digits[0][:n])
+    # For large lambda2 a weak pull, so that the graph term alone keeps the codes inside the box.
+    K = X @ np.random.RandomState(0).randn(64, 3) / 8 * (0.05 if lambda2 > 1 else 1)
+    result = laplacian_box_qp(K, L, lambda2, tol=1e-9, max_iter=20_000)
+    assert result.converged
+    assert_feasible(result.B)
+    assert at_bound[0] <= np.mean(np.abs(result.B) == 1) <= at_bound[1]
+    reference = solve_with_osqp(K, L, lambda2)
+    expected = objective(reference, K, L, lambda2)
+    assert objective(result.B, K, L, lambda2) == pytest.approx(expected, rel=1e-5)
+    # A connected graph makes the optimum unique: 1'B = 0 removes the only flat direction.
+    assert sparse.csgraph.connected_components(L)[0] == 1
+    np.testing.assert_allclose(result.B, reference, atol=1e-3)
+
+
+@pytest.mark.parametrize("max_iter", [1, 3, 10, 40])
+def test_gap_bounds_the_distance_to_the_optimum(digits, max_iter):
+    X, L = digits
+    K = X @ np.random.RandomState(1).randn(64, 2) / 8
+    optimum = objective(laplacian_box_qp(K, L, 0.5, tol=1e-10, max_iter=50_000).B, K, L, 0.5)
+    by_osqp = objective(solve_with_osqp(K, L, 0.5), K, L, 0.5)
+    assert optimum == pytest.approx(by_osqp, rel=1e-7)
+    result = laplacian_box_qp(K, L, 0.5, tol=0, max_iter=max_iter)
+    assert result.n_iter == max_iter
+    assert not result.converged
+    assert 0 <= objective(result.B, K, L, 0.5) - optimum <= result.gap
+
+
+def test_gap_is_the_frank_wolfe_gap(digits):
+    X, L = digits
+    K = X @ np.random.RandomState(1).randn(64, 2) / 8
+    result = laplacian_box_qp(K, L, 0.5, max_iter=5)
+    gradient = 2 * 0.5 * (L @ result.B) - 2 * K
+    # The linear minimiser over the balanced box puts +1 on the lower half of the gradient.
+    lower = np.argsort(np.argsort(gradient, axis=0), axis=0) < len(K) // 2
+    expected = np.sum(gradient * (result.B - np.where(lower, 1, -1)))
+    assert result.gap == pytest.approx(expected, rel=1e-10)
+
+
+def test_warm_start_saves_iterations(digits):
+    X, L = digits
+    K = X @ np.random.RandomState(2).randn(64, 4) / 8
+    cold = laplacian_box_qp(K, L, 1.0)
+    assert laplacian_box_qp(K, L, 1.0, start=cold.B).n_iter == 0
+    nearby = K + 1e-4 * np.random.RandomState(3).randn(*K.shape)
+    warm = laplacian_box_qp(nearby, L, 1.0, start=cold.B)
+    assert warm.converged
+    assert warm.n_iter < laplacian_box_qp(nearby, L, 1.0).n_iter
+
+
+def test_columns_are_solved_independently(digits):
+    X, L = digits
+    # Very different scales, so that columns finish at different times.
+    K = X @ np.random.RandomState(2).randn(64, 4) / 8 * [0.01, 0.3, 3, 30]
+    together = laplacian_box_qp(K, L, 1.0, tol=1e-9, max_iter=20_000)
+    assert together.converged
+    for j in range(4):
+        alone = laplacian_box_qp(K[:, [j]], L, 1.0, tol=1e-9, max_iter=20_000)
+        np.testing.assert_allclose(together.B[:, [j]], alone.B, atol=2e-3)
+
+
+@pytest.mark.parametrize("n", [4, 8, 12])
+def test_relaxed_optimum_is_no_higher_than_any_balanced_code(n):
+    rng = np.random.RandomState(n)
+    codes = np.array([b for b in product((-1.0, 1.0), repeat=n) if sum(b) == 0])
+    for _ in range(10):
+        W = np.triu(rng.rand(n, n) < 0.4, 1).astype(float)
+        W = W + W.T
+        L = np.diag(W.sum(axis=1)) - W
+        k, lambda2 = rng.randn(n, 1), 10 ** rng.uniform(-2, 1)
+        best = (lambda2 * np.sum(codes @ L * codes, axis=1) - 2 * codes @ k[:, 0]).min()
+        result = laplacian_box_qp(k, L, lambda2, tol=1e-8, max_iter=50_000)
+        assert result.converged
+        assert objective(result.B, k, L, lambda2) - result.gap <= best + 1e-9
+
+
+@pytest.mark.parametrize("n_isolated", [1, 6])
+def test_disconnected_graph_with_isolated_vertices(n_isolated):
+    rng = np.random.RandomState(0)
+    blocks = [knn_laplacian(rng.randn(m, 3), 3) for m in (15, 20)] + [np.zeros((n_isolated, n_isolated))]
+    L = sparse.csr_matrix(sparse.block_diag(blocks))
+    K = rng.randn(L.shape[0], 3)
+    result = laplacian_box_qp(K, L, 0.3, tol=1e-8, max_iter=20_000)
+    assert result.converged
+    assert_feasible(result.B)
+    expected = objective(solve_with_osqp(K, L, 0.3), K, L, 0.3)
+    assert objective(result.B, K, L, 0.3) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 6])
+def test_without_graph_term_the_solution_is_exact(n):
+    K = np.random.RandomState(n).permutation(3 * n).reshape(n, 3).astype(float)
+    for L, lambda2 in [(np.zeros((n, n)), 2.0), (n * np.eye(n) - 1, 0.0)]:
+        result = laplacian_box_qp(K, L, lambda2)
+        rank = np.argsort(np.argsort(K, axis=0), axis=0)
+        np.testing.assert_array_equal(result.B, np.sign(2 * rank - (n - 1)))
+        assert (result.gap, result.n_iter, result.converged) == (0.0, 0, True)
+
+
+def test_without_graph_term_tied_entries_share():
+    B = laplacian_box_qp([[1.0], [1.0], [1.0], [2.0]], np.zeros((4, 4)), 0.0).B
+    np.testing.assert_allclose(B, [[-1 / 3], [-1 / 3], [-1 / 3], [1]])
+
+
+def test_float32_stays_float32(digits):
+    X, L = digits
+    K = X @ np.random.RandomState(0).randn(64, 4) / 8
+    for lambda2 in (0.01, 0.3):
+        single = laplacian_box_qp(K.astype(np.float32), L, lambda2, tol=1e-5)
+        assert single.B.dtype == np.float32
+        assert single.converged
+        assert_feasible(single.B, slack=1e-3)
+        double = objective(laplacian_box_qp(K, L, lambda2).B, K, L, lambda2)
+        assert objective(single.B, K, L, lambda2) == pytest.approx(double, rel=1e-5)
+
+
+@settings(deadline=None)
+@given(st.integers(1, 30), st.integers(1, 4), st.sampled_from([0.1, 1.0, 30.0]), st.integers(0, 10**6))
+def test_projection_meets_the_kkt_conditions(n, c, spread, seed):
+    rng = np.random.RandomState(seed)
+    V = spread * rng.standard_cauchy((n, c))
+    weights = 10 ** rng.uniform(-3, 3, n)
+    B = project_balanced_box(V, weights)
+    assert np.abs(B).max() <= 1
+    np.testing.assert_allclose(B.sum(axis=0), 0, atol=1e-12 * n)
+    # weights (V - B) is the multiplier mu where free, at least mu at +1, at most mu at -1.
+    pressure = weights[:, None] * (V - B)
+    slack = 1e-9 * (weights[:, None] * (1 + np.abs(V))).max(axis=0)
+    at_least = np.where(B > -1, pressure, np.inf).min(axis=0)
+    at_most = np.where(B < 1, pressure, -np.inf).max(axis=0)
+    assert np.all(at_most <= at_least + slack)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_projection_against_a_general_solver(seed):
+    rng = np.random.RandomState(seed)
+    v, w = 2 * rng.randn(7), rng.uniform(0.5, 2, 7)
+    found = minimize(
+        lambda b: np.sum(w * (b - v) ** 2),
+        np.zeros(7),
+        jac=lambda b: 2 * w * (b - v),
+        bounds=[(-1, 1)] * 7,
+        constraints={"type": "eq", "fun": np.sum, "jac": lambda b: np.ones(7)},
+        method="SLSQP",
+        options={"ftol": 1e-14, "maxiter": 500},
+    )
+    np.testing.assert_allclose(project_balanced_box(v[:, None], w)[:, 0], found.x, atol=1e-6)
+
+
+def test_projection_keeps_feasible_points():
+    B = project_balanced_box(np.random.RandomState(0).randn(20, 3), np.arange(1.0, 21))
+    np.testing.assert_allclose(project_balanced_box(B, np.ones(20)), B, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        ((np.zeros(3), np.zeros((3, 3)), 1.0), {}, "K must be"),
+        ((np.zeros((3, 1)), np.zeros((2, 2)), 1.0), {}, "laplacian must have shape"),
+        ((np.zeros((3, 1)), np.zeros((3, 3)), -1.0), {}, "lambda2=-1.0"),
+        ((np.zeros((3, 1)), np.zeros((3, 3)), np.inf), {}, "lambda2=inf"),
+        ((np.full((3, 1), np.nan), np.zeros((3, 3)), 1.0), {}, "finite"),
+        ((np.zeros((3, 1)), np.full((3, 3), np.nan), 1.0), {}, "finite"),
+        ((np.zeros((3, 1)), np.zeros((3, 3)), 1.0), {"start": np.zeros((2, 1))}, "start"),
+        ((np.zeros((3, 1)), np.zeros((3, 3)), 1.0), {"tol": -1}, "tol=-1"),
+        ((np.zeros((3, 1)), np.zeros((3, 3)), 1.0), {"max_iter": 0}, "max_iter=0"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments, options, message):
+    with pytest.raises(ValueError, match=message):
+        laplacian_box_qp(*arguments, **options)

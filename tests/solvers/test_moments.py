@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.decomposition import PCA
+
+from thpi.solvers import moments
+from thpi.solvers.moments import centred_product, column_mean, full_rank_coordinates, principal_axes
+
+
+@pytest.mark.parametrize("shape", [(60, 9), (9, 60), (20, 20)])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix, sparse.csr_array])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_principal_axes_are_those_of_scikit_learn(shape, container, dtype):
+    X = (np.random.RandomState(0).standard_normal(shape) * np.linspace(3, 1, shape[1]) + 5).astype(dtype)
+    pca = PCA(n_components=5, svd_solver="full").fit(X.astype(np.float64))
+    V, s = principal_axes(container(X), column_mean(container(X)), 5)
+    assert V.dtype == dtype
+    tolerance = 1e-8 if dtype == np.float64 else 1e-3
+    np.testing.assert_allclose(np.abs(np.sum(V * pca.components_.T, axis=0)), 1, atol=tolerance)
+    np.testing.assert_allclose(s, pca.singular_values_, rtol=max(tolerance, 1e-6))
+
+
+def test_lanczos_agrees_with_the_exact_solution(monkeypatch):
+    X = sparse.random(120, 150, density=0.2, random_state=0, format="csr")
+    mean = column_mean(X)
+    exact_V, exact_s = principal_axes(X, mean, 6)
+    monkeypatch.setattr(moments, "EXACT_LIMIT", 50)
+    V, s = principal_axes(X, mean, 6)
+    np.testing.assert_allclose(s, exact_s, rtol=1e-8)
+    np.testing.assert_allclose(np.abs(np.sum(V * exact_V, axis=0)), 1, atol=1e-6)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("shape", [(30, 6), (6, 30)])
+def test_axes_without_variance_are_still_orthonormal(container, shape):
+    X = np.zeros(shape)
+    X[:, 0] = np.arange(shape[0])
+    V, s = principal_axes(container(X), column_mean(container(X)), 5)
+    np.testing.assert_allclose(V.T @ V, np.eye(5), atol=1e-8)
+    np.testing.assert_allclose(np.abs(V[0, 0]), 1)
+    np.testing.assert_allclose(s[1:], 0, atol=1e-6)
+    np.testing.assert_allclose(principal_axes(np.zeros(shape), np.zeros(shape[1]), 3)[1], 0)
+
+
+def test_signs_of_axes_are_fixed():
+    X = np.random.RandomState(1).standard_normal((50, 8))
+    V, _ = principal_axes(X, X.mean(axis=0), 8)
+    assert (V[np.abs(V).argmax(axis=0), np.arange(8)] > 0).all()
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
+def test_centred_product_and_mean_run_over_blocks(container, monkeypatch):
+    monkeypatch.setattr(moments, "BLOCK_BYTES", 8 * 7 * 4)
+    rng = np.random.RandomState(0)
+    X, W = rng.standard_normal((53, 7)) + 3, rng.standard_normal((7, 2))
+    np.testing.assert_allclose(column_mean(container(X)), X.mean(axis=0))
+    np.testing.assert_allclose(centred_product(container(X), X.mean(axis=0), W), (X - X.mean(axis=0)) @ W)
+
+
+def test_a_large_mean_costs_no_digits_in_float32():
+    spread = np.random.RandomState(0).standard_normal((200, 4)).astype(np.float32)
+    X = spread + np.float32(4096)
+    exact = (X.astype(np.float64) - X.astype(np.float64).mean(axis=0)) @ np.ones((4, 1))
+    np.testing.assert_allclose(centred_product(X, column_mean(X), np.ones((4, 1))), exact, atol=2e-3)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
+def test_full_rank_coordinates_keep_all_distances(container):
+    X = np.random.RandomState(0).standard_normal((12, 40))
+    Z, V = full_rank_coordinates(container(X), X.mean(axis=0))
+    assert V is not None
+    assert Z.shape == (12, 11)  # centring takes one dimension
+    centred = X - X.mean(axis=0)
+    np.testing.assert_allclose(Z @ Z.T, centred @ centred.T, atol=1e-9)
+    np.testing.assert_allclose(V.T @ V, np.eye(11), atol=1e-9)
+
+
+def test_errors_name_what_is_wrong(monkeypatch):
+    with pytest.raises(ValueError, match="n_components=5 must be between 1 and the number of columns, 3"):
+        principal_axes(np.zeros((9, 3)), np.zeros(3), 5)
+    monkeypatch.setattr(moments, "EXACT_LIMIT", 5)
+    with pytest.raises(ValueError, match="8 rows and 9 columns is too large.*TruncatedSVD"):
+        full_rank_coordinates(sparse.csr_matrix(np.eye(8, 9)), np.zeros(9))

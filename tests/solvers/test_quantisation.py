@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import faiss
+import numpy as np
+import pytest
+
+from thpi.datasets import load_digits_views
+from thpi.solvers.moments import centred_product, principal_axes
+from thpi.solvers.quantisation import iterative_quantisation, signs
+
+
+def _loss(Z, R):
+    rotated = Z @ R
+    return np.linalg.norm(signs(rotated) - rotated) ** 2
+
+
+@pytest.mark.parametrize("n_bits", [8, 16, 32])
+def test_loss_is_no_worse_than_that_of_faiss(n_bits):
+    X = load_digits_views().target.astype(np.float64)[:500]
+    V, _ = principal_axes(X, X.mean(axis=0), n_bits)
+    Z = centred_product(X, X.mean(axis=0), V)
+    itq = faiss.ITQMatrix(n_bits)
+    itq.max_iter = 150
+    itq.train(Z.astype(np.float32))
+    theirs = faiss.vector_to_array(itq.A).reshape(n_bits, n_bits).T.astype(np.float64)
+    runs = [iterative_quantisation(Z, np.random.RandomState(seed)) for seed in range(5)]
+    # Both are local searches from random starts; the best of a few starts must not lose.
+    assert min(_loss(Z, run.R) for run in runs) <= _loss(Z, theirs) * (1 + 1e-9)
+    for run in runs:
+        np.testing.assert_allclose(run.R.T @ run.R, np.eye(n_bits), atol=1e-9)
+
+
+@pytest.mark.parametrize("balanced", [False, True])
+def test_objective_is_the_loss_and_never_rises(balanced):
+    Z = np.random.RandomState(0).standard_normal((101, 6)) * np.arange(6, 0, -1)
+    Z -= Z.mean(axis=0)
+    run = iterative_quantisation(Z, np.random.RandomState(0), balanced=balanced, tol=0, max_iter=40)
+    assert np.all(np.diff(run.objective) <= 1e-9)
+    np.testing.assert_allclose(run.objective[-1], np.linalg.norm(run.B - Z @ run.R) ** 2)
+    if balanced:
+        assert (np.abs(run.B.sum(axis=0)) == 1).all()  # 101 rows
+
+
+def test_codes_that_exist_are_found_without_loss():
+    rng = np.random.RandomState(3)
+    B = np.where(rng.standard_normal((200, 4)) >= 0, 1.0, -1.0)
+    rotation = np.linalg.qr(rng.standard_normal((4, 4)))[0]
+    losses = [iterative_quantisation(B @ rotation, np.random.RandomState(s)).objective[-1] for s in range(10)]
+    assert min(losses) < 1e-9
