@@ -1,0 +1,43 @@
+"""Make digits.npz from the six csv files of UCI Multiple Features (see DIGITS_LICENSE.txt).
+
+    python -m thpi.datasets._bundled.make_digits FOLDER_OF_CSV_FILES digits.npz
+
+Each ``mfeat-<view>.csv`` has a header line, 2,000 rows in the same order, and the digit in the last column.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thpi.datasets._bundled.planes import DECIMALS, FIXED_POINT_TYPE, INTEGER_TYPES, VIEWS, to_planes
+
+
+def make(folder: Path, path: Path) -> None:
+    """Read the csv files of ``folder`` and write ``path``."""
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    for view in VIEWS:
+        table = np.loadtxt(folder / f"mfeat-{view}.csv", delimiter=",", skiprows=1)
+        features, labels = table[:, :-1], table[:, -1].astype(np.uint8)
+        if "labels" in arrays and not np.array_equal(arrays["labels"], labels):
+            raise ValueError(f"mfeat-{view}.csv does not have its rows in the order of the other files.")
+        arrays["labels"] = labels
+        integers: npt.NDArray[Any]
+        if view in INTEGER_TYPES:
+            integers = features.astype(INTEGER_TYPES[view])
+            if not np.array_equal(integers, features):
+                raise ValueError(f"mfeat-{view}.csv must hold integers of type {INTEGER_TYPES[view]}.")
+        else:
+            integers = np.rint(features * 10**DECIMALS).astype(FIXED_POINT_TYPE)
+        arrays[view] = to_planes(integers)
+    temporary = path.with_name(path.name + ".part.npz")
+    np.savez_compressed(temporary, **arrays)  # type: ignore[arg-type]
+    temporary.replace(path)
+
+
+if __name__ == "__main__":
+    make(Path(sys.argv[1]), Path(sys.argv[2]))

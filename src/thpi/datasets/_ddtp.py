@@ -1,0 +1,68 @@
+"""Descriptions of Debian packages, translated by people."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from thpi.datasets._files import locate
+from thpi.datasets._paired import PairedDataset
+
+__all__ = ["load_ddtp"]
+
+
+def load_ddtp(
+    *,
+    min_df: int = 5,
+    max_df: float = 0.2,
+    data_home: str | os.PathLike[str] | None = None,
+    verify: bool = True,
+) -> PairedDataset:
+    """Load term counts of 19,489 package descriptions, French (target) and English (source); labels are sections.
+
+    Parameters
+    ----------
+    min_df : keep terms that occur in at least so many descriptions.
+    max_df : keep terms that occur in at most this share of the descriptions; in place of a list of stop words,
+        which would have to be found for each language.
+    data_home : folder that holds the folder ``ddtp``.
+    verify : compare checksums.
+
+    The vocabulary comes from all descriptions, as in the other text sets, whose vocabularies are fixed in their
+    files; weights (tf-idf) are left to the preprocessing. Packages without a section have the class
+    ``(none)``.
+
+    >>> load_ddtp(data_home="nowhere")
+    Traceback (most recent call last):
+        ...
+    thpi.datasets._errors.DataNotFoundError: ddtp_en_fr.tsv.gz of data set 'ddtp' is missing. ...
+    """
+    (path,) = locate("ddtp", ["ddtp_en_fr.tsv.gz"], data_home, verify=verify)
+    with gzip.open(path, "rt", encoding="utf-8", newline="\n") as stream:
+        header = next(stream).rstrip("\n").split("\t")
+        if header != ["package", "section", "en", "fr"]:
+            raise ValueError(f"{path} must have the columns package, section, en, fr, got {header}.")
+        rows = [line.rstrip("\n").split("\t") for line in stream]
+    packages, sections, english, french = zip(*rows, strict=True)
+    label_names, labels = np.unique([section or "(none)" for section in sections], return_inverse=True)
+    return PairedDataset(
+        name="ddtp",
+        target=_count_terms(french, min_df, max_df),
+        source=_count_terms(english, min_df, max_df),
+        names=packages,
+        labels=labels.astype(np.int64),
+        label_names=tuple(label_names.tolist()),
+        target_texts=french,
+        source_texts=english,
+    )
+
+
+def _count_terms(texts: tuple[str, ...], min_df: int, max_df: float) -> sparse.csr_array[Any, Any]:
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    counts = CountVectorizer(min_df=min_df, max_df=max_df, dtype=np.float64).fit_transform(texts)
+    return sparse.csr_array(counts)

@@ -1,0 +1,65 @@
+"""The handwritten digits that come with the package (UCI Multiple Features)."""
+
+from __future__ import annotations
+
+from importlib.resources import as_file, files
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thpi.datasets._bundled.planes import DECIMALS, FIXED_POINT_TYPE, INTEGER_TYPES, VIEWS, from_planes
+from thpi.datasets._paired import PairedDataset
+
+__all__ = ["load_digits_views"]
+
+
+def load_digits_views(target: str = "pix", source: str = "fac") -> PairedDataset:
+    """Load 2,000 handwritten digits, each described by two of six views; needs no files but the package.
+
+    ======  ====  ==================================================
+    view    size  features
+    ======  ====  ==================================================
+    pix      240  pixels, 16 rows of 15, grey 0 to 6 (6 is full ink)
+    fac      216  profile correlations
+    fou       76  Fourier coefficients of the character's shape
+    kar       64  Karhunen-Loève coefficients
+    zer       47  Zernike moments
+    mor        6  morphological features
+    ======  ====  ==================================================
+
+    Every item has its 16 x 15 picture (uint8, 0 to 252, ink bright) whatever the views. Features are unscaled;
+    the real-valued views are rounded to five decimals. Data by Robert Duin, CC BY 4.0, doi:10.24432/C5HC70.
+
+    >>> digits = load_digits_views(target="pix", source="fou")
+    >>> digits.target.shape, digits.source.shape, digits.n_classes
+    ((2000, 240), (2000, 76), 10)
+    >>> digits.show(0).picture.shape
+    (16, 15)
+    """
+    for argument, view in (("target", target), ("source", source)):
+        if view not in VIEWS:
+            raise ValueError(f"{argument}={view!r} must be one of {', '.join(VIEWS)}.")
+    with (
+        as_file(files("thpi.datasets._bundled") / "digits.npz") as path,
+        np.load(path, allow_pickle=False) as archive,
+    ):
+        views = {view: _decode(archive[view], view) for view in {target, source, "pix"}}
+        labels = archive["labels"].astype(np.int64)
+    return PairedDataset(
+        name="digits",
+        target=views[target].astype(np.float64),
+        source=views[source].astype(np.float64),
+        names=tuple(f"{label}-{i:04d}" for i, label in enumerate(labels)),
+        labels=labels,
+        label_names=tuple("0123456789"),
+        pictures=(views["pix"] * np.uint8(42)).reshape(-1, 16, 15),
+    )
+
+
+def _decode(planes: npt.NDArray[np.uint8], view: str) -> npt.NDArray[Any]:
+    if view in INTEGER_TYPES:
+        return from_planes(planes, INTEGER_TYPES[view])
+    # Dividing, not multiplying by 1e-5, gives the floating-point number nearest to the printed decimal.
+    decoded: npt.NDArray[Any] = from_planes(planes, FIXED_POINT_TYPE) / 10**DECIMALS
+    return decoded

@@ -1,0 +1,162 @@
+"""NUS-WIDE: pictures from Flickr and the tags of their owners."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from thpi.datasets._files import dataset_folder, locate
+from thpi.datasets._paired import PairedDataset
+from thpi.datasets._registry import info
+
+__all__ = ["load_nuswide"]
+
+_KINDS = ("CH", "CM55", "CORR", "EDH", "WT")
+_COLOR_MOMENTS = slice(64, 64 + 225)
+_LINES_AT_ONCE = 5_000
+
+
+def load_nuswide(
+    features: Literal["color_moments", "all"] = "color_moments",
+    *,
+    form: Literal["auto", "sample", "collection"] = "auto",
+    parts: tuple[str, ...] = ("Train", "Test"),
+    max_rows: int | None = None,
+    data_home: str | os.PathLike[str] | None = None,
+    verify: bool = True,
+) -> PairedDataset:
+    """Load picture features (target) and the 1,000 most frequent tags (source).
+
+    Parameters
+    ----------
+    features : ``"color_moments"`` gives 225 colour moments on a 5 x 5 grid; ``"all"`` gives 634 features: 64 colour
+        histogram, 225 colour moments, 144 correlogram, 73 edge directions, 128 wavelet texture.
+    form : ``"sample"`` reads the csv files of a published sample: 599 pictures with tags, 1,301 rows of tags alone
+        (``source_only``), one binary label. ``"collection"`` reads the public distribution:
+        ``Low_Level_Features/<part>_Normalized_CM55.dat`` (numbers separated by spaces, a line a picture),
+        ``NUS_WID_Tags/<part>_Tags1k.dat`` (0 and 1 separated by tabs), ``NUS_WID_Tags/TagList1k.txt`` and, where
+        present, the 81 concepts (``ConceptsList/Concepts81.txt``,
+        ``Groundtruth/TrainTestLabels/Labels_<concept>_<part>.txt``), which become ``tags``.
+        ``"auto"`` takes the collection if it is there.
+    parts : parts of the collection, ``"Train"`` and ``"Test"``, one after the other.
+    max_rows : read at most so many pictures of each part of the collection (it has 269,648 in all).
+    data_home : folder that holds the folder ``nuswide``.
+    verify : compare checksums (known for the sample only).
+
+    The collection's form was tested on small files made in its published layout only.
+
+    >>> load_nuswide(features="sift")
+    Traceback (most recent call last):
+        ...
+    ValueError: features='sift' must be 'color_moments' or 'all'.
+    """
+    if features not in ("color_moments", "all"):
+        raise ValueError(f"features={features!r} must be 'color_moments' or 'all'.")
+    if form not in ("auto", "sample", "collection"):
+        raise ValueError(f"form={form!r} must be 'auto', 'sample' or 'collection'.")
+    if not parts or not set(parts) <= {"Train", "Test"}:
+        raise ValueError(f"parts={parts!r} must hold 'Train', 'Test' or both.")
+    folder = dataset_folder(info("nuswide"), data_home)
+    if form == "auto":
+        form = "collection" if (folder / "Low_Level_Features").is_dir() else "sample"
+    if form == "sample":
+        names = [file.path for file in info("nuswide").files]
+        return _load_sample(locate("nuswide", names, data_home, verify=verify), features)
+    kinds = _KINDS if features == "all" else ("CM55",)
+    needed = [f"Low_Level_Features/{part}_Normalized_{kind}.dat" for part in parts for kind in kinds]
+    needed += [f"NUS_WID_Tags/{part}_Tags1k.dat" for part in parts]
+    *paths, tag_list = locate("nuswide", [*needed, "NUS_WID_Tags/TagList1k.txt"], data_home, verify=verify)
+    return _load_collection(paths, tag_list, folder, parts, len(kinds), max_rows)
+
+
+def _load_sample(paths: list[Path], features: str) -> PairedDataset:
+    guest, train_tags, other_tags = (np.loadtxt(path, delimiter=",", skiprows=1) for path in paths)
+    tags = np.vstack([train_tags, other_tags])
+    row_of = {int(identifier): row for row, identifier in enumerate(tags[:, 0])}
+    identifiers = guest[:, 0].astype(np.int64)
+    paired = np.array([row_of[int(identifier)] for identifier in identifiers])
+    alone = np.setdiff1d(np.arange(len(tags)), paired)
+    pictures = guest[:, 1:-1]
+    return PairedDataset(
+        name="nuswide",
+        target=np.ascontiguousarray(pictures[:, _COLOR_MOMENTS] if features == "color_moments" else pictures),
+        source=sparse.csr_array(tags[paired, 1:]),
+        names=tuple(str(identifier) for identifier in identifiers),
+        labels=guest[:, -1].astype(np.int64),
+        label_names=("0", "1"),
+        source_only=sparse.csr_array(tags[alone, 1:]),
+    )
+
+
+def _load_collection(
+    paths: list[Path],
+    tag_list: Path,
+    folder: Path,
+    parts: tuple[str, ...],
+    n_kinds: int,
+    max_rows: int | None,
+) -> PairedDataset:
+    feature_paths, tag_paths = paths[: -len(parts)], paths[-len(parts) :]
+    blocks = [
+        np.hstack(
+            [
+                np.loadtxt(path, max_rows=max_rows, ndmin=2)
+                for path in feature_paths[part * n_kinds : (part + 1) * n_kinds]
+            ]
+        )
+        for part in range(len(parts))
+    ]
+    source = sparse.csr_array(sparse.vstack([_read_tags(path, max_rows) for path in tag_paths], format="csr"))
+    tag_names = tag_list.read_text("utf-8").split()
+    concepts, concept_names = _read_concepts(folder, parts, max_rows)
+    return PairedDataset(
+        name="nuswide",
+        target=np.vstack(blocks),
+        source=source,
+        names=tuple(f"{part}-{row}" for part, block in zip(parts, blocks, strict=True) for row in range(len(block))),
+        tags=concepts,
+        tag_names=concept_names,
+        source_texts=tuple(
+            " ".join(tag_names[column] for column in source.indices[start:stop])
+            for start, stop in zip(source.indptr[:-1], source.indptr[1:], strict=True)
+        ),
+    )
+
+
+def _read_tags(path: Path, max_rows: int | None) -> sparse.csr_array[Any, Any]:
+    """Read 0 and 1 in pieces, for the dense matrix of all pictures would take more than a gigabyte."""
+
+    def pieces() -> Iterator[sparse.csr_array[Any, Any]]:
+        with path.open(encoding="ascii") as stream:
+            lines = islice(stream, max_rows)
+            while block := list(islice(lines, _LINES_AT_ONCE)):
+                yield sparse.csr_array(np.loadtxt(block, dtype=np.uint8, ndmin=2).astype(np.float64))
+
+    return sparse.csr_array(sparse.vstack(list(pieces()), format="csr"))
+
+
+def _read_concepts(
+    folder: Path, parts: tuple[str, ...], max_rows: int | None
+) -> tuple[npt.NDArray[np.uint8] | None, tuple[str, ...]]:
+    concept_list = folder / "ConceptsList" / "Concepts81.txt"
+    if not concept_list.is_file():
+        return None, ()
+    concepts = tuple(concept_list.read_text("utf-8").split())
+    truth = folder / "Groundtruth" / "TrainTestLabels"
+    columns = [
+        np.concatenate(
+            [
+                np.loadtxt(truth / f"Labels_{concept}_{part}.txt", dtype=np.uint8, max_rows=max_rows, ndmin=1)
+                for part in parts
+            ]
+        )
+        for concept in concepts
+    ]
+    return np.stack(columns, axis=1), concepts

@@ -1,0 +1,156 @@
+"""The one form in which every data set is handed over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+__all__ = ["Item", "Matrix", "PairedDataset"]
+
+Matrix: TypeAlias = "npt.NDArray[np.float64] | sparse.csr_array[Any, Any]"
+Picture: TypeAlias = "npt.NDArray[np.uint8] | bytes"
+
+
+@dataclass(frozen=True, eq=False)
+class Item:
+    """What can be shown of one row of a data set; what the set does not have is None or empty.
+
+    ``picture`` is a uint8 array (height x width, grey) or the bytes of an image file.
+    """
+
+    name: str
+    label: str | None
+    picture: Picture | None
+    target_text: str | None
+    source_text: str | None
+    tags: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class PairedDataset:
+    """Rows seen in two domains: row ``i`` of ``target`` and row ``i`` of ``source`` are the same thing.
+
+    Parameters
+    ----------
+    name : name of the data set in the registry.
+    target : n x d_T, what exists at query time; a float64 array or a ``scipy.sparse.csr_array``.
+    source : n x d_S, the privileged data; a float64 array or a ``scipy.sparse.csr_array``.
+    names : n identifiers, one a row.
+    labels : n class numbers into ``label_names``, or None.
+    label_names : names of the classes.
+    source_only : m x d_S rows that have no counterpart in the target, or None.
+    tags : n x t, nonzero where a row carries a tag (several tags a row), or None.
+    tag_names : t names of the tags.
+    pictures : n pictures (uint8 arrays, or bytes of image files), or None.
+    target_texts, source_texts : n texts to be shown for a row, or None.
+
+    Examples
+    --------
+    >>> toy = PairedDataset("toy", np.eye(2), np.ones((2, 3)), ("a", "b"), np.array([1, 0]), ("no", "yes"))
+    >>> toy.n, toy.d_target, toy.d_source
+    (2, 2, 3)
+    >>> toy.show(0).label
+    'yes'
+    >>> toy.take([1]).names
+    ('b',)
+    """
+
+    name: str
+    target: Matrix
+    source: Matrix
+    names: tuple[str, ...]
+    labels: npt.NDArray[np.int64] | None = None
+    label_names: tuple[str, ...] = ()
+    source_only: Matrix | None = None
+    tags: Matrix | npt.NDArray[np.uint8] | None = None
+    tag_names: tuple[str, ...] = ()
+    pictures: Sequence[Picture] | npt.NDArray[np.uint8] | None = None
+    target_texts: Sequence[str] | None = None
+    source_texts: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        n = self.target.shape[0]
+        for field in ("source", "names", "labels", "tags", "pictures", "target_texts", "source_texts"):
+            value = getattr(self, field)
+            if value is None:
+                continue
+            rows = value.shape[0] if hasattr(value, "shape") else len(value)
+            if rows != n:
+                raise ValueError(f"{field} has {rows} rows and target has {n}; they must be equal.")
+        if self.source_only is not None and self.source_only.shape[1] != self.d_source:
+            raise ValueError(
+                f"source_only has {self.source_only.shape[1]} columns and source has {self.d_source}; "
+                "they must be equal."
+            )
+        if self.labels is not None and n and self.labels.max() >= len(self.label_names):
+            raise ValueError(f"labels go up to {self.labels.max()}, but there are {len(self.label_names)} names.")
+        if self.tags is not None and self.tags.shape[1] != len(self.tag_names):
+            raise ValueError(f"tags has {self.tags.shape[1]} columns, but there are {len(self.tag_names)} names.")
+
+    @property
+    def n(self) -> int:
+        """Number of paired rows."""
+        return int(self.target.shape[0])
+
+    @property
+    def d_target(self) -> int:
+        """Number of target columns."""
+        return int(self.target.shape[1])
+
+    @property
+    def d_source(self) -> int:
+        """Number of source columns."""
+        return int(self.source.shape[1])
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes, 0 without labels."""
+        return 0 if self.labels is None else len(self.label_names)
+
+    def show(self, i: int) -> Item:
+        """Gather what can be shown of row ``i``."""
+        if not 0 <= i < self.n:
+            raise IndexError(f"i={i!r} must be a row number from 0 to {self.n - 1}.")
+        carried: Sequence[int] = ()
+        if self.tags is not None:
+            row: Any = self.tags[[i]]
+            carried = row.nonzero()[1].tolist()
+        return Item(
+            name=self.names[i],
+            label=None if self.labels is None else self.label_names[int(self.labels[i])],
+            picture=None if self.pictures is None else cast("Picture", self.pictures[i]),
+            target_text=None if self.target_texts is None else self.target_texts[i],
+            source_text=None if self.source_texts is None else self.source_texts[i],
+            tags=tuple(self.tag_names[j] for j in carried),
+        )
+
+    def take(self, rows: npt.ArrayLike) -> PairedDataset:
+        """Keep only the given paired rows, in the given order; ``source_only`` stays whole."""
+        index = np.asarray(rows)
+        if index.dtype == np.bool_:
+            index = np.flatnonzero(index)
+        chosen = {
+            field: _take(getattr(self, field), index)
+            for field in (
+                "target", "source", "names", "labels", "tags", "pictures", "target_texts", "source_texts"
+            )
+        }  # fmt: skip
+        return replace(self, **chosen)
+
+
+def _take(values: Any, index: npt.NDArray[np.int64]) -> Any:
+    """Select rows of an array, of a sequence, or of a sequence that knows how to do it lazily."""
+    if values is None:
+        return None
+    if hasattr(values, "shape"):
+        return values[index]
+    if hasattr(values, "take"):
+        return values.take(index)
+    return tuple(values[i] for i in index.tolist())

@@ -1,0 +1,43 @@
+"""Wikipedia's featured articles: a section of text and its picture."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+
+from thpi.datasets._files import locate
+from thpi.datasets._paired import PairedDataset
+
+__all__ = ["load_wikipedia"]
+
+# The collection numbers its categories in alphabetical order.
+_CATEGORIES = (
+    "art", "biology", "geography", "history", "literature", "media", "music", "royalty", "sport", "warfare"
+)  # fmt: skip
+
+
+def load_wikipedia(*, data_home: str | os.PathLike[str] | None = None, verify: bool = True) -> PairedDataset:
+    """Load 2,866 picture and text pairs: 128 picture features (target), 100 text features (source), 10 classes.
+
+    Parameters
+    ----------
+    data_home : folder that holds the folder ``wiki``.
+    verify : compare checksums.
+
+    >>> load_wikipedia(data_home="nowhere")
+    Traceback (most recent call last):
+        ...
+    thpi.datasets._errors.DataNotFoundError: wiki.npz of data set 'wikipedia' is missing. ...
+    """
+    (path,) = locate("wikipedia", ["wiki.npz"], data_home, verify=verify)
+    with np.load(path, allow_pickle=False) as archive:
+        images, texts, labels = archive["image_sift128"], archive["text100"], archive["labels"]
+    return PairedDataset(
+        name="wikipedia",
+        target=images.astype(np.float64),
+        source=texts.astype(np.float64),
+        names=tuple(f"{_CATEGORIES[label]}-{row:04d}" for row, label in enumerate(labels)),
+        labels=labels.astype(np.int64),
+        label_names=_CATEGORIES,
+    )
