@@ -1,0 +1,110 @@
+"""Measures of retrieval quality from packed codes, one file each.
+
+Every measure is exact and read off the histograms of Hamming distances of each query, which are made once in
+blocks of bounded memory. Tied rows (equal distance) are treated as in random order unless a measure says
+otherwise. ``MEASURES`` lists all measures by the names that :func:`evaluate` understands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy.typing as npt
+
+from thpi.metrics import (
+    _average_precision,
+    _lookup,
+    _ndcg,
+    _pooled_area,
+    _precision_at_k,
+    _precision_recall_curve,
+    _recall_at_k,
+)
+from thpi.metrics._average_precision import average_precision, mean_average_precision
+from thpi.metrics._histograms import DistanceHistograms, Retrieval, distance_histograms
+from thpi.metrics._lookup import lookup_precision, lookup_recall
+from thpi.metrics._measure import Measure, QueryMean, query_mean
+from thpi.metrics._ndcg import ndcg_at_k
+from thpi.metrics._pooled_area import pooled_precision_recall_area
+from thpi.metrics._precision_at_k import precision_at_k
+from thpi.metrics._precision_recall_curve import PrecisionRecallCurve, precision_recall_curve
+from thpi.metrics._recall_at_k import recall_at_k
+from thpi.metrics._relevance import Relevance
+
+__all__ = [
+    "MEASURES",
+    "DistanceHistograms",
+    "Measure",
+    "PrecisionRecallCurve",
+    "QueryMean",
+    "average_precision",
+    "distance_histograms",
+    "evaluate",
+    "lookup_precision",
+    "lookup_recall",
+    "mean_average_precision",
+    "ndcg_at_k",
+    "pooled_precision_recall_area",
+    "precision_at_k",
+    "precision_recall_curve",
+    "query_mean",
+    "recall_at_k",
+]
+
+MEASURES: dict[str, Measure] = {
+    measure.name: measure
+    for module in (
+        _average_precision,
+        _pooled_area,
+        _precision_at_k,
+        _recall_at_k,
+        _lookup,
+        _precision_recall_curve,
+        _ndcg,
+    )
+    for measure in module.MEASURES
+}
+
+
+def evaluate(
+    queries: npt.ArrayLike,
+    database: npt.ArrayLike,
+    relevance: Relevance,
+    n_bits: int,
+    measures: Iterable[str] = ("average_precision", "pooled_precision_recall_area"),
+    *,
+    gain: str = "linear",
+) -> dict[str, Any]:
+    """Compute many measures from one pass over the codes.
+
+    A name is one of ``MEASURES``; where the measure has a parameter, K or radius, it follows after "@":
+    ``"precision@10"``, ``"recall@100"``, ``"ndcg@10"``, ``"lookup_precision@2"``. The answer has one entry a
+    name: an array with one number a query (NaN where a query without relevant rows has no value), a float for
+    pooled measures, or a :class:`PrecisionRecallCurve`. ``gain`` says how NDCG reads graded relevance.
+    ``"average_precision_stable"`` is the one measure that needs the order of rows, hence a pass of its own.
+
+    >>> codes = [[0b00], [0b01], [0b10]]
+    >>> evaluate([[0b00]], codes, [[True, False, True]], 2, ["average_precision", "precision@2"])
+    {'average_precision': array([0.91666667]), 'precision@2': array([0.75])}
+    """
+    if isinstance(measures, str):
+        raise ValueError(f"measures={measures!r} must be a list of names, not one string.")
+    requests = [(name, *_parse(name)) for name in measures]
+    retrieval = Retrieval(queries, database, relevance, n_bits, gain=gain)
+    return {name: measure.compute(retrieval, *arguments) for name, measure, arguments in requests}
+
+
+def _parse(name: str) -> tuple[Measure, tuple[int, ...]]:
+    """Split ``"precision@10"`` into its measure and its arguments."""
+    base, at, number = name.partition("@")
+    if base not in MEASURES:
+        raise ValueError(f"measures has {name!r}; the measures are {sorted(MEASURES)}.")
+    measure = MEASURES[base]
+    if measure.parameter is None:
+        if at:
+            raise ValueError(f"measures has {name!r}, but {base!r} takes no parameter.")
+        return measure, ()
+    if not number.isdecimal():
+        raise ValueError(f"measures has {name!r}; give {measure.parameter} as in '{base}@10'.")
+    return measure, (int(number),)

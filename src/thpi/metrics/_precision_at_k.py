@@ -1,0 +1,50 @@
+"""Precision among the first K rows of Hamming rankings."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from thpi.metrics._histograms import DistanceHistograms, Retrieval
+from thpi.metrics._measure import Measure, check_integers, like
+from thpi.metrics._relevance import Relevance
+
+Floats = npt.NDArray[np.float64]
+
+
+def expected_relevant(h: DistanceHistograms, k: npt.NDArray[np.int64]) -> Floats:
+    """Expected number of relevant rows among the first ``k`` of each query, shape ``(n_queries, len(k))``.
+
+    A group of t tied rows with r relevant on ranks a+1 .. a+t, of which k - a are taken, gives (k-a) r/t.
+    """
+    upto, relevant = h.hist_all.cumsum(axis=1), h.hist_relevant.cumsum(axis=1)
+    queries = np.arange(len(upto))
+    columns = []
+    for cut in np.minimum(k, h.n_database):
+        group = (upto < cut).sum(axis=1)  # the group that holds rank ``cut``
+        t, r = h.hist_all[queries, group], h.hist_relevant[queries, group]
+        left_out = upto[queries, group] - cut
+        columns.append(relevant[queries, group] - left_out * r / t)
+    return np.stack(columns, axis=1)
+
+
+def _precision_at_k(retrieval: Retrieval, k: npt.ArrayLike) -> Floats:
+    cuts = check_integers(k, name="k", minimum=1)
+    return like(k, expected_relevant(retrieval.histograms, cuts) / cuts)
+
+
+def precision_at_k(
+    queries: npt.ArrayLike, database: npt.ArrayLike, relevance: Relevance, n_bits: int, k: npt.ArrayLike
+) -> Floats:
+    """Precision among the first ``k`` rows of each query, expected over random orders of tied rows.
+
+    ``k`` is one integer, giving one number a query, or a list, giving one column each. Ranks beyond the
+    database count as not relevant: with K > n_database the count is still divided by K, as trec_eval does.
+
+    >>> precision_at_k([[0b00]], [[0b00], [0b01], [0b10]], [[True, False, True]], n_bits=2, k=[1, 2, 4])
+    array([[1.  , 0.75, 0.5 ]])
+    """
+    return _precision_at_k(Retrieval(queries, database, relevance, n_bits), k)
+
+
+MEASURES = (Measure("precision", "query", _precision_at_k, parameter="k"),)

@@ -1,0 +1,77 @@
+"""Precision and recall by Hamming radius, pooled over queries or averaged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from thpi.metrics._histograms import DistanceHistograms, Retrieval
+from thpi.metrics._measure import Measure, ratio
+from thpi.metrics._relevance import Relevance
+
+Floats = npt.NDArray[np.float64]
+
+
+class PrecisionRecallCurve(NamedTuple):
+    """Precision and recall of the rows at distance <= ``radius``, for each radius 0..n_bits."""
+
+    radius: npt.NDArray[np.int64]
+    precision: Floats
+    recall: Floats
+
+
+def pooled_curve(h: DistanceHistograms) -> PrecisionRecallCurve:
+    """Count pairs over all queries, then divide."""
+    retrieved, good = h.hist_all.sum(axis=0).cumsum(), h.hist_relevant.sum(axis=0).cumsum()
+    return PrecisionRecallCurve(
+        np.arange(h.n_bits + 1), ratio(good, retrieved, otherwise=0.0), ratio(good, good[-1], otherwise=np.nan)
+    )
+
+
+def macro_curve(h: DistanceHistograms) -> PrecisionRecallCurve:
+    """Divide for each query, then average."""
+    kept = h.n_relevant > 0
+    retrieved, good = h.hist_all[kept].cumsum(axis=1), h.hist_relevant[kept].cumsum(axis=1)
+    radius = np.arange(h.n_bits + 1)
+    if not kept.any():
+        return PrecisionRecallCurve(radius, np.full(len(radius), np.nan), np.full(len(radius), np.nan))
+    precision = ratio(good, retrieved, otherwise=0.0).mean(axis=0)
+    return PrecisionRecallCurve(radius, precision, (good / good[:, -1:]).mean(axis=0))
+
+
+_CURVES: dict[str, Callable[[DistanceHistograms], PrecisionRecallCurve]] = {
+    "pooled": pooled_curve,
+    "macro": macro_curve,
+}
+
+
+def precision_recall_curve(
+    queries: npt.ArrayLike,
+    database: npt.ArrayLike,
+    relevance: Relevance,
+    n_bits: int,
+    *,
+    average: Literal["pooled", "macro"] = "pooled",
+) -> PrecisionRecallCurve:
+    """Precision and recall of hash lookup at each Hamming radius 0..n_bits.
+
+    ``"pooled"`` counts (query, row) pairs over all queries and divides once: the curve of the authors'
+    evaluation. ``"macro"`` is the mean of the queries' own curves; queries without relevant rows are left out.
+    In both, precision is 0 where nothing is retrieved. Without any relevant pair recall is NaN.
+
+    >>> curve = precision_recall_curve([[0b00]], [[0b00], [0b01], [0b10]], [[True, False, True]], n_bits=2)
+    >>> curve.precision, curve.recall
+    (array([1.        , 0.66666667, 0.66666667]), array([0.5, 1. , 1. ]))
+    """
+    if average not in _CURVES:
+        raise ValueError(f"average={average!r} must be one of {list(_CURVES)}.")
+    return _CURVES[average](Retrieval(queries, database, relevance, n_bits).histograms)
+
+
+MEASURES = (
+    Measure("precision_recall_curve_pooled", "curve", lambda r: pooled_curve(r.histograms)),
+    Measure("precision_recall_curve_macro", "curve", lambda r: macro_curve(r.histograms)),
+)
