@@ -1,0 +1,251 @@
+"""BaseHasher: validation, centring, coding, saving. A method's own file holds only its mathematics."""
+
+from __future__ import annotations
+
+import os
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from thpi.codes import n_bytes, pack_signs
+from thpi.model_file import save
+from thpi.solvers.moments import centred_product, column_mean, row_blocks
+from thpi.solvers.quantisation import signs
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["BaseHasher", "Views", "Whole"]
+
+Array = npt.NDArray[Any]
+_FLOATS = [np.float64, np.float32]
+
+
+class Whole:
+    """Mark ``source`` as not to be split by cross-validation.
+
+    ``GridSearchCV`` and ``cross_validate`` split every fit argument that has as many rows as ``X`` and pass the
+    others whole. The unpaired source rows are never to be split; where they happen to be as many as the target
+    rows, scikit-learn cannot know that. ``source=Whole(S)`` is passed on untouched, whatever its length.
+
+    >>> Whole([[1.0, 2.0]]).array
+    [[1.0, 2.0]]
+    """
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+
+class Views:
+    """What a method gets to fit on: validated target rows with their mean, and the source rows, where it uses them."""
+
+    def __init__(self, X: Any, S: Any = None, S_U: Any = None) -> None:
+        self.X, self.S, self.S_U = X, S, S_U
+        self.mean = column_mean(X)
+
+    @property
+    def all_source(self) -> Any:
+        """Paired source rows first, unpaired ones after them: X_S of the paper."""
+        if self.S_U is None or self.S_U.shape[0] == 0:
+            return self.S
+        if sparse.issparse(self.S) or sparse.issparse(self.S_U):
+            return sparse.vstack([self.S, self.S_U], format="csr")
+        return np.vstack([self.S, self.S_U])
+
+
+class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Common ground of all hashing methods.
+
+    A subclass sets ``needs_privileged`` and ``uses_source``, says in ``_max_bits`` how many bits the data allow,
+    and returns its fitted attributes from ``_fit``; at least ``projection_``. A method that is not
+    ``sgn((x - mean_) projection_)`` overrides ``_project``.
+    """
+
+    needs_privileged: ClassVar[bool] = False
+    uses_source: ClassVar[bool] = False
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_bits": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    n_bits: int
+    random_state: Any
+    mean_: Array
+    projection_: Array
+    codes_: npt.NDArray[np.uint8]
+    objective_: Array
+    n_iter_: int
+    converged_: bool
+    n_features_in_: int
+
+    # ------------------------------------------------------------------ what a method fills in
+
+    def _fit(self, views: Views, rng: np.random.RandomState) -> dict[str, Any]:
+        """Learn the hash functions and return the fitted attributes."""
+        raise NotImplementedError  # pragma: no cover
+
+    def _max_bits(self, views: Views) -> tuple[int, str] | None:
+        """Give the largest ``n_bits`` these data allow and the reason, or None where there is no limit."""
+        return None
+
+    def _project(self, X: Any) -> Array:
+        return centred_product(X, self.mean_, self.projection_)
+
+    # ------------------------------------------------------------------ what a user calls
+
+    def fit(self, X: Any, y: Any = None, *, privileged: Any = None, source: Any = None) -> Self:
+        """Learn hash functions for the target domain.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Target rows.
+        y : ignored
+        privileged : array-like or sparse matrix of shape (n_samples, n_source_features), optional
+            Source rows paired with the rows of ``X``. Needed by some methods, ignored by the others.
+        source : array-like or sparse matrix of shape (any, n_source_features), or Whole, optional
+            Source rows that have no target row.
+
+        Returns
+        -------
+        self
+            Where anything is wrong, an error is raised and the estimator is as it was before.
+        """
+        before = dict(vars(self))
+        try:
+            self._validate_params()
+            views = self._check_views(X, privileged, source)
+            for name in [name for name in vars(self) if _is_fitted_name(name)]:
+                if name not in ("n_features_in_", "feature_names_in_"):
+                    delattr(self, name)
+            defaults = {"mean_": views.mean, "objective_": np.empty(0), "converged_": True}
+            self.__dict__.update(defaults | self._fit(views, check_random_state(self.random_state)))
+            self.n_iter_ = getattr(self, "n_iter_", len(self.objective_))
+            if not hasattr(self, "codes_"):
+                self.codes_ = self._encode(views.X)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Real-valued projections, one column a bit; their signs are the code. Shape (n_samples, n_bits)."""
+        return self._project(self._check_new(X))
+
+    def signs(self, X: Any) -> npt.NDArray[np.int8]:
+        """Codes as -1 and +1 (int8), shape (n_samples, n_bits)."""
+        return signs(self.decision_function(X))
+
+    def transform(self, X: Any) -> npt.NDArray[np.uint8]:
+        """Packed codes (uint8), shape (n_samples, ceil(n_bits / 8)); see :mod:`thpi.codes` for the bytes."""
+        return self._encode(self._check_new(X))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted hasher to one file that :func:`thpi.load` reads; see :mod:`thpi.model_file`."""
+        check_is_fitted(self, "projection_")
+        save(self, path)
+
+    # ------------------------------------------------------------------ checks
+
+    def _check_views(self, X: Any, privileged: Any, source: Any) -> Views:
+        method = type(self).__name__
+        X = _named_errors("X", lambda: validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, ensure_min_samples=2))
+        if not self.needs_privileged:
+            views = Views(X)
+        else:
+            if privileged is None:
+                raise ValueError(
+                    f"{method} needs privileged=..., the source rows paired with the rows of X; got privileged=None."
+                )
+            S = _check_source("privileged", privileged).astype(X.dtype, copy=False)
+            if S.shape[0] != X.shape[0]:
+                raise ValueError(
+                    f"privileged has {S.shape[0]} rows and X has {X.shape[0]}; row i of both must be one item."
+                )
+            views = Views(X, S)
+            if isinstance(source, Whole):
+                source = source.array
+            if self.uses_source and source is not None and np.shape(source)[0] > 0:
+                S_U = _check_source("source", source)
+                if S_U.shape[1] != S.shape[1]:
+                    raise ValueError(
+                        f"source has {S_U.shape[1]} columns and privileged has {S.shape[1]}; both must have the same."
+                    )
+                views.S_U = S_U.astype(X.dtype, copy=False)
+        limit = self._max_bits(views)
+        if limit is not None and self.n_bits > limit[0]:
+            raise ValueError(
+                f"n_bits={self.n_bits} is more than {method} can give for these data: at most {limit[0]}, {limit[1]}."
+            )
+        return views
+
+    def _check_new(self, X: Any) -> Any:
+        check_is_fitted(self, "projection_")
+        return _named_errors("X", lambda: validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, reset=False))
+
+    def _check_fitted(self) -> None:
+        """Check after loading that the parts fit together."""
+        d, c = self.n_features_in_, self.n_bits
+        if self.mean_.shape != (d,) or self.projection_.shape != (d, c):
+            raise ValueError(f"mean_ {self.mean_.shape} and projection_ {self.projection_.shape} do not fit ({d}, {c})")
+        if self.codes_.ndim != 2 or self.codes_.shape[1] != n_bytes(c) or self.codes_.dtype != np.uint8:
+            raise ValueError(f"codes_ {self.codes_.shape} does not fit {c} bits")
+
+    def _encode(self, X: Any) -> npt.NDArray[np.uint8]:
+        # Block by block: the projections of a large collection need not fit into memory, its codes do.
+        codes = np.empty((X.shape[0], n_bytes(self.n_bits)), dtype=np.uint8)
+        for rows in row_blocks(X):
+            codes[rows] = pack_signs(self._project(X[rows]))
+        return codes
+
+    @property
+    def _n_features_out(self) -> int:
+        return n_bytes(self.n_bits)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = []  # codes are bytes, whatever came in
+        return tags
+
+
+def dimension_limit(views: Views) -> tuple[int, str]:
+    """Limit of the methods that take one orthogonal direction a bit."""
+    n, d = views.X.shape
+    return max(1, min(d, n - 1)), f"the smaller of n_features={d} and n_samples - 1={n - 1}"
+
+
+def pair_limit(views: Views) -> tuple[int, str]:
+    """Limit of the methods that take one pair of canonical directions a bit."""
+    n, d = views.X.shape
+    d_S = views.S.shape[1]
+    return max(
+        1, min(d, d_S, n - 1)
+    ), f"the smallest of n_features={d}, privileged columns={d_S} and n_samples - 1={n - 1}"
+
+
+def _check_source(name: str, value: Any) -> Any:
+    return _named_errors(name, lambda: check_array(value, accept_sparse="csr", dtype=_FLOATS, input_name=name))
+
+
+def _named_errors(name: str, check: Any) -> Any:
+    """Run a check of scikit-learn's; where its message does not name the argument, put the name before it."""
+    try:
+        return check()
+    except (ValueError, TypeError) as error:
+        if name in str(error).split() or type(error) not in (ValueError, TypeError):
+            raise
+        raise type(error)(f"{name}: {error}") from error
+
+
+def _is_fitted_name(name: str) -> bool:
+    return name.endswith("_") and not name.startswith("_")

@@ -1,0 +1,24 @@
+"""The hashing methods, one file each.
+
+``HASHERS`` is the registry: adding a method is one file, one line here and one line in the docs. The name is the
+class's name; commands, experiments and model files find a method by it.
+"""
+
+from __future__ import annotations
+
+from thpi.base import BaseHasher
+from thpi.hashers._cca_itq import CCAITQ
+from thpi.hashers._cvh import CVH
+from thpi.hashers._dsh import DSH
+from thpi.hashers._itq import ITQ
+from thpi.hashers._itq_plus import ITQPlus
+from thpi.hashers._lap_itq_plus import LapITQPlus
+from thpi.hashers._lsh import LSH
+from thpi.hashers._spectral import SpectralHashing
+
+__all__ = ["CCAITQ", "CVH", "DSH", "HASHERS", "ITQ", "ITQPlus", "LSH", "LapITQPlus", "SpectralHashing"]
+
+HASHERS: dict[str, type[BaseHasher]] = {
+    method.__name__: method for method in (LSH, SpectralHashing, DSH, ITQ, CVH, CCAITQ, ITQPlus, LapITQPlus)
+}
+"""Every method by its name, from the plainest to the paper's."""

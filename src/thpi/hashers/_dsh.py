@@ -1,0 +1,132 @@
+"""Density sensitive hashing."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import entr
+from sklearn.utils._param_validation import Interval
+
+from thpi.base import BaseHasher, Views
+from thpi.solvers.moments import centred_product
+
+__all__ = ["DSH"]
+
+
+class DSH(BaseHasher):
+    """Planes halfway between adjacent groups of the data, the most even ones kept (Jin, Li, Lin and Cai 2014).
+
+    1. k-means with ``expansion * n_bits`` groups and a few iterations.
+    2. Two groups are adjacent where one is among the ``n_adjacent`` nearest groups of the other. Between such
+       groups with centres ``m_i``, ``m_j`` stands the mid-perpendicular plane,
+       ``(m_i - m_j)'x = (m_i - m_j)'(m_i + m_j)/2``.
+    3. Of these the ``n_bits`` planes with the largest entropy ``-p log p - (1-p) log(1-p)`` of the split are kept,
+       ``p`` being the share of training rows on one side.
+
+    Parameters
+    ----------
+    n_bits : int, default=32
+        Length of a code.
+    expansion : float, default=1.5
+        Groups a bit. Fewer rows than groups: as many groups as distinct rows.
+    n_adjacent : int, default=3
+        Nearest groups that count as adjacent.
+    kmeans_iter : int, default=3
+        Iterations of k-means; it need not converge.
+    random_state : int, RandomState or None, default=None
+        Seed of k-means.
+
+    Attributes
+    ----------
+    offset_ : array of shape (n_bits,)
+        Subtracted from ``(x - mean_) projection_``: the planes do not pass through the mean.
+    entropy_ : array of shape (n_bits,)
+        Entropy of each kept split, in nats, largest first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.RandomState(0).standard_normal((100, 8))
+    >>> DSH(n_bits=8, random_state=0).fit(X).transform(X).shape
+    (100, 1)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **BaseHasher._parameter_constraints,
+        "expansion": [Interval(Real, 0, None, closed="neither")],
+        "n_adjacent": [Interval(Integral, 1, None, closed="left")],
+        "kmeans_iter": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    offset_: Any
+    entropy_: Any
+
+    def __init__(
+        self,
+        n_bits: int = 32,
+        *,
+        expansion: float = 1.5,
+        n_adjacent: int = 3,
+        kmeans_iter: int = 3,
+        random_state: Any = None,
+    ) -> None:
+        self.n_bits = n_bits
+        self.expansion = expansion
+        self.n_adjacent = n_adjacent
+        self.kmeans_iter = kmeans_iter
+        self.random_state = random_state
+
+    def _fit(self, views: Views, rng: np.random.RandomState) -> dict[str, Any]:
+        centres = self._group_centres(views, rng) - views.mean
+        first, second = _adjacent_pairs(centres, self.n_adjacent)
+        if len(first) < self.n_bits:
+            raise ValueError(
+                f"n_bits={self.n_bits} is more than DSH can give for these data: {len(centres)} groups have "
+                f"{len(first)} adjacent pairs; at most n_bits={len(first)}. Raise expansion or n_adjacent, or add rows."
+            )
+        normals = (centres[first] - centres[second]).T
+        offsets = np.einsum("ij,ij->i", centres[first] - centres[second], centres[first] + centres[second]) / 2
+        share = (centred_product(views.X, views.mean, normals) >= offsets).mean(axis=0)
+        entropy = entr(share) + entr(1 - share)
+        kept = np.argsort(-entropy, kind="stable")[: self.n_bits]
+        dtype = views.X.dtype
+        return {
+            "projection_": np.ascontiguousarray(normals[:, kept], dtype=dtype),
+            "offset_": offsets[kept].astype(dtype),
+            "entropy_": entropy[kept],
+        }
+
+    def _group_centres(self, views: Views, rng: np.random.RandomState) -> Any:
+        from sklearn.cluster import KMeans
+        from sklearn.exceptions import ConvergenceWarning
+
+        n_groups = min(views.X.shape[0], max(2, round(self.expansion * self.n_bits)))
+        kmeans = KMeans(n_groups, n_init=1, max_iter=self.kmeans_iter, random_state=rng)
+        # Three iterations are the method; that they do not converge, or that rows repeat, is no news to the user.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            centres = kmeans.fit(views.X).cluster_centers_
+        return np.unique(centres, axis=0)
+
+    def _project(self, X: Any) -> Any:
+        return centred_product(X, self.mean_, self.projection_) - self.offset_
+
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        if self.offset_.shape != (self.n_bits,):
+            raise ValueError("offset_ must have one number a bit")
+
+
+def _adjacent_pairs(centres: Any, n_adjacent: int) -> tuple[Any, Any]:
+    """Pairs i < j of groups where one is among the nearest ``n_adjacent`` of the other."""
+    from sklearn.neighbors import kneighbors_graph
+
+    if len(centres) < 2:
+        return np.empty(0, dtype=int), np.empty(0, dtype=int)
+    graph = kneighbors_graph(centres, min(n_adjacent, len(centres) - 1), mode="connectivity")
+    first, second = (graph + graph.T).nonzero()
+    upper = first < second
+    return first[upper], second[upper]

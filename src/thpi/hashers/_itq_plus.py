@@ -1,0 +1,218 @@
+"""ITQ+: iterative quantisation with a slack function learned from privileged data."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.metrics import pairwise_distances
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from thpi.base import BaseHasher, Views, dimension_limit, pair_limit
+from thpi.codes import pack_signs
+from thpi.hashers._cca_itq import canonical_directions
+from thpi.hashers._itq import ITERATION_CONSTRAINTS, restart_seeds
+from thpi.solvers.moments import centred_product, column_mean, full_rank_coordinates, principal_axes
+from thpi.solvers.quantisation import best_of
+from thpi.solvers.slack_quantisation import slack_quantisation
+
+__all__ = ["ITQPlus"]
+
+Array = npt.NDArray[Any]
+
+
+class ITQPlus(BaseHasher):
+    """Iterative quantisation whose error is approximated from paired source data: the paper's ITQ+.
+
+    With centred target rows ``X``, their source rows ``S``, balanced codes ``B`` and ``E = B - X R``:
+
+        ``min ||E||_F^2 + lambda1 ||E - S P||_F^2``   over ``B``, ``R'R = I``, ``P'P = I``
+
+    (eq. 2 with the weight its updates use). Alternates the balanced signs of ``(1 + lambda1) X R + lambda1 S P``
+    for ``B`` with two Procrustes steps for ``R`` and ``P``. The hash function is ``sgn((x - mean) R)``: nothing of
+    the source is needed for new rows.
+
+    Parameters
+    ----------
+    n_bits : int, default=32
+        Length of a code; at most ``min(n_features, n_samples - 1)``. Where the source has fewer columns than bits,
+        P has orthonormal rows instead of columns.
+    lambda1 : float, default=0.1
+        Weight of the slack term. 0 leaves balanced ITQ.
+    reading : {"reduce", "trace", "loss"}, default="trace"
+        How the updates of R and P are read, for the paper's closed form is exact only for square R:
+
+        - "reduce": reduce both views to ``n_bits`` columns first; then it is exact.
+        - "trace": full dimension, only the linear part of the loss, ``max tr(R'X'A)``: the closed form taken
+          literally. With ``lambda1=0`` this is balanced L1-norm PCA.
+        - "loss": full dimension, the true loss, by generalised power iteration.
+
+        In each reading ``objective_`` is what it minimises, and never rises. At full dimension R is sought in the
+        span of the training rows: outside of it they say nothing.
+    reduction : {"pca", "cca"}, default="pca"
+        What reduces the views where ``reading="reduce"``.
+    ridge : float, default=0.1
+        Ridge of the CCA, for ``reduction="cca"``.
+    scale : {"unit", "radius", None}, default="unit"
+        The loss compares ``X R`` and ``S P`` with +-1, so the scale of both views matters. "unit": each view is
+        scaled so that its best ``n_bits`` directions have mean square 1; "radius": so that the mean distance to the
+        50th neighbour is 1 (the authors' code does so with the target); None: as given.
+    n_init : int, default=1
+        Random restarts; the lowest objective wins.
+    tol : float, default=1e-6
+        Stop when an iteration lowers the objective by no more than this part of it.
+    max_iter : int, default=150
+        Cap on iterations (the paper's).
+    random_state : int, RandomState or None, default=None
+        Seed of the starting points and of ties.
+
+    Attributes
+    ----------
+    projection_ : array of shape (n_features, n_bits)
+        R, up to the scale of the view: the whole hash function.
+    slack_projection_ : array of shape (n_source_features, n_bits)
+        P, up to the scale of the view: the slack function is ``(s - source_mean_) slack_projection_``.
+    codes_ : uint8 array of shape (n_samples, ceil(n_bits / 8))
+        The learned B, packed. It carries privileged information and is balanced, so it differs from
+        ``transform(X)`` in some bits.
+    objective_, n_iter_, converged_
+        The objective after each iteration, their number, and whether ``tol`` was met.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.RandomState(0)
+    >>> S = rng.standard_normal((100, 6)); X = S @ rng.standard_normal((6, 8))
+    >>> hasher = ITQPlus(n_bits=4, random_state=0).fit(X, privileged=S)
+    >>> hasher.transform(X[:3]).shape, bool(np.all(np.diff(hasher.objective_) <= 0))
+    ((3, 1), True)
+    """
+
+    needs_privileged = True
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **BaseHasher._parameter_constraints,
+        **ITERATION_CONSTRAINTS,
+        "lambda1": [Interval(Real, 0, None, closed="left")],
+        "reading": [StrOptions({"reduce", "trace", "loss"})],
+        "reduction": [StrOptions({"pca", "cca"})],
+        "ridge": [Interval(Real, 0, None, closed="left")],
+        "scale": [StrOptions({"unit", "radius"}), None],
+    }
+
+    lambda1: float
+    reading: Literal["reduce", "trace", "loss"]
+    reduction: Literal["pca", "cca"]
+    ridge: float
+    scale: Literal["unit", "radius"] | None
+    n_init: int
+    tol: float
+    max_iter: int
+
+    def __init__(
+        self,
+        n_bits: int = 32,
+        *,
+        lambda1: float = 0.1,
+        reading: Literal["reduce", "trace", "loss"] = "trace",
+        reduction: Literal["pca", "cca"] = "pca",
+        ridge: float = 0.1,
+        scale: Literal["unit", "radius"] | None = "unit",
+        n_init: int = 1,
+        tol: float = 1e-6,
+        max_iter: int = 150,
+        random_state: Any = None,
+    ) -> None:
+        self.n_bits = n_bits
+        self.lambda1 = lambda1
+        self.reading = reading
+        self.reduction = reduction
+        self.ridge = ridge
+        self.scale = scale
+        self.n_init = n_init
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def _max_bits(self, views: Views) -> tuple[int, str]:
+        return pair_limit(views) if self.reading == "reduce" and self.reduction == "cca" else dimension_limit(views)
+
+    def _fit(self, views: Views, rng: np.random.RandomState) -> dict[str, Any]:
+        return self._alternate(views, restart_seeds(rng, self.n_init))
+
+    def _alternate(
+        self, views: Views, streams: list[np.random.RandomState], *, lambda2: float = 0.0, laplacian: Any = None
+    ) -> dict[str, Any]:
+        source_mean = column_mean(views.S)
+        X, S = self._coordinates(views, source_mean)
+        best = best_of(
+            [
+                slack_quantisation(
+                    X.values,
+                    S.values,
+                    stream,
+                    n_bits=self.n_bits,
+                    lambda1=self.lambda1,
+                    lambda2=lambda2,
+                    laplacian=laplacian,
+                    true_loss=self.reading != "trace",
+                    tol=self.tol,
+                    max_iter=self.max_iter,
+                )
+                for stream in streams
+            ]
+        )
+        return {
+            "projection_": X.back(best.R),
+            "slack_projection_": S.back(best.P),
+            "source_mean_": source_mean,
+            "codes_": pack_signs(best.B),
+            "objective_": np.array(best.objective),
+            "converged_": best.converged,
+        }
+
+    def _coordinates(self, views: Views, source_mean: Array) -> tuple[_Coordinates, _Coordinates]:
+        """Coordinates of both views in which R and P are sought."""
+        c = self.n_bits
+        if self.reading == "reduce" and self.reduction == "cca":
+            cca, _ = canonical_directions(views, c, self.ridge)
+            x_axes, s_axes = cca.x_directions * cca.correlations, cca.y_directions * cca.correlations
+        elif self.reading == "reduce":
+            x_axes, _ = principal_axes(views.X, views.mean, c)
+            s_axes, _ = principal_axes(views.S, source_mean, min(c, views.S.shape[1]))
+        else:
+            x, s = (
+                _Coordinates(*full_rank_coordinates(*view)) for view in ((views.X, views.mean), (views.S, source_mean))
+            )
+            return x.scaled(self.scale, c), s.scaled(self.scale, c)
+        x = _Coordinates(centred_product(views.X, views.mean, x_axes), x_axes)
+        s = _Coordinates(centred_product(views.S, source_mean, s_axes), s_axes)
+        return x.scaled(self.scale, c), s.scaled(self.scale, c)
+
+
+class _Coordinates(NamedTuple):
+    """Centred data ``values = (data - mean) axes`` (axes None: the identity)."""
+
+    values: Array
+    axes: Array | None
+
+    def back(self, projection: Array) -> Array:
+        """Carry a projection of ``values`` back to the features of the data."""
+        return projection if self.axes is None else self.axes @ projection
+
+    def scaled(self, scale: str | None, n_bits: int) -> _Coordinates:
+        """Bring the data to the scale of +-1. The axes stay: the sign of a projection knows no scale."""
+        n, d = self.values.shape
+        if scale is None:
+            return self
+        if scale == "unit":
+            k = min(n_bits, d)
+            energy = float((principal_axes(self.values, np.zeros(d, self.values.dtype), k)[1] ** 2).sum())
+            factor = np.sqrt(n * k / energy) if energy > 0 else 1.0
+        else:
+            neighbour = min(50, n - 1)
+            radius = float(np.partition(pairwise_distances(self.values), neighbour, axis=1)[:, neighbour].mean())
+            factor = 1 / radius if radius > 0 else 1.0
+        return _Coordinates(self.values * self.values.dtype.type(factor), self.axes)

@@ -1,0 +1,133 @@
+"""LapITQ+: ITQ+ with a graph over the hash codes of all source data."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from thpi.base import Views
+from thpi.codes import pack_signs
+from thpi.graph import hamming_knn_graph, laplacian
+from thpi.hashers._itq import restart_seeds
+from thpi.hashers._itq_plus import ITQPlus
+from thpi.solvers.moments import centred_product, column_mean, principal_axes
+from thpi.solvers.quantisation import iterative_quantisation, signs
+
+__all__ = ["LapITQPlus"]
+
+
+class LapITQPlus(ITQPlus):
+    """ITQ+ whose codes also follow a neighbourhood graph of the source domain: the paper's LapITQ+.
+
+    1. ITQ on all source rows, paired and unpaired, gives source codes.
+    2. A Hamming k-nearest-neighbour graph over them, restricted to the n paired rows, gives the Laplacian ``L``.
+    3. ``min ||E||_F^2 + lambda1 ||E - S P||_F^2 + lambda2 tr(B'LB)`` over balanced ``B``, ``R'R = I``, ``P'P = I``
+       as ITQ+, but with the code step relaxed to the box ``-1 <= B <= 1``, solved by accelerated projected
+       gradients, and rounded back to balanced codes (eq. 11, where ``||B L||`` must read ``||L B||``).
+
+    Parameters
+    ----------
+    n_bits : int, default=32
+        Length of a code, and of the source codes (at most as many as the source has columns).
+    lambda1 : float, default=0.1
+        Weight of the slack term.
+    lambda2 : float, default=0.01
+        Weight of the graph term. 0 leaves ITQ+.
+    n_neighbors : int, default=10
+        Neighbours of a row in the graph.
+    graph_scope : {"paired", "all"}, default="paired"
+        Where neighbours are sought: among the n paired rows, or among all source rows, keeping the edges between
+        paired ones.
+    graph_symmetrize : {"union", "mutual", "mean"}, default="union"
+        An edge where either row names the other, where both do, or half an edge for each.
+    reading, reduction, ridge, scale, n_init, tol, max_iter, random_state
+        As for :class:`ITQPlus`.
+
+    Attributes
+    ----------
+    graph_ : sparse matrix of shape (n_samples, n_samples)
+        Adjacency of the paired rows.
+    projection_, slack_projection_, codes_, objective_, n_iter_, converged_
+        As for :class:`ITQPlus`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.RandomState(0)
+    >>> S = rng.standard_normal((300, 6)); X = S[:100] @ rng.standard_normal((6, 8))
+    >>> hasher = LapITQPlus(n_bits=4, random_state=0).fit(X, privileged=S[:100], source=S[100:])
+    >>> hasher.transform(X[:3]).shape, hasher.graph_.shape
+    ((3, 1), (100, 100))
+    """
+
+    uses_source = True
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **ITQPlus._parameter_constraints,
+        "lambda2": [Interval(Real, 0, None, closed="left")],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "graph_scope": [StrOptions({"paired", "all"})],
+        "graph_symmetrize": [StrOptions({"union", "mutual", "mean"})],
+    }
+
+    def __init__(
+        self,
+        n_bits: int = 32,
+        *,
+        lambda1: float = 0.1,
+        lambda2: float = 0.01,
+        n_neighbors: int = 10,
+        graph_scope: Literal["paired", "all"] = "paired",
+        graph_symmetrize: Literal["union", "mutual", "mean"] = "union",
+        reading: Literal["reduce", "trace", "loss"] = "trace",
+        reduction: Literal["pca", "cca"] = "pca",
+        ridge: float = 0.1,
+        scale: Literal["unit", "radius"] | None = "unit",
+        n_init: int = 1,
+        tol: float = 1e-6,
+        max_iter: int = 150,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            n_bits,
+            lambda1=lambda1,
+            reading=reading,
+            reduction=reduction,
+            ridge=ridge,
+            scale=scale,
+            n_init=n_init,
+            tol=tol,
+            max_iter=max_iter,
+            random_state=random_state,
+        )
+        self.lambda2 = lambda2
+        self.n_neighbors = n_neighbors
+        self.graph_scope = graph_scope
+        self.graph_symmetrize = graph_symmetrize
+
+    def _fit(self, views: Views, rng: np.random.RandomState) -> dict[str, Any]:
+        streams = restart_seeds(rng, self.n_init)
+        graph = self._source_graph(views, rng)
+        fitted = self._alternate(views, streams, lambda2=self.lambda2, laplacian=laplacian(graph))
+        return fitted | {"graph_": graph}
+
+    def _source_graph(self, views: Views, rng: np.random.RandomState) -> Any:
+        codes = _source_codes(views.all_source, self.n_bits, rng)
+        n = views.S.shape[0]
+        if self.graph_scope == "paired":
+            codes = codes[:n]
+        # A row has at most len - 1 others; small domains get a complete graph rather than an error.
+        n_neighbors = min(self.n_neighbors, len(codes) - 1)
+        return hamming_knn_graph(codes, n_neighbors, n_queries=n, symmetrize=self.graph_symmetrize, random_state=rng)
+
+
+def _source_codes(source: Any, n_bits: int, rng: np.random.RandomState) -> Any:
+    """ITQ codes of all source rows; as many bits as asked for or as the source has dimensions."""
+    mean = column_mean(source)
+    V, _ = principal_axes(source, mean, min(n_bits, source.shape[1], source.shape[0] - 1))
+    Z = centred_product(source, mean, V)
+    R = iterative_quantisation(Z, rng).R
+    return pack_signs(signs(Z @ R))

@@ -1,0 +1,41 @@
+"""Locality-sensitive hashing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from thpi.base import BaseHasher, Views
+
+__all__ = ["LSH"]
+
+
+class LSH(BaseHasher):
+    """Gaussian random projections of centred data: ``h_k(x) = sgn(r_k'(x - mean))``, ``r_k ~ N(0, I)``.
+
+    Two rows at angle ``t`` differ in a bit with probability ``t / pi`` (Charikar 2002; Andoni and Indyk 2006). It
+    learns nothing but the mean, so it gives any number of bits and is the line that every learned method must beat.
+
+    Parameters
+    ----------
+    n_bits : int, default=32
+        Length of a code.
+    random_state : int, RandomState or None, default=None
+        Seed of the projections.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.RandomState(0).standard_normal((100, 8))
+    >>> LSH(n_bits=12, random_state=0).fit(X).transform(X).shape
+    (100, 2)
+    """
+
+    def __init__(self, n_bits: int = 32, *, random_state: Any = None) -> None:
+        self.n_bits = n_bits
+        self.random_state = random_state
+
+    def _fit(self, views: Views, rng: np.random.RandomState) -> dict[str, Any]:
+        projection = rng.standard_normal((views.X.shape[1], self.n_bits))
+        return {"projection_": projection.astype(views.X.dtype)}

@@ -1,0 +1,85 @@
+"""Spectral hashing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from thpi.base import BaseHasher, Views
+from thpi.solvers.moments import centred_product, principal_axes
+
+__all__ = ["SpectralHashing"]
+
+
+class SpectralHashing(BaseHasher):
+    """Thresholded eigenfunctions of the Laplacian along principal directions (Weiss, Torralba and Fergus 2008).
+
+    The data are taken to be uniform on a box along their principal axes. On an axis of range ``[a, b]`` the one-
+    dimensional Laplacian has the eigenfunctions and, up to a common monotone map, the eigenvalues
+
+        ``phi_m(x) = sin(pi/2 + m pi (x - a) / (b - a))``,   ``(m pi / (b - a))^2``,   ``m = 1, 2, ...``
+
+    The ``n_bits`` smallest over all axes are kept, and bit ``k`` is the sign of its eigenfunction. Being a function
+    of ``x``, it codes new rows directly. Long axes may give several bits, so there is no limit to ``n_bits``.
+
+    Parameters
+    ----------
+    n_bits : int, default=32
+        Length of a code.
+    random_state : ignored
+        The method is not random; accepted so that all methods can be built alike.
+
+    Attributes
+    ----------
+    projection_ : array of shape (n_features, n_bits)
+        The principal axis of each bit.
+    frequency_ : array of shape (n_bits,)
+        ``m pi / (b - a)`` of each bit.
+    lower_ : array of shape (n_bits,)
+        ``a`` of each bit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.RandomState(0).uniform(size=(200, 2)) * [10, 1]
+    >>> hasher = SpectralHashing(n_bits=3).fit(X)
+    >>> bool(np.allclose(np.abs(hasher.projection_[0]).round(1), 1))  # all three bits cut the long side
+    True
+    """
+
+    frequency_: Any
+    lower_: Any
+
+    def __init__(self, n_bits: int = 32, *, random_state: Any = None) -> None:
+        self.n_bits = n_bits
+        self.random_state = random_state
+
+    def _fit(self, views: Views, rng: np.random.RandomState) -> dict[str, Any]:
+        d = views.X.shape[1]
+        V, _ = principal_axes(views.X, views.mean, min(self.n_bits, d))
+        Z = centred_product(views.X, views.mean, V)
+        lower = Z.min(axis=0)
+        extent = Z.max(axis=0) - lower
+        # An axis without extent has no low frequency; infinity keeps it last.
+        with np.errstate(divide="ignore"):
+            base = np.where(extent > 1e-9 * max(extent.max(), 1e-300), np.pi / extent, np.inf)
+        modes = np.arange(1, self.n_bits + 1)
+        frequency = base[:, None] * modes
+        order = np.argsort(frequency, axis=None, kind="stable")[: self.n_bits]
+        axis = order // self.n_bits
+        chosen = frequency.ravel()[order]
+        return {
+            "projection_": np.ascontiguousarray(V[:, axis]),
+            "frequency_": np.where(np.isfinite(chosen), chosen, 0.0).astype(views.X.dtype),
+            "lower_": lower[axis],
+        }
+
+    def _project(self, X: Any) -> Any:
+        Z = centred_product(X, self.mean_, self.projection_)
+        return np.cos((Z - self.lower_) * self.frequency_)  # sin(pi/2 + t) = cos(t)
+
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        if self.frequency_.shape != (self.n_bits,) or self.lower_.shape != (self.n_bits,):
+            raise ValueError("frequency_ and lower_ must have one number a bit")

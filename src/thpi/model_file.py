@@ -1,0 +1,183 @@
+"""Model files: a safetensors file with a versioned JSON header in its metadata.
+
+Any safetensors reader can open the file; arrays keep the names of the fitted attributes. The metadata entry
+``thpi`` is a JSON object:
+
+    format      ``"thpi-model"``
+    version     1
+    thpi        the version of the package that wrote it
+    class       the estimator, by its name in the registry
+    params      the constructor's parameters (a ``random_state`` that is not an integer becomes null)
+    scalars     fitted attributes that are numbers, flags or lists of strings
+    sparse      the shape of each fitted sparse matrix; its parts are the arrays ``name.data``, ``name.indices``
+                and ``name.indptr``
+
+The metadata entry ``sha256`` is the digest of that JSON text and of every array (name, dtype, shape, bytes, by
+name). Loading reads numbers and text only; nothing in the file is executed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from thpi._files import atomic_write
+
+if TYPE_CHECKING:
+    from thpi.base import BaseHasher
+
+__all__ = ["ModelFileError", "load", "save"]
+
+FORMAT = "thpi-model"
+VERSION = 1
+_FITTED_NAME = re.compile(r"[a-z][a-z0-9_]*_")
+_SPARSE_PARTS = ("data", "indices", "indptr")
+
+
+class ModelFileError(ValueError):
+    """A file that is not a whole, unaltered thpi model."""
+
+
+def save(hasher: BaseHasher, path: str | os.PathLike[str]) -> None:
+    """Write a fitted hasher to ``path``; an existing file is replaced in one step."""
+    from safetensors.numpy import save as to_bytes
+
+    from thpi import __version__
+
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    scalars: dict[str, Any] = {}
+    shapes: dict[str, list[int]] = {}
+    for name, value in vars(hasher).items():
+        if not _FITTED_NAME.fullmatch(name):
+            continue
+        if sparse.issparse(value):
+            matrix = sparse.csr_matrix(value)
+            shapes[name] = list(matrix.shape)
+            arrays |= {f"{name}.{part}": np.ascontiguousarray(getattr(matrix, part)) for part in _SPARSE_PARTS}
+        elif isinstance(value, np.ndarray) and value.dtype != object:
+            arrays[name] = np.ascontiguousarray(value)
+        else:
+            scalars[name] = _plain(value)
+    header = json.dumps(
+        {
+            "format": FORMAT,
+            "version": VERSION,
+            "thpi": __version__,
+            "class": type(hasher).__name__,
+            "params": {name: _plain_parameter(name, value) for name, value in hasher.get_params().items()},
+            "scalars": scalars,
+            "sparse": shapes,
+        },
+        sort_keys=True,
+    )
+    atomic_write(path, to_bytes(arrays, metadata={"thpi": header, "sha256": _digest(header, arrays)}))
+
+
+def load(path: str | os.PathLike[str]) -> BaseHasher:
+    """Read a hasher that :func:`save` wrote, ready to ``transform``.
+
+    A missing file raises ``FileNotFoundError``; a truncated, altered or foreign one ``ModelFileError``.
+
+    >>> import tempfile, thpi
+    >>> X = np.random.RandomState(0).standard_normal((20, 5))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     thpi.ITQ(n_bits=4, random_state=0).fit(X).save(Path(folder) / "shop.thpi")
+    ...     hasher = thpi.load(Path(folder) / "shop.thpi")
+    >>> hasher
+    ITQ(n_bits=4, random_state=0)
+    """
+    data = Path(path).read_bytes()
+    try:
+        header, arrays = _parse(data)
+        return _rebuild(header, arrays)
+    except ModelFileError as error:
+        raise ModelFileError(f"{os.fspath(path)!r} is not a usable thpi model file: {error}") from None
+
+
+def _parse(data: bytes) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load as from_bytes
+
+    try:
+        arrays = from_bytes(data)
+        length = int.from_bytes(data[:8], "little")
+        metadata = json.loads(data[8 : 8 + length]).get("__metadata__", {})
+        text, digest = metadata["thpi"], metadata["sha256"]
+        header = json.loads(text)
+    except KeyError:
+        raise ModelFileError("it is a safetensors file, but thpi did not write it.") from None
+    except (
+        SafetensorError,
+        ValueError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+        OverflowError,
+        MemoryError,
+    ) as error:
+        raise ModelFileError(f"it is truncated, altered or of another format ({error}).") from None
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise ModelFileError("it is a safetensors file, but no thpi model.")
+    if header.get("version") != VERSION:
+        raise ModelFileError(f"it has version {header.get('version')!r}; this thpi reads version {VERSION}.")
+    if digest != _digest(text, arrays):
+        raise ModelFileError("its checksum does not match: the file was altered or damaged.")
+    return header, arrays
+
+
+def _rebuild(header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> BaseHasher:
+    from thpi.hashers import HASHERS
+
+    name = header.get("class")
+    if name not in HASHERS:
+        raise ModelFileError(f"it holds a {name!r}; this thpi knows {', '.join(HASHERS)}.")
+    try:
+        hasher: BaseHasher = HASHERS[name](**header["params"])
+        hasher._validate_params()
+        fitted: dict[str, Any] = dict(header["scalars"])
+        for key, shape in header["sparse"].items():
+            parts = tuple(arrays.pop(f"{key}.{part}") for part in _SPARSE_PARTS)
+            fitted[key] = sparse.csr_matrix(parts, shape=tuple(shape))
+        fitted |= arrays
+        if unknown := [key for key in fitted if not _FITTED_NAME.fullmatch(key)]:
+            raise ModelFileError(f"it has an entry {unknown[0]!r} that no model has.")
+        if "feature_names_in_" in fitted:
+            fitted["feature_names_in_"] = np.array(fitted["feature_names_in_"], dtype=object)
+        if "objective_" in fitted and not isinstance(fitted["objective_"], np.ndarray):
+            raise ModelFileError("its objective_ is no array.")
+        hasher.__dict__.update(fitted)
+        hasher._check_fitted()
+    except ModelFileError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ModelFileError(f"its content does not make up a {name} ({error}).") from None
+    return hasher
+
+
+def _digest(header: str, arrays: dict[str, npt.NDArray[Any]]) -> str:
+    digest = hashlib.sha256(header.encode("utf-8"))
+    for name in sorted(arrays):
+        array = arrays[name]
+        digest.update(f"\0{name}\0{array.dtype.str}\0{array.shape}\0".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _plain_parameter(name: str, value: Any) -> Any:
+    if name == "random_state" and not isinstance(value, (int, np.integer)):
+        return None
+    return _plain(value)

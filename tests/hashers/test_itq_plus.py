@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from thpi import ITQ, ITQPlus, LapITQPlus
+from thpi.codes import unpack_signs
+from thpi.datasets import load_digits_views
+
+READINGS = [
+    {"reading": "reduce", "reduction": "pca"},
+    {"reading": "reduce", "reduction": "cca"},
+    {"reading": "trace"},
+    {"reading": "loss"},
+]
+
+
+@pytest.fixture(scope="module")
+def digits():
+    data = load_digits_views(target="pix", source="fou")
+    rows = np.random.RandomState(0).permutation(2000)
+    target, source = data.target.astype(np.float64), data.source.astype(np.float64)
+    return target[rows[:150]], source[rows[:150]], source[rows[150:800]]
+
+
+@pytest.mark.parametrize("params", READINGS)
+@pytest.mark.parametrize("method", [ITQPlus, LapITQPlus])
+@pytest.mark.parametrize("scale", ["unit", "radius", None])
+def test_objective_never_rises_and_codes_are_balanced(method, params, scale, digits):
+    X, S, S_U = digits
+    extra = {"lambda2": 0.3} if method is LapITQPlus else {}
+    hasher = method(n_bits=12, lambda1=0.5, scale=scale, random_state=0, tol=0, max_iter=25, **params, **extra)
+    hasher.fit(X, privileged=S, source=S_U)
+    assert 1 < hasher.n_iter_ <= 25
+    assert np.all(np.diff(hasher.objective_) <= 1e-9 * np.abs(hasher.objective_).max())
+    assert hasher.objective_[-1] < hasher.objective_[0]
+    assert (unpack_signs(hasher.codes_, 12).sum(axis=0) == 0).all()
+    if params.get("reduction") != "cca":
+        np.testing.assert_allclose(hasher.projection_.T @ hasher.projection_, np.eye(12), atol=1e-7)
+        np.testing.assert_allclose(hasher.slack_projection_.T @ hasher.slack_projection_, np.eye(12), atol=1e-7)
+
+
+@pytest.mark.parametrize("params", READINGS)
+def test_without_its_weights_each_method_is_the_one_before_it_to_the_bit(params, digits):
+    X, S, S_U = digits
+    lap = LapITQPlus(n_bits=12, lambda1=0.2, lambda2=0, random_state=4, **params).fit(X, privileged=S, source=S_U)
+    plus = ITQPlus(n_bits=12, lambda1=0.2, random_state=4, **params).fit(X, privileged=S, source=S_U)
+    assert lap.projection_.tobytes() == plus.projection_.tobytes()
+    assert lap.codes_.tobytes() == plus.codes_.tobytes()
+    assert lap.objective_.tobytes() == plus.objective_.tobytes()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_without_slack_it_is_balanced_itq_to_the_bit(seed, digits):
+    X, S, _ = digits
+    plus = ITQPlus(n_bits=12, lambda1=0, reading="reduce", scale=None, random_state=seed).fit(X, privileged=S)
+    itq = ITQ(n_bits=12, balanced=True, random_state=seed).fit(X)
+    np.testing.assert_array_equal(plus.codes_, itq.codes_)
+    np.testing.assert_array_equal(plus.transform(X), itq.transform(X))
+    np.testing.assert_allclose(plus.objective_, itq.objective_)
+
+
+def test_trace_reading_without_slack_is_balanced_l1_pca(digits):
+    X, S, _ = digits
+    hasher = ITQPlus(n_bits=6, lambda1=0, reading="trace", scale=None, random_state=0).fit(X, privileged=S)
+    # The recorded objective is -2 <B, XR>; with B the balanced signs that is -2 sum |XR - median| over the bits.
+    values = (X - hasher.mean_) @ hasher.projection_
+    balanced = np.abs(values - np.median(values, axis=0)).sum()
+    np.testing.assert_allclose(-2 * balanced, hasher.objective_[-1], rtol=2e-5)
+
+
+def test_wide_and_sparse_views_give_what_dense_ones_give(digits):
+    X, S, _ = digits
+    params = {"n_bits": 8, "lambda1": 0.3, "random_state": 0}
+    dense = ITQPlus(**params).fit(X, privileged=S)  # 150 rows, 240 columns
+    thin = ITQPlus(**params).fit(sparse.csr_matrix(X), privileged=S)
+    np.testing.assert_array_equal(thin.transform(X), dense.transform(X))
+    np.testing.assert_allclose(dense.objective_, thin.objective_)
+    # A sparse source is put into other coordinates than a dense one, so the random start is another one.
+    both = ITQPlus(**params).fit(sparse.csr_matrix(X), privileged=sparse.csr_matrix(S))
+    np.testing.assert_allclose(dense.objective_[-1], both.objective_[-1], rtol=2e-2)
+
+
+@pytest.mark.parametrize("reading", ["trace", "loss"])
+def test_full_dimension_can_only_lower_the_objective_of_the_reduction(reading, digits):
+    """R = V R' with the principal axes V is feasible at full dimension: the best of a few starts must not lose."""
+    X, S, _ = digits
+    common = {"n_bits": 6, "lambda1": 0.1, "scale": None, "random_state": 0, "n_init": 5, "max_iter": 500}
+    X, S = X / 20, S
+    full = ITQPlus(reading=reading, **common).fit(X, privileged=S)
+    reduced = ITQPlus(reading="reduce", **common).fit(X, privileged=S)
+    XR, SP = (X - X.mean(0)) @ reduced.projection_, (S - S.mean(0)) @ reduced.slack_projection_
+    B = unpack_signs(reduced.codes_, 6)
+    if reading == "loss":
+        value = np.sum((B - XR) ** 2) + 0.1 * np.sum((B - XR - SP) ** 2)
+        np.testing.assert_allclose(value, reduced.objective_[-1])
+    else:
+        value = -2 * np.sum(B * (1.1 * XR + 0.1 * SP)) + 0.2 * np.sum(XR * SP)
+    assert full.objective_[-1] <= value + 1e-6
+
+
+@pytest.mark.parametrize("method", [ITQPlus, LapITQPlus])
+def test_restarts_keep_the_best(method, digits):
+    X, S, S_U = digits
+    one, many = (
+        method(n_bits=8, n_init=n, random_state=0).fit(X, privileged=S, source=S_U).objective_[-1] for n in (1, 5)
+    )
+    assert many <= one
+
+
+def test_slack_explains_part_of_the_error(digits):
+    X, S, _ = digits
+    hasher = ITQPlus(n_bits=8, lambda1=2.0, reading="loss", scale=None, random_state=0).fit(X, privileged=S)
+    slack = (S - hasher.source_mean_) @ hasher.slack_projection_
+    error = unpack_signs(hasher.codes_, 8) - hasher.decision_function(X)
+    assert np.vdot(error, slack) > 0

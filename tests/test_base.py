@@ -1,0 +1,356 @@
+"""What holds for every method: kinds of input, determinism, errors."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from threadpoolctl import threadpool_limits
+
+import thpi
+from thpi.codes import pack_signs, unpack_signs
+
+METHODS = list(thpi.HASHERS.values())
+PAIRED = [method for method in METHODS if method.needs_privileged]
+
+
+@pytest.fixture(scope="module")
+def views():
+    rng = np.random.RandomState(0)
+    latent = rng.standard_normal((130, 6))
+    target = latent[:80] @ rng.standard_normal((6, 14)) + 0.3 * rng.standard_normal((80, 14)) + 1
+    source = latent @ rng.standard_normal((6, 12)) + 0.3 * rng.standard_normal((130, 12)) - 2
+    return target, source[:80], source[80:]
+
+
+def _fit(method, views, **params):
+    X, S, S_U = views
+    return method(**{"n_bits": 11, "random_state": 0} | params).fit(X, privileged=S, source=S_U)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_outputs_agree_with_each_other(method, views):
+    hasher = _fit(method, views)
+    X = views[0]
+    values = hasher.decision_function(X)
+    assert values.shape == (80, 11)
+    assert values.dtype == np.float64
+    signs = hasher.signs(X)
+    assert signs.dtype == np.int8
+    np.testing.assert_array_equal(signs, np.where(values >= 0, 1, -1))
+    codes = hasher.transform(X)
+    assert codes.shape == (80, 2)
+    np.testing.assert_array_equal(codes, pack_signs(values))
+    np.testing.assert_array_equal(unpack_signs(codes, 11), signs)
+    assert hasher.codes_.shape == (80, 2)
+    assert hasher.projection_.shape == (14, 11)
+    np.testing.assert_allclose(hasher.mean_, X.mean(axis=0))
+    assert len(hasher.objective_) == hasher.n_iter_
+    assert isinstance(hasher.converged_, bool)
+
+
+@pytest.mark.parametrize("method", [m for m in METHODS if m.__name__ not in ("SpectralHashing", "DSH")])
+def test_the_projection_is_the_whole_hash_function(method, views):
+    hasher = _fit(method, views)
+    values = (views[0] - hasher.mean_) @ hasher.projection_
+    np.testing.assert_array_equal(hasher.transform(views[0]), pack_signs(values))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_float32_stays_float32(method, views):
+    hasher = _fit(method, [v.astype(np.float32) for v in views])
+    assert hasher.projection_.dtype == hasher.mean_.dtype == np.float32
+    assert hasher.decision_function(views[0].astype(np.float32)).dtype == np.float32
+    if method.__name__ in ("LSH", "SpectralHashing", "CVH"):  # the others may settle in another local optimum
+        same = unpack_signs(hasher.transform(views[0]), 11) == _fit(method, views).signs(views[0])
+        assert same.mean() > 0.99
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_kinds_of_input_give_the_same_codes(method, views, tmp_path):
+    expected = _fit(method, views).transform(views[0])
+    mapped = []
+    for i, view in enumerate(views):
+        np.save(tmp_path / f"{i}.npy", view)
+        mapped.append(np.load(tmp_path / f"{i}.npy", mmap_mode="r"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for kind in (
+            mapped,
+            [view.tolist() for view in views],
+            [np.asfortranarray(view) for view in views],
+            [pd.DataFrame(view).rename(columns=str) for view in views],
+            [pl.DataFrame(view) for view in views],
+        ):
+            np.testing.assert_array_equal(_fit(method, kind).transform(kind[0]), expected)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("container", [sparse.csr_matrix, sparse.csr_array, sparse.coo_matrix])
+def test_sparse_input_gives_the_same_hash_function(method, container):
+    rng = np.random.RandomState(0)
+    X, S, S_U = (np.round(np.maximum(rng.standard_normal((n, d)), 0), 3) for n, d in ((60, 14), (60, 12), (40, 12)))
+    # LSH, SH and CVH have one answer; for the alternating methods compare what they start from and that they run.
+    one = _fit(method, (X, S, S_U))
+    other = _fit(method, [container(view) for view in (X, S, S_U)])
+    if method.__name__ in ("LSH", "SpectralHashing", "CVH", "ITQ", "CCAITQ"):
+        np.testing.assert_allclose(other.decision_function(container(X)), one.decision_function(X), atol=1e-6)
+    assert other.transform(container(X)).shape == (60, 2)
+    np.testing.assert_array_equal(other.transform(container(X)), other.transform(X))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_wide_sparse_input_is_not_made_dense(method):
+    # As dense float64 either view would need 1.6 GB; nothing here may come near that.
+    rng = np.random.RandomState(0)
+    X = sparse.random(200, 1_000_000, density=2e-5, random_state=rng, format="csr")
+    S = sparse.random(200, 1_000_000, density=2e-5, random_state=rng, format="csr")
+    code = """
+import resource, sys, numpy as np, pickle, thpi
+method, X, S = pickle.load(sys.stdin.buffer)
+hasher = thpi.HASHERS[method](n_bits=8, random_state=0)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+hasher.fit(X, privileged=S).transform(X)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+    import pickle
+
+    if method.__name__ in ("DSH",):
+        X, S = X[:60], S[:60]  # keeps one dense centre a group
+    limit = 1200 if method.__name__ != "LSH" else 400
+    if method.__name__ in ("ITQPlus", "LapITQPlus", "CVH", "CCAITQ"):
+        X, S = X[:50], S[:50]  # keeps dense axes of the span: n_samples x n_features
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        input=pickle.dumps((method.__name__, X, S)),
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    assert int(done.stdout) < limit * 2
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_integers_and_repeated_fits_are_deterministic(method, views):
+    whole = [np.rint(10 * view).astype(np.int32) for view in views]
+    first = _fit(method, whole)
+    assert first.projection_.dtype == np.float64
+    second = _fit(method, whole)
+    assert first.projection_.tobytes() == second.projection_.tobytes()
+    assert first.codes_.tobytes() == second.codes_.tobytes()
+    if method.__name__ not in ("SpectralHashing", "CVH"):
+        assert first.projection_.tobytes() != _fit(method, whole, random_state=1).projection_.tobytes()
+
+
+def test_bytes_are_the_same_in_another_process_with_pinned_threads(views):
+    code = """
+import sys, hashlib, numpy as np, thpi
+from threadpoolctl import threadpool_limits
+rng = np.random.RandomState(0)
+S = rng.standard_normal((300, 20)); X = S[:200] @ rng.standard_normal((20, 30))
+with threadpool_limits(1):
+    digest = hashlib.sha256()
+    for method in thpi.HASHERS.values():
+        hasher = method(n_bits=16, random_state=5).fit(X, privileged=S[:200], source=S[200:])
+        digest.update(hasher.projection_.tobytes())
+print(digest.hexdigest())
+"""
+    run = [subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout for _ in range(2)]
+    assert run[0] == run[1]
+    assert len(run[0].strip()) == 64
+
+
+def test_thread_count_changes_no_code_on_ordinary_data(views):
+    with threadpool_limits(1):
+        one = _fit(thpi.LapITQPlus, views).transform(views[0])
+    np.testing.assert_array_equal(_fit(thpi.LapITQPlus, views).transform(views[0]), one)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_transform_runs_over_blocks(method, views, monkeypatch):
+    from thpi.solvers import moments
+
+    hasher = _fit(method, views)
+    whole = hasher.transform(views[0])
+    monkeypatch.setattr(moments, "BLOCK_BYTES", 8 * 14 * 7)
+    np.testing.assert_array_equal(hasher.transform(views[0]), whole)
+
+
+# ---------------------------------------------------------------- data that look odd but are allowed
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_constant_and_duplicate_columns_and_rows_work(method, views):
+    X, S, S_U = (view.copy() for view in views)
+    X[:, 3], X[:, 4] = 7.0, X[:, 5]
+    S[:, 0], S_U[:, 0] = 0.0, 0.0
+    X[20:40], S[20:40] = X[:20], S[:20]
+    hasher = _fit(method, (X, S, S_U), n_bits=5)
+    assert np.isfinite(hasher.projection_).all()
+    np.testing.assert_array_equal(hasher.transform(X[20:40]), hasher.transform(X[:20]))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_source_may_be_left_out_or_empty(method, views):
+    X, S, S_U = views
+    one = method(n_bits=4, random_state=0).fit(X, privileged=S)
+    other = method(n_bits=4, random_state=0).fit(X, privileged=S, source=S_U[:0])
+    np.testing.assert_array_equal(one.transform(X), other.transform(X))
+
+
+@pytest.mark.parametrize("method", [m for m in METHODS if not m.needs_privileged])
+def test_methods_without_source_ignore_it(method, views):
+    X = views[0]
+    plain = method(n_bits=4, random_state=0).fit(X)
+    np.testing.assert_array_equal(_fit(method, views, n_bits=4).transform(X), plain.transform(X))
+    np.testing.assert_array_equal(
+        method(n_bits=4, random_state=0).fit(X, privileged="anything", source=None).transform(X), plain.transform(X)
+    )
+
+
+@pytest.mark.parametrize("method", PAIRED)
+def test_a_source_narrower_than_the_code(method, views):
+    X, S, S_U = views
+    narrow = (X, S[:, :3], S_U[:, :3])
+    if method.__name__ in ("CVH", "CCAITQ"):
+        with pytest.raises(ValueError, match="n_bits=11 is more than .* can give.*privileged columns=3"):
+            _fit(method, narrow)
+    else:
+        assert _fit(method, narrow).slack_projection_.shape == (3, 11)
+
+
+# ---------------------------------------------------------------- errors
+
+
+def _bad(views, **changes):
+    X, S, S_U = (view.copy() for view in views)
+    arguments = {"X": X, "privileged": S, "source": S_U}
+    for name, change in changes.items():
+        arguments[name] = change(arguments[name])
+    return arguments
+
+
+def _poke(value):
+    def change(array):
+        array[2, 1] = value
+        return array
+
+    return change
+
+
+BAD_FOR_ALL = {
+    "NaN in X": ({"X": _poke(np.nan)}, "X contains NaN"),
+    "infinity in X": ({"X": _poke(np.inf)}, "X contains infinity"),
+    "empty X": ({"X": lambda X: X[:0]}, "X: .*0 sample"),
+    "no columns": ({"X": lambda X: X[:, :0]}, "X: .*0 feature"),
+    "one row": ({"X": lambda X: X[:1], "privileged": lambda S: S[:1]}, "X: .*1 sample"),
+    "strings": ({"X": lambda X: np.full(X.shape, "red")}, "X: .*(string|convert)"),
+    "one dimension": ({"X": lambda X: X[0]}, "X: .*2D array"),
+}
+BAD_FOR_PAIRED = {
+    "privileged missing": ({"privileged": lambda S: None}, "needs privileged=.*privileged=None"),
+    "other number of rows": ({"privileged": lambda S: S[1:]}, "privileged has 79 rows and X has 80"),
+    "NaN in privileged": ({"privileged": _poke(np.nan)}, "privileged contains NaN"),
+    "strings in privileged": ({"privileged": lambda S: np.full(S.shape, "red")}, "privileged: "),
+    "empty privileged": ({"privileged": lambda S: S[:0]}, "privileged: .*0 sample"),
+}
+BAD_FOR_SOURCE = {
+    "other width": ({"source": lambda S: S[:, 1:]}, "source has 11 columns and privileged has 12"),
+    "NaN in source": ({"source": _poke(np.nan)}, "source contains NaN"),
+}
+
+
+@pytest.mark.parametrize(
+    ("method", "case"),
+    [(m, c) for m in METHODS for c in BAD_FOR_ALL]
+    + [(m, c) for m in PAIRED for c in BAD_FOR_PAIRED]
+    + [(m, c) for m in METHODS if m.uses_source for c in BAD_FOR_SOURCE],
+)
+def test_bad_input_is_named_and_leaves_nothing_behind(method, case, views):
+    changes, message = (BAD_FOR_ALL | BAD_FOR_PAIRED | BAD_FOR_SOURCE)[case]
+    arguments = _bad(views, **changes)
+    fresh = method(n_bits=4, random_state=0)
+    with pytest.raises(ValueError, match=message):
+        fresh.fit(**arguments)
+    assert set(vars(fresh)) == set(method().get_params())
+    fitted = _fit(method, views, n_bits=4)
+    before = fitted.transform(views[0])
+    with pytest.raises(ValueError, match=message):
+        fitted.fit(**arguments)
+    np.testing.assert_array_equal(fitted.transform(views[0]), before)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_interrupted_fit_leaves_nothing_behind(method, views, monkeypatch):
+    hasher = method(n_bits=4, random_state=0)
+
+    def interrupt(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(hasher, "_fit", interrupt)
+    names = set(vars(hasher))
+    with pytest.raises(KeyboardInterrupt):
+        hasher.fit(views[0], privileged=views[1])
+    assert set(vars(hasher)) == names
+
+
+@pytest.mark.parametrize(
+    "method", [m for m in METHODS if m.__name__ in ("ITQ", "ITQPlus", "LapITQPlus", "CVH", "CCAITQ")]
+)
+@pytest.mark.parametrize("rows", [80, 9])
+def test_too_many_bits_say_how_many_there_can_be(method, rows, views):
+    X, S, S_U = views
+    most = min(rows - 1, 12 if method.__name__ in ("CVH", "CCAITQ") else 14)
+    with pytest.raises(ValueError, match=f"n_bits=20 is more than {method.__name__} can give.*at most {most},"):
+        method(n_bits=20).fit(X[:rows], privileged=S[:rows], source=S_U)
+    method(n_bits=most).fit(X[:rows], privileged=S[:rows], source=S_U)
+
+
+def test_too_many_bits_for_the_groups_of_dsh(views):
+    with pytest.raises(ValueError, match="n_bits=40 is more than DSH can give.*at most n_bits="):
+        thpi.DSH(n_bits=40, random_state=0).fit(views[0][:6])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_errors_of_transform(method, views):
+    with pytest.raises(ValueError, match="not fitted"):
+        method().transform(views[0])
+    hasher = _fit(method, views)
+    with pytest.raises(ValueError, match="X has 13 features, but .* is expecting 14"):
+        hasher.transform(views[0][:, 1:])
+    with pytest.raises(ValueError, match="X contains NaN"):
+        hasher.decision_function(np.full((1, 14), np.nan))
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "message"),
+    [
+        (thpi.LSH, {"n_bits": 0}, "'n_bits' parameter of LSH .* Got 0"),
+        (thpi.LSH, {"n_bits": 8.5}, "Got 8.5"),
+        (thpi.ITQ, {"max_iter": 0}, "max_iter"),
+        (thpi.ITQPlus, {"lambda1": -1}, "'lambda1' parameter of ITQPlus .* Got -1"),
+        (thpi.ITQPlus, {"reading": "free"}, "'reading'.*'free'"),
+        (thpi.LapITQPlus, {"lambda2": -0.1}, "'lambda2'"),
+        (thpi.LapITQPlus, {"n_neighbors": 0}, "'n_neighbors'"),
+        (thpi.LapITQPlus, {"graph_scope": "some"}, "'graph_scope'"),
+        (thpi.DSH, {"expansion": 0}, "'expansion'"),
+        (thpi.LSH, {"random_state": "seed"}, "'random_state'"),
+    ],
+)
+def test_bad_parameters_are_named_with_what_is_allowed(method, params, message, views):
+    with pytest.raises(ValueError, match=message):
+        _fit(method, views, **params)
+
+
+def test_import_is_fast_because_it_is_lazy():
+    code = "import sys, thpi; print([m for m in ('sklearn', 'scipy', 'faiss', 'pandas', 'typer') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    assert set(thpi.__all__) <= set(dir(thpi))
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = thpi.nothing
