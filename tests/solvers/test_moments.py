@@ -69,12 +69,24 @@ def test_a_large_mean_costs_no_digits_in_float32():
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
 def test_full_rank_coordinates_keep_all_distances(container):
     X = np.random.RandomState(0).standard_normal((12, 40))
-    Z, V = full_rank_coordinates(container(X), X.mean(axis=0))
-    assert V is not None
+    coordinates = full_rank_coordinates(container(X), X.mean(axis=0))
+    Z = coordinates.values
     assert Z.shape == (12, 11)  # centring takes one dimension
     centred = X - X.mean(axis=0)
     np.testing.assert_allclose(Z @ Z.T, centred @ centred.T, atol=1e-9)
-    np.testing.assert_allclose(V.T @ V, np.eye(11), atol=1e-9)
+    axes = coordinates.back(np.eye(11))
+    np.testing.assert_allclose(axes.T @ axes, np.eye(11), atol=1e-9)
+    np.testing.assert_allclose(centred @ axes, Z, atol=1e-9)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
+def test_coordinates_of_tall_data_lead_back_to_their_features(container):
+    X = np.random.RandomState(0).standard_normal((40, 6))
+    X[:, 5] = X[:, 4]
+    coordinates = full_rank_coordinates(container(X), X.mean(axis=0))
+    projection = np.random.RandomState(1).standard_normal((coordinates.values.shape[1], 3))
+    expected = coordinates.values @ projection
+    np.testing.assert_allclose((X - X.mean(axis=0)) @ coordinates.back(projection), expected, atol=1e-9)
 
 
 def test_errors_name_what_is_wrong(monkeypatch):

@@ -19,19 +19,19 @@ __all__ = ["CCAITQ", "canonical_directions"]
 
 def canonical_directions(views: Views, n_bits: int, ridge: float) -> tuple[CCAResult, Any]:
     """Ridge CCA of target and paired source in their own features, and the target's canonical variates (n x c)."""
-    Z, V = full_rank_coordinates(views.X, views.mean)
-    T, U = full_rank_coordinates(views.S, column_mean(views.S))
-    if n_bits > min(Z.shape[1], T.shape[1]):
+    target = full_rank_coordinates(views.X, views.mean)
+    source = full_rank_coordinates(views.S, column_mean(views.S))
+    spans = target.values.shape[1], source.values.shape[1]
+    if n_bits > min(spans):
         raise ValueError(
-            f"n_bits={n_bits} is more than the data can give: the target rows span {Z.shape[1]} dimensions, "
-            f"the privileged rows {T.shape[1]}."
+            f"n_bits={n_bits} is more than the data can give: the target rows span {spans[0]} dimensions, "
+            f"the privileged rows {spans[1]}."
         )
-    result = ridge_cca(Z, T, n_bits, ridge=ridge)
-    x = result.x_directions if V is None else V @ result.x_directions
-    y = result.y_directions if U is None else U @ result.y_directions
+    result = ridge_cca(target.values, source.values, n_bits, ridge=ridge)
+    x, y = target.back(result.x_directions), source.back(result.y_directions)
     # The common sign of a pair of directions is free: the largest entry of x decides, whatever LAPACK is in use.
     flip = np.where(x[np.abs(x).argmax(axis=0), np.arange(n_bits)] < 0, -1, 1).astype(x.dtype)
-    return CCAResult(x * flip, y * flip, result.correlations), Z @ (result.x_directions * flip)
+    return CCAResult(x * flip, y * flip, result.correlations), target.values @ (result.x_directions * flip)
 
 
 class CCAITQ(BaseHasher):

@@ -87,14 +87,17 @@ class DSH(BaseHasher):
                 f"n_bits={self.n_bits} is more than DSH can give for these data: {len(centres)} groups have "
                 f"{len(first)} adjacent pairs; at most n_bits={len(first)}. Raise expansion or n_adjacent, or add rows."
             )
-        normals = (centres[first] - centres[second]).T
-        offsets = np.einsum("ij,ij->i", centres[first] - centres[second], centres[first] + centres[second]) / 2
-        share = (centred_product(views.X, views.mean, normals) >= offsets).mean(axis=0)
+        # (m_i - m_j)'x from the products with the centres, and the offsets from their norms: the normals of all
+        # candidates, d numbers each, are never formed.
+        squares = np.einsum("ij,ij->i", centres, centres)
+        offsets = (squares[first] - squares[second]) / 2
+        along = centred_product(views.X, views.mean, centres.T)
+        share = (along[:, first] - along[:, second] >= offsets).mean(axis=0)
         entropy = entr(share) + entr(1 - share)
         kept = np.argsort(-entropy, kind="stable")[: self.n_bits]
         dtype = views.X.dtype
         return {
-            "projection_": np.ascontiguousarray(normals[:, kept], dtype=dtype),
+            "projection_": np.ascontiguousarray((centres[first[kept]] - centres[second[kept]]).T, dtype=dtype),
             "offset_": offsets[kept].astype(dtype),
             "entropy_": entropy[kept],
         }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from thpi.base import BaseHasher, Views, dimension_limit, pair_limit
 from thpi.codes import pack_signs
 from thpi.hashers._cca_itq import canonical_directions
 from thpi.hashers._itq import ITERATION_CONSTRAINTS, restart_seeds
-from thpi.solvers.moments import centred_product, column_mean, full_rank_coordinates, principal_axes
+from thpi.solvers.moments import Coordinates, centred_product, column_mean, full_rank_coordinates, principal_axes
 from thpi.solvers.quantisation import best_of
 from thpi.solvers.slack_quantisation import slack_quantisation
 
@@ -173,46 +173,31 @@ class ITQPlus(BaseHasher):
             "converged_": best.converged,
         }
 
-    def _coordinates(self, views: Views, source_mean: Array) -> tuple[_Coordinates, _Coordinates]:
-        """Coordinates of both views in which R and P are sought."""
+    def _coordinates(self, views: Views, source_mean: Array) -> tuple[Coordinates, Coordinates]:
+        """Coordinates of both views in which R and P are sought, on the scale of +-1."""
         c = self.n_bits
-        if self.reading == "reduce" and self.reduction == "cca":
-            cca, _ = canonical_directions(views, c, self.ridge)
-            x_axes, s_axes = cca.x_directions * cca.correlations, cca.y_directions * cca.correlations
-        elif self.reading == "reduce":
-            x_axes, _ = principal_axes(views.X, views.mean, c)
-            s_axes, _ = principal_axes(views.S, source_mean, min(c, views.S.shape[1]))
+        both = ((views.X, views.mean), (views.S, source_mean))
+        if self.reading != "reduce":
+            X, S = (full_rank_coordinates(*view) for view in both)
         else:
-            x, s = (
-                _Coordinates(*full_rank_coordinates(*view)) for view in ((views.X, views.mean), (views.S, source_mean))
-            )
-            return x.scaled(self.scale, c), s.scaled(self.scale, c)
-        x = _Coordinates(centred_product(views.X, views.mean, x_axes), x_axes)
-        s = _Coordinates(centred_product(views.S, source_mean, s_axes), s_axes)
-        return x.scaled(self.scale, c), s.scaled(self.scale, c)
+            if self.reduction == "cca":
+                cca, _ = canonical_directions(views, c, self.ridge)
+                axes = [cca.x_directions * cca.correlations, cca.y_directions * cca.correlations]
+            else:
+                axes = [principal_axes(*view, min(c, view[0].shape[1]))[0] for view in both]
+            X, S = (Coordinates(centred_product(*view, V), axes=V) for view, V in zip(both, axes, strict=True))
+        return tuple(view.scaled(_scale_factor(view.values, self.scale, c)) for view in (X, S))  # type: ignore[return-value]
 
 
-class _Coordinates(NamedTuple):
-    """Centred data ``values = (data - mean) axes`` (axes None: the identity)."""
-
-    values: Array
-    axes: Array | None
-
-    def back(self, projection: Array) -> Array:
-        """Carry a projection of ``values`` back to the features of the data."""
-        return projection if self.axes is None else self.axes @ projection
-
-    def scaled(self, scale: str | None, n_bits: int) -> _Coordinates:
-        """Bring the data to the scale of +-1. The axes stay: the sign of a projection knows no scale."""
-        n, d = self.values.shape
-        if scale is None:
-            return self
-        if scale == "unit":
-            k = min(n_bits, d)
-            energy = float((principal_axes(self.values, np.zeros(d, self.values.dtype), k)[1] ** 2).sum())
-            factor = np.sqrt(n * k / energy) if energy > 0 else 1.0
-        else:
-            neighbour = min(50, n - 1)
-            radius = float(np.partition(pairwise_distances(self.values), neighbour, axis=1)[:, neighbour].mean())
-            factor = 1 / radius if radius > 0 else 1.0
-        return _Coordinates(self.values * self.values.dtype.type(factor), self.axes)
+def _scale_factor(values: Array, scale: str | None, n_bits: int) -> float:
+    """Give the factor that brings centred data to the scale of +-1."""
+    n, d = values.shape
+    if scale == "unit":
+        k = min(n_bits, d)
+        energy = float((principal_axes(values, np.zeros(d, values.dtype), k)[1] ** 2).sum())
+        return float(np.sqrt(n * k / energy)) if energy > 0 else 1.0
+    if scale == "radius":
+        neighbour = min(50, n - 1)
+        radius = float(np.partition(pairwise_distances(values), neighbour, axis=1)[:, neighbour].mean())
+        return 1 / radius if radius > 0 else 1.0
+    return 1.0

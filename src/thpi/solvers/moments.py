@@ -7,6 +7,7 @@ matrix is never made dense: ``(X - 1 m') W = X W - 1 (m' W)``.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from scipy.sparse.linalg import LinearOperator, svds
 from sklearn.utils import gen_batches
 from sklearn.utils.extmath import svd_flip
 
-__all__ = ["centred_product", "column_mean", "full_rank_coordinates", "principal_axes"]
+__all__ = ["Coordinates", "centred_product", "column_mean", "full_rank_coordinates", "principal_axes"]
 
 Array = npt.NDArray[Any]
 
@@ -135,35 +136,50 @@ def principal_axes(X: Any, mean: Array, n_components: int) -> tuple[Array, Array
         values, V = linalg.eigh(_scatter(X, mean), subset_by_index=[d - n_components, d - 1])
         V, s = V[:, ::-1], np.sqrt(np.maximum(values[::-1], 0))
     else:
-        r = min(n_components, n)
-        if sparse.issparse(X):
-            values, U = linalg.eigh(_sparse_gram(X, mean), subset_by_index=[n - r, n - 1])
-            U, s = U[:, ::-1], np.sqrt(np.maximum(values[::-1], 0))
-            tiny = np.sqrt(np.finfo(np.float64).eps)  # a Gram matrix squares the condition
-        else:
-            U, s, _ = linalg.svd(X.astype(np.float64) - mean.astype(np.float64), full_matrices=False)
-            U, s = U[:, :r], s[:r]
-            tiny = max(n, d) * np.finfo(np.float64).eps
+        U, s = _row_factors(X, mean, min(n_components, n))
+        # A Gram matrix squares the condition: below the root of eps its small values are noise.
+        tiny = np.sqrt(np.finfo(np.float64).eps) if sparse.issparse(X) else max(n, d) * np.finfo(np.float64).eps
         kept = int((s > tiny * s[0]).sum()) if s[0] > 0 else 0
-        U, s = U[:, :kept], s[:kept]
-        m = mean.astype(np.float64)
-        V = (np.asarray(X.T @ U) - np.outer(m, U.sum(axis=0))) / s
-        V, _ = linalg.qr(V, mode="economic") if kept else (V, None)
-        V = _complete(V, n_components)
-        s = np.pad(s, (0, n_components - kept))
+        V = _adjoint_product(X, mean, U[:, :kept]) / s[:kept]
+        V = _complete(linalg.qr(V, mode="economic")[0] if kept else V, n_components)
+        s = np.pad(s[:kept], (0, n_components - kept))
     V = svd_flip(None, np.ascontiguousarray(V.T), u_based_decision=False)[1].T
     return V.astype(X.dtype), s
 
 
-def full_rank_coordinates(X: Any, mean: Array) -> tuple[Array, Array | None]:
-    """Dense coordinates ``Z`` (n x r) that hold all of ``X - 1 mean'``, and the axes ``V`` with ``Z = (X - 1 m')V``.
+@dataclass(frozen=True)
+class Coordinates:
+    """Coordinates ``values`` of centred rows, and the way back from them to the features of the data.
 
-    Where d <= n and ``X`` is dense these are the centred data themselves and ``V`` is None. Where d > n (texts:
-    a few hundred rows, many thousand columns) the rows span at most n directions; every linear method whose
-    solution lies in that span gives the same answer from the n x r coordinates, at a cost linear in d.
+    ``values = (X - 1 m') A``, where ``A`` is the identity (``axes`` and ``weights`` are None), or ``axes``, or
+    ``(X - 1 m')' weights``, which is never formed: for texts it would be as large as a dense ``X``.
+    """
 
-    >>> Z, V = full_rank_coordinates(np.array([[1.0, 0, 0], [-1.0, 0, 0]]), np.zeros(3))
-    >>> np.abs(Z), np.abs(V)
+    values: Array
+    axes: Array | None = None
+    rows: tuple[Any, Array] | None = None
+    weights: Array | None = None
+
+    def back(self, projection: Array) -> Array:
+        """Turn a projection of ``values`` (r x c) into one of the data (d x c): ``A projection``."""
+        if self.rows is not None and self.weights is not None:
+            return _adjoint_product(*self.rows, self.weights @ projection).astype(self.values.dtype)
+        return projection if self.axes is None else self.axes @ projection
+
+    def scaled(self, factor: float) -> Coordinates:
+        """Multiply the values. The way back stays: the sign of a projection knows no scale."""
+        return replace(self, values=self.values * self.values.dtype.type(factor))
+
+
+def full_rank_coordinates(X: Any, mean: Array) -> Coordinates:
+    """Dense coordinates (n x r) that hold all of ``X - 1 mean'``: distances and inner products are the same.
+
+    Where d <= n these are the centred data themselves, or for sparse data their principal coordinates. Where d > n
+    (texts: a few hundred rows, many thousand columns) the rows span fewer than n directions; every linear method
+    whose solution lies in that span gives the same answer from the n x r coordinates, at a cost linear in d.
+
+    >>> coordinates = full_rank_coordinates(np.array([[1.0, 0, 0], [-1.0, 0, 0]]), np.zeros(3))
+    >>> np.abs(coordinates.values), np.abs(coordinates.back(np.eye(1)))
     (array([[1.],
            [1.]]), array([[1.],
            [0.],
@@ -171,13 +187,38 @@ def full_rank_coordinates(X: Any, mean: Array) -> tuple[Array, Array | None]:
     """
     n, d = X.shape
     if d <= n and not sparse.issparse(X):
-        return np.asarray(X - mean), None
+        return Coordinates(np.asarray(X - mean))
     if min(n, d) > EXACT_LIMIT:
         raise ValueError(
             f"A sparse matrix of {n} rows and {d} columns is too large for this method, which takes at most "
             f"{EXACT_LIMIT} rows or columns; reduce it first, for example with sklearn's TruncatedSVD."
         )
-    V, s = principal_axes(X, mean, min(n, d))
-    rank = max(1, int((s > 1e-7 * s[0]).sum()) if s[0] > 0 else 1)
-    V = np.ascontiguousarray(V[:, :rank])
-    return centred_product(X, mean, V), V
+    if d <= n:
+        V, s = principal_axes(X, mean, d)
+        V = np.ascontiguousarray(V[:, : _rank(s)])
+        return Coordinates(centred_product(X, mean, V), axes=V)
+    U, s = _row_factors(X, mean, n)
+    U, s = U[:, : _rank(s)], s[: _rank(s)]
+    # The sign of a coordinate is free: its largest entry is positive, whatever LAPACK is in use.
+    U = U * np.where(U[np.abs(U).argmax(axis=0), np.arange(len(s))] < 0, -1.0, 1.0)
+    scale = np.maximum(s, np.finfo(np.float64).tiny)
+    return Coordinates((U * s).astype(X.dtype), rows=(X, mean), weights=U / scale)
+
+
+def _rank(s: Array) -> int:
+    return max(1, int((s > 1e-7 * s[0]).sum()))
+
+
+def _adjoint_product(X: Any, mean: Array, U: Array) -> Array:
+    """``(X - 1 m')' U`` in float64."""
+    return np.asarray(X.T @ U) - np.outer(mean.astype(np.float64), U.sum(axis=0))
+
+
+def _row_factors(X: Any, mean: Array, n_components: int) -> tuple[Array, Array]:
+    """Left singular vectors and singular values of ``X - 1 m'`` with n < d, largest first."""
+    n = X.shape[0]
+    if sparse.issparse(X):
+        values, U = linalg.eigh(_sparse_gram(X, mean), subset_by_index=[n - n_components, n - 1])
+        return U[:, ::-1], np.sqrt(np.maximum(values[::-1], 0))
+    U, s, _ = linalg.svd(X.astype(np.float64) - mean.astype(np.float64), full_matrices=False)
+    return U[:, :n_components], s[:n_components]

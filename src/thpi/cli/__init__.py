@@ -1,0 +1,77 @@
+"""The ``thpi`` command; one file a command, imported when it is called.
+
+To add a command: write ``thpi/cli/<name>.py`` with a function of that name or, for subcommands, a ``typer.Typer``
+named ``app``, and add the name to ``COMMANDS``.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+__all__ = ["COMMANDS", "app", "main", "run"]
+
+COMMANDS = ("demo", "paper", "datasets")
+"""The commands, in the order of the help."""
+
+
+class _LazyGroup(TyperGroup):
+    """A group whose members are imported when they are asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"thpi.cli.{cmd_name}")
+        member: typer.Typer | None = getattr(module, "app", None)
+        if member is None:
+            member = typer.Typer(add_completion=False)
+            member.command(cmd_name)(getattr(module, cmd_name))
+        command = typer.main.get_command(member)
+        command.name = cmd_name
+        return command
+
+
+app = typer.Typer(cls=_LazyGroup, no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
+
+
+@app.callback(invoke_without_command=True)
+def _thpi(version: bool = typer.Option(False, "--version", help="Print the version and stop.")) -> None:
+    """Learning to hash for domains with little data, helped by privileged source data."""
+    if version:
+        from thpi import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and give the exit code: 0, or 2 with one line on standard error for bad input.
+
+    >>> run(["--version"]) in (0,)
+    0.1.0
+    True
+    """
+    try:
+        app(None if arguments is None else list(arguments), prog_name="thpi")
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else 0
+    except (ValueError, OSError, KeyError, ImportError) as error:
+        if os.environ.get("THPI_TRACEBACK"):  # for whoever works on thpi itself
+            raise
+        typer.echo(f"error: {error}", err=True)
+        return 2
+    return 0
+
+
+def main() -> None:
+    """Run the command line; the entry point of the ``thpi`` script."""
+    sys.exit(run())

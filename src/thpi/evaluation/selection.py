@@ -1,0 +1,153 @@
+"""Choosing lambda1 and lambda2 by cross-validation on the training pairs alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from sklearn.model_selection import KFold
+from sklearn.utils import check_random_state
+
+from thpi.evaluation.ground_truth import neighbour_radius, radius_relevance
+from thpi.hashers import HASHERS
+from thpi.metrics import mean_average_precision
+
+__all__ = ["LAMBDA_GRID", "Selected", "SelectionRule", "select_lambdas"]
+
+LAMBDA_GRID = (0.0, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 2.0)
+"""The paper's range of both parameters."""
+
+
+@dataclass(frozen=True)
+class SelectionRule:
+    """How the parameters are chosen.
+
+    ``search="coordinate"`` tries lambda1 with lambda2 = 0, where LapITQ+ is ITQ+, and then lambda2 at the chosen
+    lambda1; ``"full"`` tries all pairs for LapITQ+ (and lambda1 for ITQ+). Of the training pairs at most
+    ``max_pairs`` are used and the fits stop after ``max_iter`` iterations: selection needs the order of the
+    candidates, not their last digit.
+
+    >>> SelectionRule().describe()
+    'one parameter after the other: lambda1 (lambda2 = 0), then lambda2; 3 folds, at most 400 pairs, 20 iterations'
+    """
+
+    search: Literal["coordinate", "full"] = "coordinate"
+    grid: tuple[float, ...] = LAMBDA_GRID
+    n_folds: int = 3
+    max_pairs: int = 400
+    max_iter: int = 20
+
+    def describe(self) -> str:
+        """Say the rule in words."""
+        order = (
+            "one parameter after the other: lambda1 (lambda2 = 0), then lambda2"
+            if self.search == "coordinate"
+            else "all pairs of lambda1 and lambda2"
+        )
+        return f"{order}; {self.n_folds} folds, at most {self.max_pairs} pairs, {self.max_iter} iterations"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the rule as plain values, for the key of a result."""
+        return asdict(self)
+
+
+class Selected(NamedTuple):
+    """Chosen parameters by method, and every score that led to them (mean MAP over folds)."""
+
+    parameters: dict[str, dict[str, float]]
+    scores: dict[str, float]
+
+
+def select_lambdas(
+    X: Any,
+    privileged: Any,
+    source: Any = None,
+    *,
+    n_bits: int,
+    relevant_share: float,
+    rule: SelectionRule | None = None,
+    methods: tuple[str, ...] = ("ITQPlus", "LapITQPlus"),
+    random_state: Any = None,
+) -> Selected:
+    """Choose lambda1 for ITQ+ and lambda1, lambda2 for LapITQ+.
+
+    The rows of a held-out fold are queries, the other pairs are training rows and database. Relevant is what lies
+    within the mean distance to the k-th neighbour in the target space of the database; k is ``relevant_share`` of
+    the database, so that a fold asks for the same nearness as the test does with 50 neighbours in a larger
+    database. Score: mean average precision, expected under ties. Among equals the smallest parameter wins.
+
+    Parameters
+    ----------
+    X, privileged : the training pairs; nothing else of the target is looked at.
+    source : unpaired source rows, for LapITQ+.
+    n_bits : length of the codes.
+    relevant_share : in (0, 1); 50 / number of database rows of the test.
+    rule : grid, folds and limits.
+    methods : those of ITQPlus and LapITQPlus that are wanted.
+    random_state : seed of folds and fits.
+
+    >>> rng = np.random.RandomState(0)
+    >>> S = rng.standard_normal((60, 6)); X = S @ rng.standard_normal((6, 8))
+    >>> rule = SelectionRule(grid=(0.0, 1.0), n_folds=2)
+    >>> chosen = select_lambdas(X, S, n_bits=4, relevant_share=0.1, rule=rule, random_state=0)
+    >>> sorted(chosen.parameters["LapITQPlus"])
+    ['lambda1', 'lambda2']
+    """
+    rule = rule or SelectionRule()
+    if not 0 < relevant_share < 1:
+        raise ValueError(f"relevant_share={relevant_share!r} must be greater than 0 and less than 1.")
+    unknown = set(methods) - {"ITQPlus", "LapITQPlus"}
+    if unknown:
+        raise ValueError(f"methods has {sorted(unknown)}; only ITQPlus and LapITQPlus have parameters to choose.")
+    rng = check_random_state(random_state)
+    seed = int(rng.randint(np.iinfo(np.int32).max))
+    X, privileged = np.asarray(X), np.asarray(privileged)
+    if len(X) > rule.max_pairs:
+        kept = np.sort(rng.choice(len(X), rule.max_pairs, replace=False))
+        X, privileged = X[kept], privileged[kept]
+    folds = [
+        _Fold(X, privileged, source, train, held, relevant_share)
+        for train, held in KFold(rule.n_folds, shuffle=True, random_state=seed).split(X)
+    ]
+    scores: dict[str, float] = {}
+
+    def score(method: str, **parameters: float) -> float:
+        # LapITQ+ without its graph is ITQ+: one fit serves both.
+        if parameters.get("lambda2") == 0:
+            method, parameters = "ITQPlus", {"lambda1": parameters["lambda1"]}
+        name = f"{method} " + " ".join(f"{key}={value:g}" for key, value in parameters.items())
+        if name not in scores:
+            options = {"n_bits": n_bits, "max_iter": rule.max_iter, "random_state": seed, **parameters}
+            scores[name] = float(np.mean([fold.score(method, options) for fold in folds]))
+        return scores[name]
+
+    lambda1 = max(rule.grid, key=lambda value: (score("ITQPlus", lambda1=value), -value))
+    parameters: dict[str, dict[str, float]] = {"ITQPlus": {"lambda1": lambda1}}
+    if "LapITQPlus" in methods:
+        first = rule.grid if rule.search == "full" else (lambda1,)
+        candidates = [{"lambda1": a, "lambda2": b} for a in first for b in rule.grid]
+        parameters["LapITQPlus"] = max(
+            candidates, key=lambda p: (score("LapITQPlus", **p), -p["lambda2"], -p["lambda1"])
+        )
+    return Selected({method: parameters[method] for method in methods}, scores)
+
+
+class _Fold:
+    """One division of the pairs, with its ground truth, which all candidates share."""
+
+    def __init__(self, X: Any, S: Any, source: Any, train: Any, held: Any, relevant_share: float) -> None:
+        self.X, self.S, self.queries = X[train], S[train], X[held]
+        # The held-out rows' source stays out as well: in the test the queries' source is not there either.
+        self.source = source
+        k = min(len(train) - 1, max(1, round(relevant_share * len(train))))
+        radius = neighbour_radius(self.X, form="plain", k=k)
+        self.relevance = radius_relevance(self.queries, self.X, radius)
+
+    def score(self, method: str, options: Mapping[str, Any]) -> float:
+        hasher = HASHERS[method](**options).fit(self.X, privileged=self.S, source=self.source)
+        found = mean_average_precision(
+            hasher.transform(self.queries), hasher.transform(self.X), self.relevance, hasher.n_bits
+        )
+        return found.value if found.n_empty < found.n_queries else 0.0

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse.csgraph import connected_components
+
+from thpi import ITQ, LapITQPlus
+from thpi.codes import hamming_distances
+from thpi.datasets import load_digits_views
+from thpi.evaluation.ground_truth import label_relevance
+from thpi.metrics import mean_average_precision
+
+
+def _planted(seed: int, n_rows: int = 1200):
+    """Eight groups in a latent space that both domains see; the target has stronger directions that mean nothing.
+
+    Without a source, the leading variance of the target is noise, so ITQ hashes noise. The source shows the groups
+    clearly: a graph over it says which target rows belong together, and R has to find directions that keep them so.
+    """
+    rng = np.random.RandomState(seed)
+    groups = rng.randint(8, size=n_rows)
+    latent = rng.standard_normal((8, 6))[groups] + 0.25 * rng.standard_normal((n_rows, 6))
+    turn = np.linalg.qr(rng.standard_normal((18, 18)))[0]
+    target = np.hstack([latent, 2 * rng.standard_normal((n_rows, 12))]) @ turn
+    source = latent @ rng.standard_normal((6, 20)) + 0.1 * rng.standard_normal((n_rows, 20))
+    return target, source, groups
+
+
+def _quality(hasher, X, groups, query, database):
+    relevant = label_relevance(groups[query], groups[database])
+    return float(
+        mean_average_precision(hasher.transform(X[query]), hasher.transform(X[database]), relevant, hasher.n_bits)
+    )
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("reading", "margin"), [("loss", 0.10), ("trace", 0.02)])
+def test_a_planted_source_helps_by_a_stated_margin(seed, reading, margin):
+    X, S, groups = _planted(seed)
+    n = 80
+    query, database = slice(n, n + 200), slice(n + 200, None)
+    alone = ITQ(n_bits=8, random_state=0).fit(X[:n])
+    lap = LapITQPlus(n_bits=8, lambda1=0.1, lambda2=0.3, reading=reading, random_state=0)
+    lap.fit(X[:n], privileged=S[:n], source=S[database])
+    no_source, with_source = (_quality(h, X, groups, query, database) for h in (alone, lap))
+    # Chance is 1/8. The true loss avoids directions of large variance and gains most; the trace objective seeks them.
+    assert no_source < 0.16
+    assert with_source > no_source + margin
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_gain_comes_from_the_pairing(seed):
+    """With the source rows shuffled the graph says nothing about the target, and most of the gain is gone."""
+    X, S, groups = _planted(seed)
+    n = 80
+    query, database = slice(n, n + 200), slice(n + 200, None)
+    shuffled = S[np.random.RandomState(seed).permutation(len(S))]
+    paired, unrelated = (
+        _quality(
+            LapITQPlus(n_bits=8, lambda2=0.3, reading="loss", random_state=0).fit(
+                X[:n], privileged=source[:n], source=source[database]
+            ),
+            X,
+            groups,
+            query,
+            database,
+        )
+        for source in (S, shuffled)
+    )
+    assert paired > unrelated + 0.08
+
+
+@pytest.fixture(scope="module")
+def digits():
+    data = load_digits_views(target="pix", source="fac")
+    rows = np.random.RandomState(0).permutation(2000)
+    target, source = data.target.astype(np.float64), data.source.astype(np.float64)
+    return target[rows[:120]], source[rows[:120]], source[rows[120:900]]
+
+
+@pytest.mark.parametrize("scope", ["paired", "all"])
+def test_graph_is_symmetric_without_loops_over_the_paired_rows(scope, digits):
+    X, S, S_U = digits
+    hasher = LapITQPlus(n_bits=16, graph_scope=scope, n_neighbors=7, random_state=0).fit(X, privileged=S, source=S_U)
+    graph = hasher.graph_.toarray()
+    assert graph.shape == (120, 120)
+    np.testing.assert_array_equal(graph, graph.T)
+    assert (np.diag(graph) == 0).all()
+    assert set(np.unique(graph)) == {0, 1}
+    if scope == "paired":
+        assert (graph.sum(axis=1) >= 7).all()
+
+
+def test_unpaired_source_rows_change_the_graph(digits):
+    X, S, S_U = digits
+    graphs = [
+        LapITQPlus(n_bits=16, random_state=0).fit(X, privileged=S, source=source).graph_ for source in (None, S_U)
+    ]
+    assert (graphs[0] != graphs[1]).nnz > 0
+
+
+def test_symmetrisations_are_ordered(digits):
+    X, S, S_U = digits
+    union, mutual, mean = (
+        LapITQPlus(n_bits=16, graph_symmetrize=how, random_state=0).fit(X, privileged=S, source=S_U).graph_.toarray()
+        for how in ("union", "mutual", "mean")
+    )
+    assert (mutual <= mean).all()
+    assert (mean <= union).all()
+    np.testing.assert_allclose(mean, (union + mutual) / 2)
+
+
+def test_a_larger_weight_makes_neighbours_more_alike(digits):
+    X, S, S_U = digits
+    distances = []
+    for lambda2 in (0, 0.1, 1):
+        hasher = LapITQPlus(n_bits=16, lambda2=lambda2, random_state=0).fit(X, privileged=S, source=S_U)
+        one, other = hasher.graph_.nonzero()
+        distances.append(hamming_distances(hasher.codes_, hasher.codes_)[one, other].mean())
+    assert distances[0] > distances[1] > distances[2]
+
+
+def test_a_tiny_domain_gets_a_complete_graph(digits):
+    X, S, _ = digits
+    hasher = LapITQPlus(n_bits=2, n_neighbors=50, random_state=0).fit(X[:6], privileged=S[:6])
+    assert hasher.graph_.nnz == 30
+    assert connected_components(hasher.graph_)[0] == 1
