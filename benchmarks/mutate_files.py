@@ -1,0 +1,160 @@
+"""What happens when a model or index file is damaged?
+
+    python benchmarks/mutate_files.py [--files 5000] [--seed 0]
+
+Files of three kinds (a model, an index with integer ids, an index with string ids; the indexes with records after
+the snapshot) are mutated: bits flipped, cut off, parts swapped, zeroed, repeated, inserted, or replaced by the part of
+another valid file. Opening one must give a clear error of the right class that names the file, or the right answer.
+Each file is opened in a child process with limits on time and memory, so that a crash or a hang is counted, not shared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import resource
+import signal
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+import thpi
+from thpi.codes import pack
+from thpi.index import HammingIndex, IndexFileError
+
+SECONDS = 5
+MEMORY = 8 * 2**30
+X = np.random.RandomState(0).standard_normal((40, 12))
+
+
+def make_model(path: Path, seed: int) -> None:
+    thpi.ITQ(n_bits=8, random_state=seed).fit(X + seed).save(path)
+
+
+def make_index(path: Path, seed: int, text: bool) -> None:
+    rng = np.random.RandomState(seed)
+    index = HammingIndex(20)
+    ids = [f"item {i}" if text else i * 5 for i in range(30)]
+    codes = pack(rng.rand(30, 20) < 0.5)
+    index.add(codes[:20], ids[:20])
+    index.save(path)
+    with HammingIndex.open(path, "a") as index:
+        index.add(codes[20:25], ids[20:25])
+        index.remove(ids[3:6])
+        index.add(codes[25:], ids[25:])
+
+
+def answer_of_model(path: Path) -> object:
+    hasher = thpi.load(path)
+    return type(hasher).__name__, hasher.transform(X).tobytes(), hasher.codes_.tobytes()
+
+
+def answer_of_index(path: Path) -> object:
+    index = HammingIndex.open(path)
+    return [(item, code.tobytes()) for item, code in index], index.search(index.codes, 3).ids.tolist()
+
+
+def mutate(data: bytes, other: bytes, rng: random.Random) -> tuple[str, bytes]:
+    name = rng.choice(["flip", "flip", "truncate", "swap", "zero", "repeat", "insert", "splice", "slots"])
+    changed = bytearray(data)
+    a, b = sorted(rng.randrange(len(data) + 1) for _ in range(2))
+    if name == "flip":
+        for _ in range(rng.choice([1, 1, 2, 8])):
+            changed[rng.randrange(len(changed))] ^= 1 << rng.randrange(8)
+    elif name == "truncate":
+        changed = changed[:a]
+    elif name == "swap":
+        size = rng.choice([1, 8, 48, 64])
+        i, j = (rng.randrange(max(1, len(changed) - size)) for _ in range(2))
+        changed[i : i + size], changed[j : j + size] = changed[j : j + size], changed[i : i + size]
+    elif name == "zero":
+        changed[a:b] = bytes(b - a)
+    elif name == "repeat":
+        changed[b:b] = changed[a:b]
+    elif name == "insert":
+        changed[a:a] = rng.randbytes(rng.choice([1, 8, 100]))
+    elif name == "splice":
+        changed[a:b] = other[a:b]
+    else:  # the numbers near the start: lengths and ends
+        at = rng.randrange(min(160, len(changed) - 8))
+        changed[at : at + 8] = rng.choice([2**64 - 1, 2**63, 2**31, 0, len(data) + 1]).to_bytes(8, "little")
+    return name, bytes(changed)
+
+
+def judge(path: Path, answer: Callable[[Path], object], right: object, error_class: type[Exception]) -> str:
+    try:
+        found = answer(path)
+    except error_class as error:
+        return "clear error" if str(path) in str(error) else f"WRONG: error does not name the file: {error}"
+    except Exception as error:
+        return f"WRONG: {type(error).__name__}: {error}"
+    return "right answer" if found == right else "WRONG: another answer"
+
+
+def in_child(work: Callable[[], str]) -> str:
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+            signal.alarm(SECONDS)
+            os.write(writing, work().encode()[:2000])
+        finally:
+            os._exit(0)
+    os.close(writing)
+    outcome = b""
+    while part := os.read(reading, 4096):
+        outcome += part
+    os.close(reading)
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        return "WRONG: hang" if number == signal.SIGALRM else f"WRONG: crash by signal {number}"
+    return outcome.decode() or "WRONG: no outcome"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--files", type=int, default=5000)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    rng = random.Random(options.seed)
+    counts: Counter[tuple[str, str]] = Counter()
+    wrong = 0
+    with tempfile.TemporaryDirectory() as folder:
+        kinds = []
+        for name, make, answer, error_class in (
+            ("model", make_model, answer_of_model, thpi.ModelFileError),
+            ("index, integer ids", lambda p, s: make_index(p, s, False), answer_of_index, IndexFileError),
+            ("index, string ids", lambda p, s: make_index(p, s, True), answer_of_index, IndexFileError),
+        ):
+            path = Path(folder) / "mutated"
+            make(path, 1)
+            other = path.read_bytes()
+            make(path, 0)
+            kinds.append((name, path.read_bytes(), other, answer, answer(path), error_class))
+        for number in range(options.files):
+            name, data, other, answer, right, error_class = kinds[number % len(kinds)]
+            mutation, changed = mutate(data, other, rng)
+            path = Path(folder) / "mutated"
+            path.write_bytes(changed)
+            if changed == other:
+                continue
+            outcome = in_child(lambda: judge(path, answer, right, error_class))  # noqa: B023
+            counts[name, outcome.split(":")[0]] += 1
+            if outcome.startswith("WRONG"):
+                wrong += 1
+                print(f"file {number} ({name}, {mutation}): {outcome}")
+    for (name, outcome), count in sorted(counts.items()):
+        print(f"{name:<20} {outcome:<14} {count:>6}")
+    print(f"{sum(counts.values())} mutated files; crashes, hangs, wrong answers and unclear errors: {wrong}")
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

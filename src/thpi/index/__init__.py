@@ -1,0 +1,25 @@
+"""Search by Hamming distance in memory: exact or approximate, durable on disk, reordered by finer distances."""
+
+from __future__ import annotations
+
+from thpi.index._file import IndexLockedError
+from thpi.index._format import IndexFileError
+from thpi.index._hamming_index import HammingIndex
+from thpi.index._neighbours import Neighbours
+from thpi.index._rerank import RecallReport, asymmetric_rerank, euclidean_rerank, recall_gained
+from thpi.index._tune import KindReport, TuneReport
+from thpi.index._vectors import Vectors
+
+__all__ = [
+    "HammingIndex",
+    "IndexFileError",
+    "IndexLockedError",
+    "KindReport",
+    "Neighbours",
+    "RecallReport",
+    "TuneReport",
+    "Vectors",
+    "asymmetric_rerank",
+    "euclidean_rerank",
+    "recall_gained",
+]

@@ -1,0 +1,172 @@
+"""Index files on disk: read, replaced in one step, and appended to so that what was acknowledged survives a kill."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
+
+from thpi._files import atomic_open
+from thpi.codes import Codes
+from thpi.index._format import (
+    SLOTS,
+    Contents,
+    IndexFileError,
+    Record,
+    parse,
+    record_bytes,
+    slot_bytes,
+    snapshot_bytes,
+)
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows has no flock: one writer a file is then up to the user
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["IndexFile", "IndexFileError", "IndexLockedError", "read"]
+
+
+class IndexLockedError(OSError):
+    """An index file that another process, or another object of this one, has open for writing."""
+
+
+def read(path: str | os.PathLike[str]) -> Contents:
+    """Read an index file; a truncated, altered or foreign one is an ``IndexFileError`` that names it."""
+    with open(path, "rb") as file:
+        return _parse_named(file.read(), path)
+
+
+def _parse_named(data: bytes, path: str | os.PathLike[str]) -> Contents:
+    try:
+        return parse(data)
+    except IndexFileError as error:
+        raise IndexFileError(f"{os.fspath(path)!r} is not a usable thpi index file: {error}") from None
+
+
+class IndexFile:
+    """A file open for writing, locked against other writers."""
+
+    def __init__(self, path: Path, handle: int, snapshot_digest: bytes, digest: bytes, count: int, end: int) -> None:
+        self.path = path
+        self._handle = handle
+        self._snapshot_digest, self._digest, self._count, self._end = snapshot_digest, digest, count, end
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> tuple[IndexFile, Contents]:
+        """Open an existing file; an unfinished write at its end is cut off."""
+        target = Path(path).absolute()
+        handle = _open_locked(target)
+        try:
+            with open(handle, "rb", closefd=False) as file:
+                contents = _parse_named(file.read(), path)
+            # Only the holder of the lock writes temporary files for this path, so these are of killed processes.
+            for leftover in target.parent.glob(f".{_literal(target.name)}.*.tmp"):
+                leftover.unlink(missing_ok=True)
+            os.ftruncate(handle, contents.end)
+            opened = cls(target, handle, contents.snapshot_digest, contents.digest, len(contents.records), contents.end)
+            opened._acknowledge()
+        except BaseException:
+            os.close(handle)
+            raise
+        return opened, contents
+
+    @classmethod
+    def replace(
+        cls, path: str | os.PathLike[str], header: dict[str, Any], codes: Codes, ids: npt.NDArray[Any], *, owned: bool
+    ) -> IndexFile:
+        """Write a snapshot to ``path`` in one step and keep it open. ``owned``: the caller holds the old one's lock."""
+        target = Path(path).absolute()
+        data, digest = snapshot_bytes(header, codes, ids)
+        with contextlib.ExitStack() as stack:
+            if not owned and target.exists():
+                stack.callback(os.close, _open_locked(target))
+            with atomic_open(target) as file:
+                file.write(data)
+                # A duplicate shares the lock with it: the new file is locked before it has its name.
+                handle = os.dup(file.fileno())
+                _lock(handle, target)
+            _sync_folder(target.parent)
+        return cls(target, handle, digest, digest, 0, len(data))
+
+    def append(self, record: Record) -> None:
+        """Store one addition or removal; once this returns, it survives a kill or a loss of power."""
+        if self._handle < 0:
+            raise ValueError(f"the index file {os.fspath(self.path)!r} is closed.")
+        data, digest = record_bytes(record, self._digest)
+        try:
+            _write_at(self._handle, data, self._end)
+            os.fsync(self._handle)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._handle, self._end)
+            self.close()
+            raise
+        self._digest, self._count, self._end = digest, self._count + 1, self._end + len(data)
+        try:
+            self._acknowledge()
+        except OSError:
+            # The record may or may not be found when the file is opened next; writing on would build on a guess.
+            self.close()
+            raise
+
+    def _acknowledge(self) -> None:
+        # The slots alternate: should this write be torn, the other slot still tells the end before it.
+        _write_at(
+            self._handle, slot_bytes(self._snapshot_digest, self._count, self._end), SLOTS[self._count % len(SLOTS)]
+        )
+        os.fsync(self._handle)
+
+    def close(self) -> None:
+        """Give up the lock. Nothing is left to write."""
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+
+
+def _open_locked(path: Path) -> int:
+    while True:
+        handle = os.open(path, os.O_RDWR)
+        try:
+            _lock(handle, path)
+            if os.path.samestat(os.fstat(handle), os.stat(path)):
+                return handle
+        except BaseException:
+            os.close(handle)
+            raise
+        os.close(handle)  # replaced between opening and locking: take the file that has the name now
+
+
+def _lock(handle: int, path: Path) -> None:
+    if fcntl is None:  # pragma: no cover
+        return
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise IndexLockedError(f"the index file {os.fspath(path)!r} is open for writing elsewhere.") from None
+
+
+def _write_at(handle: int, data: bytes, at: int) -> None:
+    rest = memoryview(data)
+    while rest:
+        written = os.pwrite(handle, rest, at)
+        rest, at = rest[written:], at + written
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename survive a loss of power."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _literal(name: str) -> str:
+    import glob
+
+    return glob.escape(name)

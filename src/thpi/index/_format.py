@@ -1,0 +1,217 @@
+"""The bytes of an index file.
+
+    bytes 0-7       ``b"thpi-idx"``
+    8-55, 56-103    two slots, each: number of records (uint64), end of the acknowledged bytes (uint64), and the
+                    sha256 of the snapshot's digest and these 16 bytes
+    104-135         sha256 of bytes 136 up to the end of the snapshot
+    136-151         length of the header (uint64), length of the body (uint64)
+    152-            header (JSON, UTF-8), body, then the records
+
+All numbers are little-endian. The body is the packed codes of :mod:`thpi.codes`, row after row, and the ids. Ids
+are one byte for the kind (``i`` or ``s``), their number (uint64), and either int64 numbers or the lengths in
+bytes (uint32) followed by the UTF-8 texts. The header is a JSON object:
+
+    format    ``"thpi-index"``          n_bits    bits of a code
+    version   1                         n         number of rows in the body
+    thpi      version of the writer     recall    target recall, or null for exact search
+    report    what tuning found, or null    random_state  seed of sampling and building
+
+A record is one ``add`` or ``remove`` made after the snapshot: length of its payload (uint64), kind (one byte, ``a``
+or ``r``), sha256 of (digest of the record before, or of the snapshot; length; kind; payload), payload. The payload
+is the ids, and for ``a`` the codes after them. Chaining the digests fixes the order of the records.
+
+A record is acknowledged when a slot says so. Up to that end every byte must be there and match; the bytes after it
+are an unfinished write, used where a record is whole and ignored where it is not. A slot is written after its record,
+so with one slot damaged the records must reach to the end of the file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from thpi.codes import Codes, check_codes, n_bytes
+from thpi.index._ids import IdKind, check_ids, check_unique, id_kind
+
+__all__ = ["FIXED", "Contents", "IndexFileError", "Record", "parse", "record_bytes", "slot_bytes", "snapshot_bytes"]
+
+MAGIC = b"thpi-idx"
+FORMAT = "thpi-index"
+VERSION = 1
+SLOTS = (8, 56)
+FIXED = 152
+_SLOT = 48
+_RECORD_HEAD = 41
+
+
+class IndexFileError(ValueError):
+    """A file that is not a whole, unaltered thpi index."""
+
+
+class Record(NamedTuple):
+    """One addition (``a``) or removal (``r``) after the snapshot."""
+
+    kind: str
+    ids: npt.NDArray[Any]
+    codes: Codes
+
+
+class Contents(NamedTuple):
+    """What a file holds. ``end`` is where its last whole record ends, ``digest`` the digest of that record."""
+
+    header: dict[str, Any]
+    codes: Codes
+    ids: npt.NDArray[Any]
+    records: list[Record]
+    snapshot_digest: bytes
+    digest: bytes
+    end: int
+
+
+def snapshot_bytes(header: dict[str, Any], codes: Codes, ids: npt.NDArray[Any]) -> tuple[bytes, bytes]:
+    """Give the bytes of a file without records, and the digest of its snapshot."""
+    text = json.dumps({"format": FORMAT, "version": VERSION, **header, "n": len(codes)}, sort_keys=True).encode()
+    body = codes.tobytes() + _ids_bytes(ids)
+    checked = struct.pack("<QQ", len(text), len(body)) + text + body
+    digest = hashlib.sha256(checked).digest()
+    slot = slot_bytes(digest, 0, FIXED - 16 + len(checked))
+    return MAGIC + slot + slot + digest + checked, digest
+
+
+def slot_bytes(snapshot_digest: bytes, count: int, end: int) -> bytes:
+    """Give the bytes of a slot that acknowledges ``count`` records up to ``end``."""
+    numbers = struct.pack("<QQ", count, end)
+    return numbers + hashlib.sha256(snapshot_digest + numbers).digest()
+
+
+def record_bytes(record: Record, previous: bytes) -> tuple[bytes, bytes]:
+    """Give the bytes of a record that follows the one with digest ``previous``, and its own digest."""
+    payload = _ids_bytes(record.ids) + (record.codes.tobytes() if record.kind == "a" else b"")
+    head = struct.pack("<Q", len(payload)) + record.kind.encode()
+    digest = hashlib.sha256(previous + head + payload).digest()
+    return head + digest + payload, digest
+
+
+def parse(data: bytes) -> Contents:
+    """Read the bytes of an index file, or raise ``IndexFileError``."""
+    if len(data) < FIXED or data[:8] != MAGIC:
+        raise IndexFileError("it does not begin like one (truncated, or of another format).")
+    digest = data[104:136]
+    header_length, body_length = struct.unpack_from("<QQ", data, 136)
+    snapshot_end = FIXED + header_length + body_length
+    if snapshot_end > len(data):
+        raise IndexFileError(f"it is truncated: {len(data)} bytes, at least {snapshot_end} expected.")
+    if hashlib.sha256(memoryview(data)[136:snapshot_end]).digest() != digest:
+        raise IndexFileError("its checksum does not match: the file was altered or damaged.")
+    header = _header(data[FIXED : FIXED + header_length])
+    ends = [end for at in SLOTS if (end := _slot_end(data, at, digest)) is not None]
+    if not ends:
+        raise IndexFileError("both its slots are damaged; it cannot be told whether additions are missing.")
+    acknowledged = max(ends)
+    if acknowledged > len(data):
+        raise IndexFileError(f"it is truncated: {len(data)} bytes, at least {acknowledged} expected.")
+    n, n_bits = header["n"], header["n_bits"]
+    codes_end = FIXED + header_length + n * n_bytes(n_bits)
+    codes = _codes(data[FIXED + header_length : codes_end], n, n_bits)
+    ids, rest = _parse_ids(memoryview(data)[codes_end:snapshot_end])
+    if len(ids) != n or len(rest):
+        raise IndexFileError(f"it has {len(ids)} ids for {n} codes.")
+    records, last, end = _records(data, snapshot_end, acknowledged, digest, n_bits)
+    if len(ends) < len(SLOTS) and end < len(data):
+        # A slot is written after its record is whole, so one torn slot and one torn record is no unfinished write.
+        raise IndexFileError("a slot and a record are damaged: the file was altered.")
+    return Contents(header, codes, ids, records, digest, last, end)
+
+
+def _header(text: bytes) -> dict[str, Any]:
+    try:
+        header = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise IndexFileError(f"its header is no JSON ({error}).") from None
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise IndexFileError("its header is not that of a thpi index.")
+    if header.get("version") != VERSION:
+        raise IndexFileError(f"it has version {header.get('version')!r}; this thpi reads version {VERSION}.")
+    for name, least in (("n_bits", 1), ("n", 0)):
+        if not isinstance(header.get(name), int) or header[name] < least:
+            raise IndexFileError(f"its header has {name}={header.get(name)!r}.")
+    return header
+
+
+def _slot_end(data: bytes, at: int, snapshot_digest: bytes) -> int | None:
+    count, end = struct.unpack_from("<QQ", data, at)
+    return int(end) if data[at : at + _SLOT] == slot_bytes(snapshot_digest, count, end) else None
+
+
+def _records(data: bytes, start: int, acknowledged: int, digest: bytes, n_bits: int) -> tuple[list[Record], bytes, int]:
+    records: list[Record] = []
+    while start + _RECORD_HEAD <= len(data):
+        length, kind = struct.unpack_from("<Qc", data, start)
+        end = start + _RECORD_HEAD + length
+        payload = memoryview(data)[start + _RECORD_HEAD : end]
+        expected = hashlib.sha256(digest + data[start : start + 9])
+        expected.update(payload)
+        if end > len(data) or expected.digest() != data[start + 9 : start + _RECORD_HEAD]:
+            break
+        records.append(_record(kind, payload, n_bits))
+        start, digest = end, expected.digest()
+    if start < acknowledged:
+        raise IndexFileError("an addition or removal stored in it is damaged: the file was altered.")
+    return records, digest, start
+
+
+def _record(kind: bytes, payload: memoryview, n_bits: int) -> Record:
+    ids, rest = _parse_ids(payload)
+    if kind not in (b"a", b"r"):
+        raise IndexFileError(f"it has a record of unknown kind {kind!r}.")
+    return Record(kind.decode(), ids, _codes(bytes(rest), len(ids) if kind == b"a" else 0, n_bits))
+
+
+def _codes(data: bytes, n: int, n_bits: int) -> Codes:
+    if len(data) != n * n_bytes(n_bits):
+        raise IndexFileError(f"it has {len(data)} bytes of codes where {n} codes of {n_bits} bits were expected.")
+    codes = np.frombuffer(data, dtype=np.uint8).reshape(n, n_bytes(n_bits))
+    try:
+        return check_codes(codes, n_bits=n_bits)
+    except ValueError as error:
+        raise IndexFileError(f"{error}") from None
+
+
+def _ids_bytes(ids: npt.NDArray[Any]) -> bytes:
+    if id_kind(ids) == "int64":
+        return b"i" + struct.pack("<Q", len(ids)) + ids.astype("<i8").tobytes()
+    texts = [value.encode() for value in ids]
+    lengths = np.array([len(text) for text in texts], dtype="<u4")
+    return b"s" + struct.pack("<Q", len(ids)) + lengths.tobytes() + b"".join(texts)
+
+
+def _parse_ids(data: memoryview) -> tuple[npt.NDArray[Any], memoryview]:
+    """Read ids, and give what stands after them."""
+    kinds: dict[bytes, tuple[IdKind, int]] = {b"i": ("int64", 8), b"s": ("string", 4)}
+    if len(data) < 9 or bytes(data[:1]) not in kinds:
+        raise IndexFileError("its ids are not readable.")
+    kind, width = kinds[bytes(data[:1])]
+    (n,) = struct.unpack_from("<Q", data, 1)
+    if 9 + n * width > len(data):
+        raise IndexFileError(f"it says to have {n} ids, more than its bytes can hold.")
+    numbers = np.frombuffer(data[9 : 9 + n * width], dtype="<i8" if kind == "int64" else "<u4")
+    at = 9 + n * width
+    if kind == "int64":
+        return numbers.astype(np.int64), data[at:]
+    texts = []
+    for length in numbers.tolist():
+        texts.append(bytes(data[at : at + length]))
+        at += length
+    if at > len(data):
+        raise IndexFileError("the texts of its ids are cut off.")
+    try:
+        ids = check_ids([text.decode() for text in texts], kind="string")
+        check_unique(ids)
+    except ValueError as error:
+        raise IndexFileError(f"{error}") from None
+    return ids, data[at:]

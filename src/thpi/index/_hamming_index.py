@@ -1,0 +1,286 @@
+"""HammingIndex: codes with ids, searched by Hamming distance."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from numbers import Integral, Real
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from thpi.codes import Codes, check_codes
+from thpi.index._file import IndexFile, IndexFileError, read
+from thpi.index._format import Contents, Record
+from thpi.index._ids import IdKind, IdPositions, check_ids, check_unique, id_kind
+from thpi.index._searching import Searching
+
+__all__ = ["HammingIndex"]
+
+
+class HammingIndex(Searching):
+    """Codes of ``n_bits`` bits with ids, searched by Hamming distance.
+
+    Exact unless ``recall`` is given; results are ordered by (distance, insertion), so they are reproducible. With
+    ``recall`` the index builds approximate structures over its codes at the first search, keeps the fastest that
+    reaches this recall, exact search where none is faster, and tells in ``report_`` what it measured.
+
+    Any number of threads may search while one adds or removes: a search sees the index before or after a change.
+
+    Parameters
+    ----------
+    n_bits : int
+    recall : float, optional
+        In (0, 1]. The part of the true k nearest that a search is to find.
+    random_state : int
+        Seed of sampling and building; used with ``recall`` only.
+
+    Examples
+    --------
+    >>> index = HammingIndex(8)
+    >>> index.add(np.array([[0b0001], [0b0111], [0b0010]], dtype=np.uint8), ids=["a", "b", "c"])
+    array(['a', 'b', 'c'], dtype=object)
+    >>> index.search(np.array([[0]], dtype=np.uint8), k=2)
+    Neighbours(distances=array([[1, 1]], dtype=int32), ids=array([['a', 'c']], dtype=object))
+    """
+
+    def __init__(self, n_bits: int, recall: float | None = None, *, random_state: int = 0) -> None:
+        if not isinstance(n_bits, Integral) or isinstance(n_bits, bool) or n_bits < 1:
+            raise ValueError(f"n_bits={n_bits!r} must be an integer of at least 1.")
+        if recall is not None and (not isinstance(recall, Real) or not 0 < recall <= 1):
+            raise ValueError(f"recall={recall!r} must be None (exact) or a number in (0, 1].")
+        if not isinstance(random_state, Integral) or not 0 <= random_state < 2**31:
+            raise ValueError(f"random_state={random_state!r} must be an integer in [0, 2**31).")
+        super().__init__(int(n_bits), None if recall is None else float(recall), int(random_state))
+        self._positions: IdPositions = IdPositions(self._state.rows.ids)
+        self._file: IndexFile | None = None
+        self._read_only: str | None = None
+
+    # ------------------------------------------------------------------ what it holds
+
+    def __len__(self) -> int:
+        return len(self._state.rows)
+
+    def __iter__(self) -> Iterator[tuple[Any, Codes]]:
+        """Give (id, code) in insertion order, as of now."""
+        rows = self._state.rows
+        return zip(rows.ids.tolist(), rows.codes, strict=True)
+
+    def __contains__(self, item: Any) -> bool:
+        try:
+            ids = check_ids([item])
+        except ValueError:
+            return False
+        with self._writing:
+            return bool(self._positions.find(ids)[0] >= 0)
+
+    def __repr__(self) -> str:
+        return f"HammingIndex(n_bits={self.n_bits}, recall={self.recall}): {len(self)} codes"
+
+    @property
+    def ids(self) -> npt.NDArray[Any]:
+        """All ids, in insertion order."""
+        return self._state.rows.ids
+
+    @property
+    def codes(self) -> Codes:
+        """All codes, in insertion order."""
+        return self._state.rows.codes
+
+    @property
+    def id_kind(self) -> IdKind | None:
+        """``"int64"`` or ``"string"``, None while the index is empty."""
+        rows = self._state.rows
+        return id_kind(rows.ids) if len(rows) else None
+
+    def get_codes(self, ids: Any) -> Codes:
+        """Give the codes of ``ids``; an id that is not there is a ``KeyError`` that names it."""
+        with self._writing:
+            return self._state.rows.codes[self._find(check_ids(ids, kind=self.id_kind))]
+
+    # ------------------------------------------------------------------ changes
+
+    def add(self, codes: npt.ArrayLike, ids: Any = None) -> npt.NDArray[Any]:
+        """Add codes under ids: integers of 64 bits or strings, one kind an index, none of them there already.
+
+        Without ``ids`` the codes are numbered on from the largest id, from 0 at first. All are added or, where
+        anything is wrong, none. With a file opened by ``open(path, "a")``, the codes are on disk when this returns.
+        Gives the ids.
+        """
+        packed = check_codes(codes, n_bits=self.n_bits)
+        with self._writing:
+            self._check_writable()
+            checked = self._new_ids(len(packed)) if ids is None else check_ids(ids, length=len(packed))
+            if len(packed) == 0:
+                return checked
+            self._check_new(checked)
+            if self._file is not None:
+                self._file.append(Record("a", checked, packed))
+            self._append(packed, checked)
+        return checked
+
+    def remove(self, ids: Any) -> None:
+        """Remove the codes of ``ids``; the rest keep their order. An id that is not there is a ``KeyError``."""
+        with self._writing:
+            self._check_writable()
+            checked = check_ids(ids, kind=self.id_kind)
+            check_unique(checked)
+            positions = self._find(checked)
+            if len(checked) == 0:
+                return
+            if self._file is not None:
+                self._file.append(Record("r", checked, np.empty((0, self.codes.shape[1]), dtype=np.uint8)))
+            self._drop(positions)
+
+    def _new_ids(self, n: int) -> npt.NDArray[Any]:
+        if self.id_kind == "string":
+            raise ValueError("ids=None numbers the codes, but the ids stored here are strings; pass ids.")
+        first = max(0, int(self.ids.max()) + 1) if len(self) else 0
+        if first + n - 1 > np.iinfo(np.int64).max:
+            raise ValueError(f"ids=None would number on from {first}, beyond 64 bits; pass ids.")
+        return np.arange(first, first + n, dtype=np.int64)
+
+    def _check_new(self, ids: npt.NDArray[Any]) -> None:
+        if len(self) and id_kind(ids) != self.id_kind:
+            raise ValueError(
+                f"ids={_first(ids)!r}, ... are of kind {id_kind(ids)}; the ids stored here are {self.id_kind}."
+            )
+        check_unique(ids)
+        known = self._positions.find(ids) >= 0
+        if known.any():
+            raise ValueError(f"ids={_first(ids[known])!r} is in the index already; remove it first.")
+
+    def _append(self, codes: Codes, ids: npt.NDArray[Any]) -> None:
+        start = len(self)
+        self._positions.append(ids, start)
+        self._state = self._state._replace(rows=self._state.rows.append(codes, ids))
+
+    def _drop(self, positions: npt.NDArray[np.int64]) -> None:
+        kept = np.ones(len(self), dtype=np.bool_)
+        kept[positions] = False
+        rows, approximate = self._state.rows.keep(kept), self._state.approximate
+        self._positions = IdPositions(rows.ids)
+        self._state = self._state._replace(
+            rows=rows,
+            approximate=approximate and approximate.without(kept),
+            n_removals=self._state.n_removals + 1,
+        )
+
+    def _find(self, ids: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        positions = self._positions.find(ids)
+        if (positions < 0).any():
+            raise KeyError(f"ids={_first(ids[positions < 0])!r} is not in the index.")
+        return positions
+
+    def _check_writable(self) -> None:
+        if self._read_only is not None:
+            raise ValueError(f"{self._read_only!r} was opened with mode='r'; open it with mode='a' to change it.")
+
+    # ------------------------------------------------------------------ files
+
+    def save(self, path: str | os.PathLike[str] | None = None) -> None:
+        """Write all to ``path`` in one step: a kill at any moment leaves the old file or the new one.
+
+        Without ``path``, an index opened with mode ``"a"`` rewrites its own file, without what was removed.
+        """
+        with self._writing:
+            own = self._file
+            if path is None:
+                if own is None:
+                    raise ValueError("path=None needs an index opened with mode='a'; pass a path.")
+                path = own.path
+            owned = own is not None and os.path.exists(path) and os.path.samefile(path, own.path)
+            header = self._header()
+            rows = self._state.rows
+            written = IndexFile.replace(path, header, rows.codes, rows.ids, owned=owned)
+            if owned and own is not None:
+                own.close()
+                self._file = written
+            else:
+                written.close()
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], mode: Literal["r", "a"] = "r") -> HammingIndex:
+        """Read an index that :meth:`save` wrote.
+
+        With mode ``"a"`` the file stays open, locked against other writers, and each ``add`` and ``remove`` is
+        on disk when it returns; ``close`` it, or use it as a context manager. With mode ``"r"`` it is not changed.
+        A missing file is a ``FileNotFoundError``, a truncated, altered or foreign one an ``IndexFileError``, one
+        that is open for writing elsewhere an ``IndexLockedError`` (mode ``"a"`` only).
+
+        >>> import tempfile, pathlib
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder) / "shop.index"
+        ...     HammingIndex(16).save(path)
+        ...     with HammingIndex.open(path, "a") as index:
+        ...         _ = index.add(np.array([[1, 2]], dtype=np.uint8), ids=[41])
+        ...     HammingIndex.open(path).ids
+        array([41])
+        """
+        if mode not in ("r", "a"):
+            raise ValueError(f"mode={mode!r} must be 'r' (read) or 'a' (read and add).")
+        file = None
+        if mode == "a":
+            file, contents = IndexFile.open(path)
+        else:
+            contents = read(path)
+        try:
+            index = cls._from_contents(contents)
+        except (ValueError, KeyError, TypeError) as error:
+            if file is not None:
+                file.close()
+            reason = error.args[0] if error.args else error
+            raise IndexFileError(f"{os.fspath(path)!r} is not a usable thpi index file: {reason}") from None
+        index._file = file
+        index._read_only = None if file is not None else os.fspath(path)
+        return index
+
+    @classmethod
+    def _from_contents(cls, contents: Contents) -> HammingIndex:
+        header = contents.header
+        index = cls(header["n_bits"], header["recall"], random_state=header["random_state"])
+        if len(contents.ids):
+            check_unique(contents.ids)
+            index._append(contents.codes, contents.ids)
+        if header["report"] is not None:
+            from thpi.index._tune import TuneReport
+
+            index._state = index._state._replace(report=TuneReport.from_dict(header["report"]))
+        for record in contents.records:
+            if record.kind == "a":
+                index._check_new(record.ids)
+                index._append(record.codes, record.ids)
+            else:
+                index._drop(index._find(record.ids))
+        return index
+
+    def _header(self) -> dict[str, Any]:
+        from thpi import __version__
+
+        report = self._state.report
+        return {
+            "thpi": __version__,
+            "n_bits": self.n_bits,
+            "recall": self.recall,
+            "random_state": self.random_state,
+            "report": None if report is None else report.to_dict(),
+        }
+
+    def close(self) -> None:
+        """Close the file of an index opened with mode ``"a"``; every change is in it already."""
+        with self._writing:
+            if self._file is not None:
+                self._read_only = os.fspath(self._file.path)
+                self._file.close()
+                self._file = None
+
+    def __enter__(self) -> HammingIndex:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _first(ids: npt.NDArray[Any]) -> Any:
+    return ids[:1].tolist()[0]

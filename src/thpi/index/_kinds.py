@@ -1,0 +1,130 @@
+"""The approximate kinds of faiss behind one form: built over the first rows, with one number that sets the effort."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thpi.codes import Codes
+
+__all__ = ["KINDS", "Approximate", "build"]
+
+KINDS = ("ivf", "hnsw", "multihash")
+"""``ivf``: inverted lists around learned centres, effort ``nprobe``. ``hnsw``: a graph of neighbours, effort
+``efSearch``. ``multihash``: tables of parts of the code, effort ``nflip``."""
+
+_EFFORT = {"ivf": "nprobe", "hnsw": "efSearch", "multihash": "nflip"}
+
+
+class Approximate:
+    """A faiss structure over rows 0 to n - 1 of a snapshot. Searching does not change it.
+
+    After rows were removed, ``positions`` maps a row of the structure to the row of the current snapshot, -1 where
+    it is gone. Kept rows keep their order, so they are the first ``n_covered`` rows of the snapshot.
+    """
+
+    def __init__(self, kind: str, index: Any, parameters: dict[str, int], effort: int) -> None:
+        self.kind, self.index, self.parameters = kind, index, parameters
+        self.n_built = self.n_covered = int(index.ntotal)
+        self.positions: npt.NDArray[np.int64] | None = None
+        self.set_effort(effort)
+
+    def set_effort(self, effort: int) -> None:
+        """Set nprobe, efSearch or nflip. Only before the structure is shared with other threads."""
+        self.effort = effort
+        setattr(self.index.hnsw if self.kind == "hnsw" else self.index, _EFFORT[self.kind], effort)
+
+    @property
+    def described(self) -> dict[str, int]:
+        """All parameters, the effort included."""
+        return self.parameters | {_EFFORT[self.kind]: self.effort}
+
+    def without(self, kept: npt.NDArray[np.bool_]) -> Approximate:
+        """Give the same structure for the snapshot that keeps only the marked rows of the current one."""
+        moved = np.where(kept, np.cumsum(kept) - 1, -1)
+        before = np.arange(self.n_built) if self.positions is None else self.positions
+        twin = Approximate(self.kind, self.index, self.parameters, self.effort)
+        twin.positions = np.where(before >= 0, moved[np.maximum(before, 0)], -1)
+        twin.n_covered = int((twin.positions >= 0).sum())
+        return twin
+
+    def nearest(self, queries: Codes, k: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Distances and positions of ``k`` near rows by (distance, position); position -1 where fewer were found."""
+        n_gone = self.n_built - self.n_covered
+        asked = min(self.n_built, k + min(n_gone, k + 32))
+        distances, found = self.index.search(queries, asked)
+        if self.positions is not None:
+            found = np.where(found >= 0, self.positions[np.maximum(found, 0)], -1)
+        return smallest(distances.astype(np.int64), found, k)
+
+
+def smallest(
+    distances: npt.NDArray[np.int64], positions: npt.NDArray[np.int64], k: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Order each row by (distance, position) and keep ``k``; entries with position -1 come last.
+
+    >>> smallest(np.array([[2, 1, 1]]), np.array([[0, 5, 3]]), 2)
+    (array([[1, 1]]), array([[3, 5]]))
+    """
+    # One sortable number for both: distances stay below 2^23, positions below 2^40.
+    keys = np.where(positions >= 0, distances << 40 | positions, np.iinfo(np.int64).max)
+    keys = np.sort(keys, axis=1)[:, :k]
+    missing = keys == np.iinfo(np.int64).max
+    return np.where(missing, -1, keys >> 40), np.where(missing, -1, keys & (2**40 - 1))
+
+
+def build(kind: str, codes: Codes, seed: int, described: dict[str, int] | None = None) -> Approximate:
+    """Build one kind over ``codes``; the same seed gives the same structure.
+
+    ``described`` are the parameters of an earlier one, the effort included; without them they follow from the size.
+    """
+    from importlib import import_module
+
+    faiss: Any = import_module("faiss")  # its type hints leave out some of its attributes
+    n, d = len(codes), 8 * codes.shape[1]
+    if kind not in KINDS:
+        raise ValueError(f"kinds={kind!r} must be among {', '.join(KINDS)}.")
+    parameters = {name: value for name, value in (described or {}).items() if name != _EFFORT[kind]}
+    if kind == "ivf":
+        chosen = parameters or {"nlist": 2 ** round(np.log2(max(2.0, np.sqrt(n))))}
+        quantizer = faiss.IndexBinaryFlat(d)
+        index = faiss.IndexBinaryIVF(quantizer, d, chosen["nlist"])
+        index.own_fields = True
+        quantizer.this.disown()
+        index.cp.seed = seed
+        sample = np.random.RandomState(seed).permutation(n)[: 64 * chosen["nlist"]]
+        # With too few rows for its taste faiss writes to the terminal; here that many is what there is.
+        index.cp.min_points_per_centroid = 1
+        index.train(codes[np.sort(sample)])
+        effort = 1
+    elif kind == "hnsw":
+        chosen = parameters or {"M": 16, "efConstruction": 40}
+        index = faiss.IndexBinaryHNSW(d, chosen["M"])
+        index.hnsw.efConstruction = chosen["efConstruction"]
+        effort = 16
+    else:
+        # Keys of about log2(n) bits leave a handful of codes a bucket.
+        bits = int(np.clip(round(np.log2(max(2, n))) - 4, 1, min(d, 30)))
+        chosen = parameters or {"nhash": max(1, min(8, d // bits)), "b": bits}
+        index = faiss.IndexBinaryMultiHash(d, chosen["nhash"], chosen["b"])
+        effort = 0
+    with _one_thread():
+        index.add(codes)
+    return Approximate(kind, index, chosen, (described or {}).get(_EFFORT[kind], effort))
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """faiss links its graph in the order its threads come along; with one thread that is always the same."""
+    import faiss
+
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(before)

@@ -1,0 +1,57 @@
+"""What all stores have in common: the calls of HammingIndex."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any, Protocol
+
+import numpy.typing as npt
+
+from thpi.codes import Codes
+from thpi.index._neighbours import Neighbours
+
+__all__ = ["CodeStore", "require"]
+
+
+class CodeStore(Protocol):
+    """Codes with ids, searched by Hamming distance: HammingIndex, PgVector, Milvus."""
+
+    @property
+    def n_bits(self) -> int:
+        """Bits of a code."""
+
+    def add(self, codes: npt.ArrayLike, ids: Any = None) -> npt.NDArray[Any]:
+        """Add codes under ids, all or none."""
+
+    def remove(self, ids: Any) -> None:
+        """Remove the codes of ids."""
+
+    def search(self, codes: npt.ArrayLike, k: int = 10) -> Neighbours:
+        """Give the k nearest items of each query."""
+
+    def radius_search(self, codes: npt.ArrayLike, radius: int) -> list[Neighbours]:
+        """Give all items at distance <= radius of each query."""
+
+    def get_codes(self, ids: Any) -> Codes:
+        """Give the codes of ids."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[tuple[Any, Codes]]: ...
+
+
+def require(module: str, extra: str) -> Any:
+    """Import an optional module, or say how to install it.
+
+    >>> require("no_such_module", "pgvector")
+    Traceback (most recent call last):
+    ImportError: this needs the package 'no_such_module'; install it with: pip install "thpi[pgvector]"
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        # Also where the module is there and one that it needs is not: the extra names them all.
+        raise ImportError(
+            f'this needs the package {error.name!r}; install it with: pip install "thpi[{extra}]"'
+        ) from None

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+
+from thpi.codes import pack, pack_signs, unpack_signs
+from thpi.index import HammingIndex, Neighbours, Vectors, asymmetric_rerank, euclidean_rerank, recall_gained
+from thpi.index._rerank import asymmetric_distances
+
+
+@pytest.mark.parametrize("n_bits", [1, 8, 13, 64])
+def test_asymmetric_distance_is_the_sum_over_disagreeing_bits(n_bits: int) -> None:
+    rng = np.random.RandomState(0)
+    p = rng.standard_normal((4, n_bits))
+    codes = pack(rng.rand(4 * 6, n_bits) < 0.5)
+    signs = unpack_signs(codes, n_bits).reshape(4, 6, n_bits)
+    own = np.where(p >= 0, 1, -1)
+    expected = (np.abs(p)[:, None] * (signs != own[:, None])).sum(axis=2)
+    np.testing.assert_allclose(asymmetric_distances(p, codes.reshape(4, 6, -1)), expected)
+
+
+def test_asymmetric_distance_of_equal_sizes_is_the_hamming_distance() -> None:
+    rng = np.random.RandomState(0)
+    signs = np.where(rng.rand(5, 20) < 0.5, -1.0, 1.0)
+    index = HammingIndex(20)
+    index.add(pack(rng.rand(50, 20) < 0.5), [f"{i}" for i in range(50)])
+    found = index.search(pack_signs(signs), 30)
+    again = asymmetric_rerank(index, found, signs, 30)
+    np.testing.assert_array_equal(again.distances, found.distances)
+    np.testing.assert_array_equal(again.ids, found.ids)
+
+
+def test_euclidean_rerank_of_all_is_brute_force(tmp_path: Path) -> None:
+    rng = np.random.RandomState(0)
+    X, Q = rng.standard_normal((60, 5)).astype(np.float32), rng.standard_normal((7, 5))
+    ids = rng.permutation(60) * 11
+    vectors = Vectors.write(tmp_path / "vectors.npy", X, ids)
+    assert isinstance(vectors.rows, np.memmap)
+    index = HammingIndex(5)
+    index.add(pack_signs(X), ids)
+    found = euclidean_rerank(index.search(pack_signs(Q), 60), Q, vectors, 10)
+    distances = cdist(Q, X.astype(np.float64))
+    rows = np.argsort(distances, axis=1)[:, :10]
+    np.testing.assert_array_equal(found.ids, ids[rows])
+    np.testing.assert_allclose(found.distances, np.take_along_axis(distances, rows, axis=1))
+
+
+def test_recall_gained_counts_what_brute_force_counts() -> None:
+    rng = np.random.RandomState(0)
+    X, Q = rng.standard_normal((400, 16)), rng.standard_normal((30, 16))
+    index = HammingIndex(16)
+    index.add(pack_signs(X))
+    report = recall_gained(index, Q, Q, Vectors(X), k=10, n_candidates=60)
+    true = [set(row) for row in np.argsort(cdist(Q, X), axis=1)[:, :10]]
+    candidates = index.search(pack_signs(Q), 60)
+    hamming = np.mean([len(true[i] & set(candidates.ids[i, :10])) / 10 for i in range(30)])
+    best = np.mean([len(true[i] & set(candidates.ids[i])) / 10 for i in range(30)])
+    asymmetric = asymmetric_rerank(index, candidates, Q, 10)
+    assert report.hamming == pytest.approx(hamming)
+    assert report.euclidean == pytest.approx(best), "reordering by the true distance finds all that is there"
+    assert report.asymmetric == pytest.approx(np.mean([len(true[i] & set(asymmetric.ids[i])) / 10 for i in range(30)]))
+    assert report.hamming < report.asymmetric < report.euclidean
+
+
+def test_recall_of_all_candidates_is_one_even_with_ties() -> None:
+    X = np.repeat(np.random.RandomState(0).standard_normal((20, 6)), 5, axis=0)
+    index = HammingIndex(6)
+    index.add(pack_signs(X))
+    assert recall_gained(index, X[:9], X[:9], Vectors(X), k=7, n_candidates=100).euclidean == 1.0
+
+
+def test_wrong_arguments_are_named(tmp_path: Path) -> None:
+    vectors = Vectors(np.eye(3))
+    found = Neighbours(np.zeros((1, 2)), np.array([[0, 7]]))
+    with pytest.raises(KeyError, match="7"):
+        euclidean_rerank(found, np.eye(3)[:1], vectors, 2)
+    with pytest.raises(ValueError, match="queries"):
+        euclidean_rerank(found, np.eye(3), vectors, 2)
+    with pytest.raises(ValueError, match="queries"):
+        euclidean_rerank(found, np.eye(2), vectors, 2)
+    with pytest.raises(ValueError, match="projections"):
+        asymmetric_rerank(HammingIndex(3), found, [[np.nan, 1.0, 2.0]], 2)
+    with pytest.raises(ValueError, match="vectors"):
+        Vectors(np.zeros(3))
+    with pytest.raises(ValueError, match="more than once"):
+        Vectors(np.eye(3), [1, 2, 1])
+    (tmp_path / "wrong.npy").write_bytes(b"nothing")
+    with pytest.raises(ValueError, match=r"wrong\.npy"):
+        Vectors(tmp_path / "wrong.npy")
+    index = HammingIndex(3)
+    with pytest.raises(ValueError, match="n_candidates=1"):
+        recall_gained(index, np.eye(3), np.eye(3), vectors, k=2, n_candidates=1)

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from thpi.codes import pack, paired_hamming_distances
+from thpi.index import HammingIndex, TuneReport
+from thpi.index._kinds import KINDS, build
+
+
+def clustered(n: int, n_bits: int = 64, seed: int = 0) -> np.ndarray:
+    rng = np.random.RandomState(seed)
+    centres = rng.rand(100, n_bits) < 0.5
+    return pack(centres[rng.randint(100, size=n)] ^ (rng.rand(n, n_bits) < 0.12))
+
+
+CODES = clustered(12_000)
+QUERIES = clustered(200, seed=0)
+
+
+def recall(index: HammingIndex, codes: np.ndarray, k: int) -> float:
+    exact = HammingIndex(index.n_bits)
+    exact.add(index.codes, index.ids)
+    return float((index.search(codes, k).distances <= exact.search(codes, k).distances[:, -1:]).mean())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_with_full_effort_is_exact_or_near(kind: str) -> None:
+    structure = build(kind, CODES, seed=0)
+    structure.set_effort({"ivf": structure.parameters.get("nlist", 0), "hnsw": 1000, "multihash": 3}[kind])
+    exact = HammingIndex(64)
+    exact.add(CODES)
+    true = exact.search(QUERIES, 10).distances
+    distances, positions = structure.nearest(QUERIES, 10)
+    assert (distances <= true[:, -1:]).mean() >= (1.0 if kind == "ivf" else 0.98)
+    assert (np.diff(distances * 10**6 + positions, axis=1) > 0).all(), "by distance, then position"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_same_seed_same_answers(kind: str) -> None:
+    first, second = (build(kind, CODES, seed=3).nearest(QUERIES, 10)[1] for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_removed_and_added_items_with_a_structure(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Whatever the clock says, the structure is to be chosen, so that this tests it.
+    monkeypatch.setattr("thpi.index._tune._timed", lambda search, queries: (_Falling.next(), search()))
+    _Falling.value = 1e9
+    index = HammingIndex(64, recall=0.9)
+    index.add(CODES)
+    report = index.tune(10, kinds=[kind])
+    assert report.kind == kind
+    gone = np.arange(0, 1000)
+    index.remove(gone)
+    index.add(QUERIES[:50], np.arange(10**6, 10**6 + 50))
+    assert index._state.approximate is not None
+    assert index._state.approximate.n_covered == len(CODES) - 1000
+    found = index.search(QUERIES, 10)
+    assert not np.isin(found.ids, gone).any()
+    assert (found.ids[:50] >= 10**6).any(axis=1).all(), "new items are found at once"
+    assert recall(index, QUERIES, 10) >= 0.85
+    expected = index.get_codes(found.ids.ravel())
+    true = paired_hamming_distances(expected, np.repeat(QUERIES, 10, axis=0))
+    np.testing.assert_array_equal(true, found.distances.ravel())
+
+
+class _Falling:
+    """A clock on which each measurement is faster than the one before."""
+
+    value = 1e9
+
+    @classmethod
+    def next(cls) -> float:
+        cls.value /= 2
+        return cls.value
+
+
+def test_first_search_tunes_and_reaches_the_target() -> None:
+    index = HammingIndex(64, recall=0.95)
+    index.add(CODES)
+    assert index.report_ is None
+    assert recall(index, QUERIES, 10) >= 0.9
+    report = index.report_
+    assert report is not None
+    assert report.reached >= 0.95
+    assert (report.n, report.k) == (12_000, 10)
+    assert {row.kind for row in report.kinds} == {"exact", *KINDS}
+    assert report.kind in str(report)
+    assert report.chosen.milliseconds <= report.kinds[0].milliseconds
+
+
+def test_more_than_the_tuned_k_is_exact() -> None:
+    index = HammingIndex(64, recall=0.5)
+    index.add(CODES)
+    index.tune(5)
+    assert recall(index, QUERIES, 50) == 1.0
+
+
+def test_small_index_stays_exact() -> None:
+    index = HammingIndex(64, recall=0.9)
+    assert index.search(QUERIES, 3).ids.shape == (200, 0)
+    for n in (1, 1, 20):
+        index.add(CODES[len(index) : len(index) + n])
+        assert recall(index, QUERIES, 3) == 1.0
+    assert index.report_ is not None
+    assert index.report_.kind == "exact"
+
+
+def test_report_and_choice_survive_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("thpi.index._tune._timed", lambda search, queries: (_Falling.next(), search()))
+    _Falling.value = 1e9
+    index = HammingIndex(64, recall=0.9, random_state=4)
+    index.add(CODES)
+    index.tune(10, kinds=["ivf"])
+    index.save(tmp_path / "i")
+    opened = HammingIndex.open(tmp_path / "i")
+    assert opened.report_ == index.report_
+    np.testing.assert_array_equal(opened.search(QUERIES, 10).ids, index.search(QUERIES, 10).ids)
+    assert opened._state.approximate is not None
+    assert opened._state.approximate.described == index._state.approximate.described  # type: ignore[union-attr]
+
+
+def test_report_is_json() -> None:
+    index = HammingIndex(64, recall=0.9)
+    index.add(CODES[:100])
+    report = index.tune(5, queries=QUERIES)
+    assert TuneReport.from_dict(json.loads(json.dumps(report.to_dict()))) == report
+
+
+def test_exact_index_and_unknown_kind_are_refused() -> None:
+    with pytest.raises(ValueError, match="exact"):
+        HammingIndex(8).tune()
+    index = HammingIndex(64, recall=0.9)
+    index.add(CODES[:100])
+    with pytest.raises(ValueError, match="kinds='tree'"):
+        index.tune(kinds=["tree"])

@@ -1,0 +1,164 @@
+"""One suite over all engines: same data, same answers up to ties."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from thpi.codes import hamming_distances, pack
+from thpi.stores import copy_codes
+
+WIDTHS = [1, 7, 12, 64, 100]
+
+
+def random_codes(n: int, n_bits: int, seed: int = 0) -> np.ndarray:
+    return pack(np.random.RandomState(seed).rand(n, n_bits) < 0.5)
+
+
+@pytest.mark.parametrize("n_bits", WIDTHS)
+@pytest.mark.parametrize("kind", ["int64", "string"])
+def test_same_answers_as_brute_force(make_store: Any, n_bits: int, kind: str) -> None:
+    codes = random_codes(300, n_bits)
+    ids = [7 * i - 900 for i in range(300)] if kind == "int64" else [f'item {i}"\\ü' for i in range(300)]
+    queries = random_codes(9, n_bits, seed=1)
+    store = make_store(n_bits)
+    store.add(codes[:200], ids[:200])
+    store.add(codes[200:], ids[200:])
+    true = hamming_distances(queries, codes)
+    where = {item: row for row, item in enumerate(ids)}
+    found = store.search(queries, 20)
+    assert found.distances.shape == found.ids.shape == (9, 20)
+    np.testing.assert_array_equal(found.distances, np.sort(true, axis=1)[:, :20])
+    for i in range(9):
+        rows = [where[item] for item in found.ids[i]]
+        assert len(set(rows)) == 20
+        np.testing.assert_array_equal(true[i, rows], found.distances[i])
+        # Insertion order among equal distances, in every engine; which of the k-th are in may differ in Milvus.
+        assert rows == sorted(rows, key=lambda row: (true[i, row], row))
+    if make_store.engine != "milvus":
+        expected = np.argsort(true, axis=1, kind="stable")[:, :20]
+        assert found.ids.tolist() == [[ids[row] for row in rows] for rows in expected]
+
+
+@pytest.mark.parametrize("n_bits", WIDTHS)
+def test_radius_search_finds_all_within(make_store: Any, n_bits: int) -> None:
+    codes, queries = random_codes(200, n_bits), random_codes(5, n_bits, seed=1)
+    store = make_store(n_bits)
+    store.add(codes)
+    true = hamming_distances(queries, codes)
+    for radius in (0, n_bits // 3, n_bits, 10 * n_bits):
+        for i, found in enumerate(store.radius_search(queries, radius)):
+            rows = np.lexsort((np.arange(200), true[i]))
+            expected = rows[true[i, rows] <= radius]
+            assert found.ids.tolist() == expected.tolist()
+            assert found.distances.tolist() == true[i, expected].tolist()
+
+
+@pytest.mark.parametrize("n_bits", WIDTHS)
+def test_codes_come_back_bit_for_bit(make_store: Any, n_bits: int) -> None:
+    codes = random_codes(64, n_bits)
+    store = make_store(n_bits)
+    store.add(codes, [f"n{i}" for i in range(64)])
+    np.testing.assert_array_equal(store.get_codes([f"n{i}" for i in range(63, -1, -1)]), codes[::-1])
+    np.testing.assert_array_equal(np.stack([code for _, code in store]), codes)
+    assert [item for item, _ in store] == [f"n{i}" for i in range(64)]
+
+
+def test_every_single_bit_keeps_its_place(make_store: Any) -> None:
+    codes = pack(np.eye(19, dtype=bool))
+    store = make_store(19)
+    store.add(codes)
+    np.testing.assert_array_equal(store.get_codes(range(19)), codes)
+    np.testing.assert_array_equal(store.search(codes, 1).ids[:, 0], np.arange(19))
+
+
+def test_empty_store(make_store: Any) -> None:
+    store = make_store(16)
+    assert len(store) == 0
+    assert list(store) == []
+    assert store.search(random_codes(3, 16), 5).ids.shape == (3, 0)
+    assert [found.ids.tolist() for found in store.radius_search(random_codes(2, 16), 16)] == [[], []]
+    with pytest.raises(KeyError, match="5"):
+        store.get_codes([5])
+    with pytest.raises(KeyError, match="5"):
+        store.remove([5])
+
+
+def test_k_beyond_the_number_of_items_gives_all(make_store: Any) -> None:
+    store = make_store(8)
+    store.add(random_codes(4, 8))
+    assert store.search(random_codes(2, 8), 10**6).ids.shape == (2, 4)
+
+
+def test_remove_and_add_again(make_store: Any) -> None:
+    codes = random_codes(50, 24)
+    store = make_store(24)
+    store.add(codes)
+    store.remove([3, 40])
+    assert len(store) == 48
+    assert [item for item, _ in store] == [i for i in range(50) if i not in (3, 40)]
+    with pytest.raises(KeyError, match="40"):
+        store.remove([4, 40])
+    assert len(store) == 48, "a failed removal removes nothing"
+    store.add(codes[3:4], [3])
+    assert [item for item, _ in store][-1] == 3
+    assert store.search(codes[3:4], 1).distances[0, 0] == 0
+    assert store.add(codes[:2]).tolist() == [50, 51], "without ids it numbers on"
+
+
+@pytest.mark.parametrize("ids", [[1, 2, 1], ["a", "b", "a"]])
+def test_duplicates_are_refused_by_name(make_store: Any, ids: list[Any]) -> None:
+    store = make_store(8)
+    with pytest.raises(ValueError, match=repr(ids[0])):
+        store.add(random_codes(3, 8), ids)
+    store.add(random_codes(1, 8), ids[:1])
+    with pytest.raises(ValueError, match=repr(ids[0])):
+        store.add(random_codes(2, 8), ids[1:])
+    assert len(store) == 1, "all or none"
+
+
+def test_wrong_arguments_are_named(make_store: Any) -> None:
+    store = make_store(16)
+    store.add(random_codes(3, 16))
+    for wrong, message in [
+        (lambda: store.add(random_codes(2, 8)), "codes"),
+        (lambda: store.add(random_codes(2, 16), [1.5, 2.5]), "ids"),
+        (lambda: store.add(random_codes(2, 16), [7]), "ids"),
+        (lambda: store.add(random_codes(1, 16), ["text"]), "kind"),
+        (lambda: store.search(random_codes(1, 24), 3), "codes"),
+        (lambda: store.search(random_codes(1, 16), 0), "k=0"),
+        (lambda: store.search(random_codes(1, 16), "3"), "k='3'"),
+        (lambda: store.radius_search(random_codes(1, 16), -1), "radius=-1"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            wrong()
+    assert len(store) == 3
+
+
+def test_hostile_ids_are_only_text(make_store: Any) -> None:
+    ids = ["'; DROP TABLE codes; --", '"] or id != "', "\\", "%s", "{0}", "", " ", "☃ ünï"]
+    if make_store.engine == "milvus":
+        with pytest.raises(ValueError, match="DROP TABLE"):
+            make_store(16).add(random_codes(1, 16), ids[:1])
+        ids[0] = "; DROP TABLE codes; --"
+    codes = random_codes(len(ids), 16)
+    store = make_store(16)
+    store.add(codes, ids)
+    np.testing.assert_array_equal(store.get_codes(ids), codes)
+    store.remove(ids[:2])
+    assert [item for item, _ in store] == ids[2:]
+
+
+def test_copy_between_stores(make_store: Any) -> None:
+    from thpi.index import HammingIndex
+
+    codes = random_codes(37, 20)
+    store, back = make_store(20), HammingIndex(20)
+    source = HammingIndex(20)
+    source.add(codes, [f"x{i}" for i in range(37)])
+    assert copy_codes(source, store, batch_size=10) == 37
+    assert copy_codes(store, back, batch_size=10) == 37
+    np.testing.assert_array_equal(back.codes, codes)
+    assert back.ids.tolist() == source.ids.tolist()

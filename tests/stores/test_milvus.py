@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from thpi.codes import pack
+from thpi.stores import Milvus
+
+
+def test_what_was_added_is_there_for_the_next_engine(tmp_path: Path) -> None:
+    pytest.importorskip("pymilvus", reason="needs pymilvus: pip install 'thpi[milvus]'")
+    manager = pytest.importorskip("milvus_lite.server_manager", reason="needs milvus-lite<3").server_manager_instance
+    codes = pack(np.random.RandomState(0).rand(30, 13) < 0.5)
+    uri = str(tmp_path / "kept.db")
+    with Milvus(uri, "codes", 13) as store:
+        store.add(codes, [f"a {i}" for i in range(30)])
+        store.remove(["a 3", "a 4"])
+    manager.release_server(uri)
+    with Milvus(uri, "codes") as store:
+        assert store.n_bits == 13
+        assert [item for item, _ in store] == [f"a {i}" for i in range(30) if i not in (3, 4)]
+        np.testing.assert_array_equal(store.get_codes(["a 0", "a 29"]), codes[[0, 29]])
+    manager.release_server(uri)
+
+
+def test_width_of_an_existing_collection_is_kept(milvus_uri: str) -> None:
+    with Milvus(milvus_uri, "narrow", 16) as store:
+        store.add(np.zeros((1, 2), dtype=np.uint8), [1])
+    with pytest.raises(ValueError, match=r"n_bits=24 .* 16 bits"):
+        Milvus(milvus_uri, "narrow", 24)
+    with pytest.raises(ValueError, match="n_bits=None"):
+        Milvus(milvus_uri, "not_there")
+
+
+@pytest.mark.parametrize("name", ["", "a b", "1a", "x; drop", "ü", "a" * 256])
+def test_names_are_checked(milvus_uri: str, name: str) -> None:
+    with pytest.raises(ValueError, match="collection="):
+        Milvus(milvus_uri, name, 8)
+
+
+def test_more_than_the_engine_answers_is_an_error(milvus_uri: str) -> None:
+    n = 16_385
+    with Milvus(milvus_uri, "large", 8) as store:
+        store.add(np.zeros((n, 1), dtype=np.uint8), np.arange(n))
+        assert len(store) == n
+        with pytest.raises(ValueError, match="16384"):
+            store.search(np.zeros((1, 1), dtype=np.uint8), n)
+        with pytest.raises(OverflowError, match="16384"):
+            store.radius_search(np.zeros((1, 1), dtype=np.uint8), 0)
+        assert sum(1 for _ in store) == n
+
+
+def test_missing_package_names_the_extra(monkeypatch: Any) -> None:
+    monkeypatch.setitem(sys.modules, "pymilvus", None)
+    with pytest.raises(ImportError, match=r"thpi\[milvus\]"):
+        Milvus("x.db", "codes", 8)

@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from thpi.codes import pack
+from thpi.stores import PgVector
+
+
+@pytest.mark.parametrize(
+    "name", ['Robert"); DROP TABLE students; --', "select", "a.b", "With Space", "ü" * 31, "%s", "{x}"]
+)
+def test_any_name_is_one_quoted_identifier(postgres_dsn: str, name: str) -> None:
+    import psycopg
+
+    with PgVector(postgres_dsn, name, 9) as store:
+        codes = pack(np.random.RandomState(0).rand(5, 9) < 0.5)
+        store.add(codes)
+        store.create_index()
+        assert len(store) == 5
+        np.testing.assert_array_equal(store.search(codes, 1).distances, 0)
+    with psycopg.connect(postgres_dsn) as connection:
+        names = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
+    assert (name,) in names
+
+
+@pytest.mark.parametrize("name", ["", "a" * 64, "ü" * 32, "nul\0"])
+def test_names_postgres_would_cut_are_refused(postgres_dsn: str, name: str) -> None:
+    with pytest.raises(ValueError, match="table="):
+        PgVector(postgres_dsn, name, 8)
+
+
+def test_leftmost_bit_is_bit_0(postgres_dsn: str) -> None:
+    import psycopg
+
+    with PgVector(postgres_dsn, "order_of_bits", 10) as store:
+        store.add(pack([[1, 0, 0, 0, 0, 0, 0, 0, 1, 0]]))
+    with psycopg.connect(postgres_dsn) as connection:
+        assert connection.execute("SELECT code::text FROM order_of_bits").fetchone() == ("1000000010",)
+
+
+def test_table_is_found_again(postgres_dsn: str) -> None:
+    with PgVector(postgres_dsn, "again", 12) as store:
+        store.add(pack(np.eye(12, dtype=bool)), [f"{i}" for i in range(12)])
+    with PgVector(postgres_dsn, "again") as store:
+        assert (store.n_bits, store.id_kind, len(store)) == (12, "string", 12)
+    with pytest.raises(ValueError, match=r"n_bits=8 .* 12 bits"):
+        PgVector(postgres_dsn, "again", 8)
+    with pytest.raises(ValueError, match="n_bits=None"):
+        PgVector(postgres_dsn, "not_there")
+
+
+def test_foreign_table_is_refused(postgres_dsn: str) -> None:
+    import psycopg
+
+    with psycopg.connect(postgres_dsn) as connection:
+        connection.execute("CREATE TABLE orders (id bigint, price numeric)")
+    with pytest.raises(ValueError, match="'orders' exists"):
+        PgVector(postgres_dsn, "orders", 8)
+
+
+def test_hnsw_index_is_used_and_near_exact(postgres_dsn: str) -> None:
+    rng = np.random.RandomState(0)
+    centres = rng.rand(50, 64) < 0.5
+    codes = pack(centres[rng.randint(50, size=3000)] ^ (rng.rand(3000, 64) < 0.1))
+    with PgVector(postgres_dsn, "with_hnsw", 64) as store:
+        store.add(codes)
+        exact = store.search(codes[:50], 10)
+        store.create_index(m=16, ef_construction=64)
+        near = store.search(codes[:50], 10, ef_search=200)
+        assert (near.distances <= exact.distances[:, -1:]).mean() > 0.95
+        again = store.search(codes[:50], 10, exact=True)
+        np.testing.assert_array_equal(again.ids, exact.ids)
+        assert store.search(codes[:1], 1500).ids.shape == (1, 1500), "more than ef_search can be asked for"
+        plan = store._connection.execute(
+            "EXPLAIN SELECT id FROM with_hnsw ORDER BY code <~> %s::bit(64) LIMIT 10", ("01" * 32,)
+        ).fetchall()
+        assert any("hnsw" in line or "Index Scan" in line for (line,) in plan)
+
+
+def test_wrong_index_options_are_named(postgres_dsn: str) -> None:
+    with PgVector(postgres_dsn, "options", 8) as store:
+        with pytest.raises(ValueError, match="no codes yet"):
+            store.create_index()
+        with pytest.raises(ValueError, match="m=1 "):
+            store.create_index(m=1)
+        with pytest.raises(ValueError, match="ef_search=0"):
+            store.search(np.zeros((1, 1), dtype=np.uint8), ef_search=0)
+        with pytest.raises(ValueError, match="NUL"):
+            store.add(np.zeros((1, 1), dtype=np.uint8), ["a\0"])
+
+
+def test_missing_package_names_the_extra(monkeypatch: Any) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(ImportError, match=r"thpi\[pgvector\]"):
+        PgVector("", "codes", 8)
