@@ -42,7 +42,7 @@ BLOCKS: dict[str, list[tuple[str, str, dict]]] = {
             (f"reduce, pca, scale={s}", "ITQPlus", {**PLUS, "reading": "reduce", "scale": s})
             for s in ("unit", "radius", None)
         ],
-        ("reduce, cca, scale=unit", "ITQPlus", {**PLUS, "reading": "reduce", "reduction": "cca"}),
+        ("reduce, cca, scale=unit", "ITQPlus", {**PLUS, "reading": "reduce", "reduction": "cca", "ridge": 0.1}),
         *[(f"trace, scale={s}", "ITQPlus", {**PLUS, "reading": "trace", "scale": s}) for s in ("unit", "radius", None)],
         *[(f"loss, scale={s}", "ITQPlus", {**PLUS, "reading": "loss", "scale": s}) for s in ("unit", "radius")],
     ],
@@ -68,7 +68,14 @@ BLOCKS: dict[str, list[tuple[str, str, dict]]] = {
         (
             f"k={k}, {scope}, {sym}",
             "LapITQPlus",
-            {"lambda2": 0.1, "reading": "reduce", "n_neighbors": k, "graph_scope": scope, "graph_symmetrize": sym},
+            {
+                **PLUS,
+                "lambda2": 0.1,
+                "reading": "reduce",
+                "n_neighbors": k,
+                "graph_scope": scope,
+                "graph_symmetrize": sym,
+            },
         )
         for k, scope, sym in [
             (10, "paired", "union"),
@@ -82,7 +89,8 @@ BLOCKS: dict[str, list[tuple[str, str, dict]]] = {
         ]
     ],
     "restarts (ITQ+, reduce)": [(f"n_init={n}", "ITQPlus", {**PLUS, "reading": "reduce", "n_init": n}) for n in (1, 5)],
-    "ridge (CCA-ITQ)": [(f"ridge={r}", "CCAITQ", {"ridge": r}) for r in (0.1, 0.001, 0.01, 1, 10)],
+    "ridge (CCA-ITQ)": [(f"ridge={r}", "CCAITQ", {"ridge": r}) for r in (0.1, 0.001, 0.01, 1, 10, 100)],
+    "ridge (CVH)": [(f"ridge={r}", "CVH", {"ridge": r}) for r in (0.1, 0.001, 0.01, 1, 10, 100)],
 }
 
 

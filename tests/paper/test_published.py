@@ -13,11 +13,11 @@ def test_the_published_figures_are_complete() -> None:
 
 
 def test_table_and_figure_agree_where_they_show_the_same() -> None:
-    # Figure 1 was read off a drawing, to about 0.2 points; LSH on BBC is the one cell where the two differ by more.
+    # Figure 1 was read off a drawing, to about 0.2 points; LSH and DSH on BBC are further off, by 0.4 and 0.5.
     far = {
-        key for key, value in figure1().items() if key[1] == 0.5 and abs(value - table1()[key[0], 32, key[2]]) > 0.45
+        key for key, value in figure1().items() if key[1] == 0.5 and abs(value - table1()[key[0], 32, key[2]]) > 0.25
     }
-    assert far == set()
+    assert far == {("BBC", 0.5, "LSH"), ("BBC", 0.5, "DSH")}
 
 
 def test_every_method_has_a_title_and_every_stand_in_is_a_data_set() -> None:

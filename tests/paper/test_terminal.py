@@ -17,6 +17,7 @@ def test_the_table_shows_published_value_and_difference(results: Results) -> Non
     console = Console(file=io.StringIO(), width=160)
     print_cells(console, cells)
     text = console.file.getvalue()
-    assert "20.00 (14.00, +6.00)" in text
+    assert " 20.00 " in text
+    assert "(14.00, +6.00)" in text
     assert "-: at most 60 [bits]" in text
     assert "ITQ (no source)" in text

@@ -44,8 +44,9 @@ class CCAITQ(BaseHasher):
     ----------
     n_bits : int, default=32
         Length of a code; at most ``min(n_features, privileged columns, n_samples - 1)``.
-    ridge : float, default=0.1
-        Ridge of the CCA, relative to the mean variance of a direction.
+    ridge : float, default=10.0
+        Ridge of the CCA, relative to the mean variance of a direction. A strong one: with few pairs the covariances
+        are poorly known, and retrieval gains much by not dividing by them (docs/defaults.md).
     n_init, tol, max_iter, random_state
         As for :class:`ITQ`.
 
@@ -77,7 +78,7 @@ class CCAITQ(BaseHasher):
         self,
         n_bits: int = 32,
         *,
-        ridge: float = 0.1,
+        ridge: float = 10.0,
         n_init: int = 1,
         tol: float = 1e-6,
         max_iter: int = 150,

@@ -39,7 +39,7 @@ class ITQPlus(BaseHasher):
     n_bits : int, default=32
         Length of a code; at most ``min(n_features, n_samples - 1)``. Where the source has fewer columns than bits,
         P has orthonormal rows instead of columns.
-    lambda1 : float, default=0.1
+    lambda1 : float, default=0.01
         Weight of the slack term. 0 leaves balanced ITQ.
     reading : {"reduce", "trace", "loss"}, default="trace"
         How the updates of R and P are read, for the paper's closed form is exact only for square R:
@@ -53,7 +53,7 @@ class ITQPlus(BaseHasher):
         span of the training rows: outside of it they say nothing.
     reduction : {"pca", "cca"}, default="pca"
         What reduces the views where ``reading="reduce"``.
-    ridge : float, default=0.1
+    ridge : float, default=10.0
         Ridge of the CCA, for ``reduction="cca"``.
     scale : {"unit", "radius", None}, default="unit"
         The loss compares ``X R`` and ``S P`` with +-1, so the scale of both views matters. "unit": each view is
@@ -115,10 +115,10 @@ class ITQPlus(BaseHasher):
         self,
         n_bits: int = 32,
         *,
-        lambda1: float = 0.1,
+        lambda1: float = 0.01,
         reading: Literal["reduce", "trace", "loss"] = "trace",
         reduction: Literal["pca", "cca"] = "pca",
-        ridge: float = 0.1,
+        ridge: float = 10.0,
         scale: Literal["unit", "radius"] | None = "unit",
         n_init: int = 1,
         tol: float = 1e-6,

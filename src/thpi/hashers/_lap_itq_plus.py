@@ -32,9 +32,9 @@ class LapITQPlus(ITQPlus):
     ----------
     n_bits : int, default=32
         Length of a code, and of the source codes (at most as many as the source has columns).
-    lambda1 : float, default=0.1
+    lambda1 : float, default=0.01
         Weight of the slack term.
-    lambda2 : float, default=0.01
+    lambda2 : float, default=0.05
         Weight of the graph term. 0 leaves ITQ+.
     n_neighbors : int, default=10
         Neighbours of a row in the graph.
@@ -77,14 +77,14 @@ class LapITQPlus(ITQPlus):
         self,
         n_bits: int = 32,
         *,
-        lambda1: float = 0.1,
-        lambda2: float = 0.01,
+        lambda1: float = 0.01,
+        lambda2: float = 0.05,
         n_neighbors: int = 10,
         graph_scope: Literal["paired", "all"] = "paired",
         graph_symmetrize: Literal["union", "mutual", "mean"] = "union",
         reading: Literal["reduce", "trace", "loss"] = "trace",
         reduction: Literal["pca", "cca"] = "pca",
-        ridge: float = 0.1,
+        ridge: float = 10.0,
         scale: Literal["unit", "radius"] | None = "unit",
         n_init: int = 1,
         tol: float = 1e-6,
