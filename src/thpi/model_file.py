@@ -12,8 +12,10 @@ Any safetensors reader can open the file; arrays keep the names of the fitted at
     sparse      the shape of each fitted sparse matrix; its parts are the arrays ``name.data``, ``name.indices``
                 and ``name.indptr``
 
-The metadata entry ``sha256`` is the digest of that JSON text and of every array (name, dtype, shape, bytes, by
-name). Loading reads numbers and text only; nothing in the file is executed.
+    sha256      digest of the JSON text of all of the above (keys sorted) and of every array (name, dtype, shape,
+                bytes, by name)
+
+The same model gives the same bytes. Loading reads numbers and text only; nothing in the file is executed.
 """
 
 from __future__ import annotations
@@ -66,19 +68,18 @@ def save(hasher: BaseHasher, path: str | os.PathLike[str]) -> None:
             arrays[name] = np.ascontiguousarray(value)
         else:
             scalars[name] = _plain(value)
-    header = json.dumps(
-        {
-            "format": FORMAT,
-            "version": VERSION,
-            "thpi": __version__,
-            "class": type(hasher).__name__,
-            "params": {name: _plain_parameter(name, value) for name, value in hasher.get_params().items()},
-            "scalars": scalars,
-            "sparse": shapes,
-        },
-        sort_keys=True,
-    )
-    atomic_write(path, to_bytes(arrays, metadata={"thpi": header, "sha256": _digest(header, arrays)}))
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "thpi": __version__,
+        "class": type(hasher).__name__,
+        "params": {name: _plain_parameter(name, value) for name, value in hasher.get_params().items()},
+        "scalars": scalars,
+        "sparse": shapes,
+    }
+    header["sha256"] = _digest(header, arrays)
+    # One metadata entry only: safetensors writes several in an order that changes from call to call.
+    atomic_write(path, to_bytes(arrays, metadata={"thpi": json.dumps(header, sort_keys=True)}))
 
 
 def load(path: str | os.PathLike[str]) -> BaseHasher:
@@ -109,9 +110,7 @@ def _parse(data: bytes) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
     try:
         arrays = from_bytes(data)
         length = int.from_bytes(data[:8], "little")
-        metadata = json.loads(data[8 : 8 + length]).get("__metadata__", {})
-        text, digest = metadata["thpi"], metadata["sha256"]
-        header = json.loads(text)
+        header = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["thpi"])
     except KeyError:
         raise ModelFileError("it is a safetensors file, but thpi did not write it.") from None
     except (
@@ -128,7 +127,7 @@ def _parse(data: bytes) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         raise ModelFileError("it is a safetensors file, but no thpi model.")
     if header.get("version") != VERSION:
         raise ModelFileError(f"it has version {header.get('version')!r}; this thpi reads version {VERSION}.")
-    if digest != _digest(text, arrays):
+    if header.pop("sha256", None) != _digest(header, arrays):
         raise ModelFileError("its checksum does not match: the file was altered or damaged.")
     return header, arrays
 
@@ -162,8 +161,8 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Bas
     return hasher
 
 
-def _digest(header: str, arrays: dict[str, npt.NDArray[Any]]) -> str:
-    digest = hashlib.sha256(header.encode("utf-8"))
+def _digest(header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> str:
+    digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode("utf-8"))
     for name in sorted(arrays):
         array = arrays[name]
         digest.update(f"\0{name}\0{array.dtype.str}\0{array.shape}\0".encode())

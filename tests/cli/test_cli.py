@@ -29,6 +29,9 @@ def test_an_unknown_command_is_refused(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_help_does_not_load_the_heavy_libraries() -> None:
-    code = "import sys; from thpi.cli import run; run(['--help']); print(sorted({'sklearn', 'faiss', 'scipy'} & set(sys.modules)))"
+    code = (
+        "import sys; from thpi.cli import run; run(['--help']); "
+        "print(sorted({'sklearn', 'faiss', 'scipy'} & set(sys.modules)))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"

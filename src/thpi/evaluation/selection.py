@@ -30,14 +30,14 @@ class SelectionRule:
     candidates, not their last digit.
 
     >>> SelectionRule().describe()
-    'one parameter after the other: lambda1 (lambda2 = 0), then lambda2; 3 folds, at most 400 pairs, 20 iterations'
+    'one parameter after the other: lambda1 (lambda2 = 0), then lambda2; 3 folds, at most 300 pairs, 15 iterations'
     """
 
     search: Literal["coordinate", "full"] = "coordinate"
     grid: tuple[float, ...] = LAMBDA_GRID
     n_folds: int = 3
-    max_pairs: int = 400
-    max_iter: int = 20
+    max_pairs: int = 300
+    max_iter: int = 15
 
     def describe(self) -> str:
         """Say the rule in words."""

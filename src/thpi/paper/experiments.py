@@ -66,7 +66,7 @@ class Settings:
 
     def n_sweep_splits(self, dataset: str) -> int:
         """Number of splits of Figure 3, whose fits are many."""
-        return min(_SWEEP_SPLITS, self.n_splits(dataset))
+        return min(1 if self.quick else _SWEEP_SPLITS, self.n_splits(dataset))
 
 
 def full_settings(**changes: Any) -> Settings:

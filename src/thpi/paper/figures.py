@@ -43,7 +43,7 @@ def _panels(results: Results, title: str, y_label: str) -> tuple[Figure, list[Ax
     columns = min(_COLUMNS, n)
     rows = math.ceil(n / columns)
     # A figure of its own, without pyplot: nothing global is touched and no display is needed.
-    figure = NewFigure(figsize=(4.2 * columns, 3.3 * rows + 1.1), layout="constrained")
+    figure = NewFigure(figsize=(max(4.2 * columns, 7.5), 3.3 * rows + 1.1), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False)
     axes = [axis for row in grid for axis in row]
     for axis in axes[n:]:

@@ -132,8 +132,8 @@ def _what_was_run(results: Results) -> str:
         "<th>source</th></tr>"
     )
     return f"""<div class=scroll><table><thead>{head}</thead><tbody>{"".join(rows)}</tbody></table></div>
-<p>The table is for alpha {settings.table_alpha:g}. Larger sets (in a quick run, all) are a fixed random sample of at most
-{settings.max_rows or 0:,} rows. Splits have the seeds 0, 1, 2, ...; Figure 3 uses at most 3 of them, under
+<p>The table is for alpha {settings.table_alpha:g}. Larger sets (in a quick run, all) are a fixed random sample of at
+most {settings.max_rows or 0:,} rows. Splits have the seeds 0, 1, 2, ...; Figure 3 uses at most 3 of them, under
 {escape(PROTOCOLS[settings.sweep_protocols[0]].title)} only.</p>
 <dl>
 <dt>Split</dt>

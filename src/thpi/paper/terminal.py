@@ -54,7 +54,7 @@ def _text(cell: Cell) -> str:
     if cell.value is None:
         return "-"
     shown = f"{cell.value:.2f}"
-    return shown if cell.difference is None else f"{shown} ({cell.published:.2f}, {cell.difference:+.2f})"
+    return shown if cell.difference is None else f"{shown}\n({cell.published:.2f}, {cell.difference:+.2f})"
 
 
 def print_verdicts(console: Console, sentences: Sequence[str]) -> None:
