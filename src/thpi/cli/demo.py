@@ -132,7 +132,8 @@ def _show(
     assert digits.pictures is not None
     q = query[0]
     distances = hamming_distances(hasher.transform(digits.target[[q]]), hasher.transform(digits.target[database]))[0]
-    order = np.argsort(distances, kind="stable")[:4]
+    shown = min(6, console.width // 18 - 1)  # one line of pictures, 15 pixels wide
+    order = np.argsort(distances, kind="stable")[:shown]
     pictures = [_draw(digits.show(q).picture, "white", "query")]
     for place in order:
         row = database[place]
