@@ -13,7 +13,7 @@ demo: $(VENV)/.core
 test: $(VENV)/.test
 	$(ONE_THREAD) $(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
 
-lint: $(VENV)/.lint
+lint: $(VENV)/.test $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
