@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 
 __all__ = ["COMMANDS", "app", "main", "run"]
 
-COMMANDS = ("demo", "paper", "datasets")
+COMMANDS = ("demo", "fit", "encode", "index", "search", "evaluate", "info", "export", "serve", "paper", "datasets")
 """The commands, in the order of the help."""
 
 
@@ -40,7 +40,7 @@ class _LazyGroup(TyperGroup):
         return command
 
 
-app = typer.Typer(cls=_LazyGroup, no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
+app = typer.Typer(cls=_LazyGroup, no_args_is_help=True, pretty_exceptions_enable=False)
 
 
 @app.callback(invoke_without_command=True)
@@ -64,6 +64,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         app(None if arguments is None else list(arguments), prog_name="thpi")
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 0
+    except KeyboardInterrupt:  # before or after the part in which typer sees to it
+        return 130
     except (ValueError, OSError, KeyError, ImportError) as error:
         if os.environ.get("THPI_TRACEBACK"):  # for whoever works on thpi itself
             raise

@@ -1,0 +1,127 @@
+"""Where numbers stand: ``FILE`` or ``FILE:NAME``, and columns of ids or labels, one value a row."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["as_ids", "csv_rows", "is_column", "load_array", "one_line", "read_column", "split_spec"]
+
+_NAMED = re.compile(r"(.+\.(?:npz|csv|tsv|parquet)):([^:/\\]+)", re.IGNORECASE)
+_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,18}")
+
+
+def split_spec(spec: str) -> tuple[Path, str | None]:
+    """Split ``shop.npz:target`` into the file and the name of an array or column in it.
+
+    >>> split_spec("shop.npz:target")[1], split_spec("shop.npy")[1]
+    ('target', None)
+    """
+    found = None if Path(spec).exists() else _NAMED.fullmatch(spec)
+    return (Path(found[1]), found[2]) if found else (Path(spec), None)
+
+
+def is_column(spec: str, name: str) -> bool:
+    """Tell whether ``name`` is a column of a table, not a file: where columns have names, unless there is such a file.
+
+    >>> is_column("shop.csv", "sku"), is_column("shop.npy", "sku")
+    (True, False)
+    """
+    return Path(spec).suffix.lower() in (".csv", ".tsv", ".parquet") and not split_spec(name)[0].exists()
+
+
+def load_array(argument: str, path: Path, name: str | None) -> Any:
+    """Give the array of a ``.npy`` file (memory-mapped) or of a ``.npz`` file, or a matrix of ``scipy.sparse``."""
+    try:
+        loaded = np.load(path, mmap_mode="r", allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            return loaded
+        with loaded:
+            if {"format", "shape", "data"} <= set(loaded.files):
+                from scipy import sparse
+
+                return sparse.csr_matrix(sparse.load_npz(path))
+            if name is None and len(loaded.files) != 1:
+                raise ValueError(f"it has the arrays {', '.join(loaded.files)}; choose one: {path}:{loaded.files[0]}")
+            name = name or loaded.files[0]
+            if name not in loaded.files:
+                raise ValueError(f"it has no array {name!r}, only {', '.join(loaded.files)}")
+            return loaded[name]
+    except (ValueError, EOFError, BadZipFile, SyntaxError, TypeError) as error:
+        raise ValueError(f"{argument}={str(path)!r} is not readable: {one_line(error)}.") from None
+
+
+def csv_rows(argument: str, path: Path | str, lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+    """Give (line number, cells) of each row that is not blank; what most parts the first line parts them all."""
+    at = 0
+    try:
+        lines = iter(lines)
+        first = next(lines, "")
+        reader = csv.reader(chain([first], lines), delimiter=max(",;\t", key=first.count), strict=True)
+        for cells in reader:
+            at = reader.line_num
+            if any(cell.strip() for cell in cells):
+                yield at, cells
+    except csv.Error as error:
+        raise ValueError(f"{argument}={str(path)!r} after line {at}: {error}.") from None
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{argument}={str(path)!r} is no text in UTF-8 ({error.reason}).") from None
+
+
+def read_column(argument: str, spec: str) -> list[Any]:
+    """Read ids or labels: a 1-D array, a column (``FILE:NAME``), or a text file with one value a line."""
+    path, name = split_spec(spec)
+    kind = path.suffix.lower()
+    if kind in (".npy", ".npz"):
+        array = np.asarray(load_array(argument, path, name))
+        if array.ndim != 1 or array.dtype.kind not in "iuUf":
+            raise ValueError(
+                f"{argument}={spec!r} has shape {array.shape} and dtype {array.dtype}; it must be 1-D, one value a row."
+            )
+        return list(array.tolist())
+    if kind == ".parquet":
+        from thpi.stores._store import require
+
+        table = require("pyarrow.parquet", "parquet").read_table(path, columns=None if name is None else [name])
+        return list(table.column(_only(argument, spec, table.column_names, name)).to_pylist())
+    if kind in (".csv", ".tsv"):
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            rows = [cells for _, cells in csv_rows(argument, path, file)]
+        header = rows[0] if rows else []
+        at = header.index(_only(argument, spec, header, name))
+        return [cells[at] for cells in rows[1:] if len(cells) > at]
+    with open(path, encoding="utf-8-sig") as file:
+        return [line.strip() for line in file if line.strip()]
+
+
+def _only(argument: str, spec: str, columns: list[str], name: str | None) -> str:
+    chosen = name if name is not None or len(columns) != 1 else columns[0]
+    if chosen not in columns:
+        raise ValueError(f"{argument}={spec!r} must name one of the columns {', '.join(columns)}, as FILE:NAME.")
+    return chosen
+
+
+def as_ids(values: list[Any]) -> npt.NDArray[Any] | list[str]:
+    """Read texts as 64-bit integers where all of them are written as such, else leave them as texts.
+
+    >>> as_ids(["7", "8"]), as_ids(["007", "8"])
+    (array([7, 8]), ['007', '8'])
+    """
+    if all(isinstance(value, int) or _WHOLE.fullmatch(str(value)) for value in values):
+        numbers = [int(value) for value in values]
+        if all(-(2**63) <= number < 2**63 for number in numbers):
+            return np.array(numbers, dtype=np.int64)
+    return [str(value) for value in values]
+
+
+def one_line(error: BaseException) -> str:
+    """Give the message of an error on one line, without a full stop."""
+    return " ".join(str(error).split()).rstrip(".")

@@ -1,0 +1,33 @@
+"""Models for the commands that code rows: loaded, and matched with the columns of a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from thpi.cli._codes import file_kind
+
+__all__ = ["check_width", "load_model"]
+
+
+def load_model(argument: str, path: Path) -> tuple[Any, tuple[str, ...] | None]:
+    """Load a model, and give the names of the columns that it was fitted on, where the file had names."""
+    import thpi
+
+    kind = file_kind(argument, path)
+    if kind != "model":
+        what = "an index" if kind == "index" else f"a {kind} file"
+        raise ValueError(f"{argument}={str(path)!r} is {what}; a model is needed here (see thpi fit).")
+    hasher = thpi.load(path)
+    # Tables are read by these names; the rows then come as plain arrays, of which scikit-learn would complain.
+    names = hasher.__dict__.pop("feature_names_in_", None)
+    return hasher, None if names is None else tuple(str(name) for name in names)
+
+
+def check_width(argument: str, spec: str, values: Any, hasher: Any) -> None:
+    """Refuse rows that are not as wide as those the model was fitted on."""
+    if values.shape[1] != hasher.n_features_in_:
+        raise ValueError(
+            f"{argument}={spec!r} has {values.shape[1]} columns of features; "
+            f"the model was fitted on {hasher.n_features_in_}."
+        )

@@ -1,0 +1,92 @@
+"""``thpi encode``: codes of the rows of a file, read in portions."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import typer
+
+from thpi.cli._output import Force, Json, show, shown_progress
+
+# typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
+# ruff: noqa: UP045
+
+
+def encode(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file, from thpi fit.")],
+    data: Annotated[str, typer.Argument(metavar="DATA", help="Target rows: npy, npz, csv, tsv or parquet.")],
+    output: Annotated[
+        Path, typer.Argument(metavar="CODES", help="File of codes to write; it ends in .npy, .parquet or .faiss.")
+    ],
+    ids: Annotated[
+        Optional[str],
+        typer.Option(
+            "--ids",
+            metavar="COLUMN|FILE",
+            help="Ids of the rows: a column of DATA, or a file with one id a row. Default: 0, 1, 2, ...",
+        ),
+    ] = None,
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
+    """Write the binary codes of the rows of a file.
+
+    DATA is read in portions, so it may be larger than memory; its codes, a few
+    bytes a row, are kept until all are there. CODES gets its name when it is
+    complete: if you interrupt the command, there is no file.
+
+    Where the model was fitted on named columns these are looked up in a csv or
+    parquet file, and other columns are passed over.
+
+    \b
+    Examples:
+      thpi encode shop.thpi shop.csv codes.npy --ids sku
+      thpi encode shop.thpi pictures.npy codes.parquet --ids names.txt
+      thpi encode shop.thpi pictures.npz:target codes.faiss --force
+    """
+    from thpi.cli._codes import check_codes_output, code_format, write_codes
+    from thpi.cli._columns import as_ids, is_column, read_column
+    from thpi.cli._models import load_model
+    from thpi.index._ids import check_ids, check_unique
+
+    kind = code_format("CODES", output)
+    check_codes_output("CODES", output, kind, force=force, inputs=(model, data))
+    start = time.perf_counter()
+    hasher, features = load_model("MODEL", model)
+    # A file of ids is read first: what is wrong with it shows before the long part.
+    known = None if ids is None or is_column(data, ids) else as_ids(read_column("--ids", ids))
+    codes, keys = _encode(hasher, data, features, ids if known is None else None)
+    chosen = known if keys is None else as_ids(keys)
+    if chosen is not None:
+        if len(chosen) != len(codes):
+            raise ValueError(f"--ids {ids!r} has {len(chosen)} ids; DATA has {len(codes)} rows.")
+        check_unique(check_ids(chosen))
+    write_codes(kind, output, codes, hasher.n_bits, chosen)
+    facts = {
+        "codes": str(output),
+        "format": kind,
+        "rows": len(codes),
+        "bits": hasher.n_bits,
+        "bytes_a_code": codes.shape[1],
+    }
+    seconds = time.perf_counter() - start
+    show(as_json, facts | ({"seconds": round(seconds, 3)} if as_json else {"encoded_in": f"{seconds:.2f} s"}))
+
+
+def _encode(hasher: Any, data: str, features: Any, key: str | None) -> tuple[Any, list[Any] | None]:
+    import numpy as np
+
+    from thpi.cli._models import check_width
+    from thpi.cli._tables import open_table
+
+    table = open_table("DATA", data, key=key, features=features)
+    codes, keys = [], []
+    for batch in shown_progress("encoding", table.batches):
+        check_width("DATA", data, batch.values, hasher)
+        codes.append(hasher.transform(batch.values))
+        keys += batch.keys or []
+    if not codes:
+        raise ValueError(f"DATA={data!r} has no rows.")
+    return np.concatenate(codes), keys if key is not None else None

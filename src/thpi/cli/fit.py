@@ -1,0 +1,192 @@
+"""``thpi fit``: learn hash functions from files and write a model file."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import typer
+
+from thpi.cli._output import Force, Json, check_output, note, show, spinner, uninterrupted
+
+# typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
+# ruff: noqa: UP045
+
+
+def _method_names() -> list[str]:
+    from thpi.hashers import HASHERS
+
+    return list(HASHERS)
+
+
+def _print_methods(wanted: bool) -> None:
+    """List the methods from the registry, each with what it needs and its parameters."""
+    if not wanted:
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    from thpi.hashers import HASHERS
+
+    table = Table("method", "needs", "parameters, for --set")
+    for name, method in HASHERS.items():
+        needs = "DATA" + (", --privileged" if method.needs_privileged else "")
+        needs += ", may use --source" if method.uses_source else ""
+        params = {key: value for key, value in method().get_params().items() if key not in ("n_bits", "random_state")}
+        table.add_row(name, needs, " ".join(f"{key}={value}" for key, value in sorted(params.items())) or "-")
+    Console().print(table)
+    raise typer.Exit
+
+
+def fit(
+    data: Annotated[str, typer.Argument(metavar="DATA", help="Target rows: npy, npz, csv, tsv or parquet.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file to write, for instance shop.thpi.")],
+    method: Annotated[
+        Optional[str],
+        typer.Option(
+            "--method",
+            autocompletion=_method_names,
+            help="Method. Default: LapITQPlus with --privileged and --source, ITQPlus with --privileged, else ITQ.",
+        ),
+    ] = None,
+    bits: Annotated[int, typer.Option("--bits", min=1, help="Length of a code.")] = 32,
+    privileged: Annotated[
+        Optional[str],
+        typer.Option("--privileged", metavar="FILE", help="Source rows; row i is the same item as row i of DATA."),
+    ] = None,
+    source: Annotated[
+        Optional[str], typer.Option("--source", metavar="FILE", help="Further source rows, without a target row.")
+    ] = None,
+    ignore: Annotated[
+        Optional[list[str]],
+        typer.Option("--ignore", metavar="COLUMN", help="Column of DATA that is no feature; may be repeated."),
+    ] = None,
+    parameter: Annotated[
+        Optional[list[str]],
+        typer.Option("--set", metavar="NAME=VALUE", help="Parameter of the method; may be repeated."),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Same seed, same model.")] = 0,
+    force: Force = False,
+    as_json: Json = False,
+    methods: Annotated[
+        bool, typer.Option("--methods", is_eager=True, callback=_print_methods, help="List methods and parameters.")
+    ] = False,
+) -> None:
+    """Learn hash functions for the rows of a file and write a model.
+
+    DATA holds the target rows, one row an item. Source rows that go with them
+    (--privileged), and more source rows that have no target row (--source), help
+    where there are few target rows; they are not needed afterwards.
+
+    In an npz file with several arrays choose one as FILE:NAME. A csv file may
+    begin with a line of column names; the model remembers them, and the other
+    commands then find its columns by name, whatever else is in the file.
+
+    \b
+    Examples:
+      thpi fit shop.csv shop.thpi --ignore sku --ignore class
+      thpi fit pictures.npy shop.thpi --privileged texts.npz:same \\
+          --source texts.npz:more --bits 64
+      thpi fit pictures.npy shop.thpi --method ITQ --set n_init=5 --seed 1
+      thpi fit --methods
+    """
+    check_output("MODEL", model, force=force, inputs=(data, privileged, source))
+    hasher = _hasher(method, privileged, source, bits, seed, parameter or [])
+    X, S, S_U, names = _read(data, privileged, source, ignore or [])
+    start = time.perf_counter()
+    with spinner(f"fitting {type(hasher).__name__} on {X.shape[0]:,} rows"):
+        hasher.fit(X, privileged=S, source=S_U)
+    seconds = time.perf_counter() - start
+    if names is not None:
+        import numpy as np
+
+        hasher.feature_names_in_ = np.array(names, dtype=object)
+    with uninterrupted():
+        hasher.save(model)
+    _report(as_json, model, hasher, X.shape, seconds)
+
+
+def _hasher(
+    method: str | None, privileged: str | None, source: str | None, bits: int, seed: int, parameters: list[str]
+) -> Any:
+    from thpi.hashers import HASHERS
+
+    if method is None:
+        method = "ITQ" if privileged is None else "ITQPlus" if source is None else "LapITQPlus"
+    if method not in HASHERS:
+        raise ValueError(f"--method {method!r} must be one of {', '.join(HASHERS)}.")
+    hasher = HASHERS[method](n_bits=bits, random_state=seed)
+    if hasher.needs_privileged and privileged is None:
+        raise ValueError(f"--method {method} needs --privileged, the source rows that go with the rows of DATA.")
+    if source is not None and not (hasher.uses_source and privileged is not None):
+        note(f"--source is not used: {method} learns from " + ("pairs only." if privileged else "target rows only."))
+    if privileged is not None and not hasher.needs_privileged:
+        note(f"--privileged is not used: {method} learns from target rows only.")
+    allowed = sorted(set(hasher.get_params()) - {"n_bits", "random_state"})
+    for text in parameters:
+        name, equals, value = text.partition("=")
+        if not equals or name not in allowed:
+            raise ValueError(
+                f"--set {text!r} must be NAME=VALUE; {method} has {', '.join(allowed) or 'no parameters'}."
+            )
+        hasher.set_params(**{name: _value(value)})
+    hasher._validate_params()  # before the data are read
+    return hasher
+
+
+def _value(text: str) -> Any:
+    """Read a number, true, false or none, else take the text as it is."""
+    try:
+        return json.loads({"None": "null", "none": "null", "True": "true", "False": "false"}.get(text, text))
+    except ValueError:
+        return text
+
+
+def _read(data: str, privileged: str | None, source: str | None, ignore: list[str]) -> tuple[Any, Any, Any, Any]:
+    from thpi.cli._tables import read_matrix
+
+    with spinner("reading"):
+        X, _, names = read_matrix("DATA", data, ignore=ignore)
+        S = None if privileged is None else read_matrix("--privileged", privileged)[0]
+        S_U = None if source is None else read_matrix("--source", source)[0]
+    if S is not None and S.shape[0] != X.shape[0]:
+        raise ValueError(
+            f"--privileged {privileged!r} has {S.shape[0]} rows and DATA {X.shape[0]}; row i of both must be one item."
+        )
+    if S is not None and S_U is not None and S.shape[1] != S_U.shape[1]:
+        raise ValueError(
+            f"--source {source!r} has {S_U.shape[1]} columns and --privileged {S.shape[1]}; they must be the same."
+        )
+    return X, S, S_U, names
+
+
+def _report(as_json: bool, model: Path, hasher: Any, shape: tuple[int, int], seconds: float) -> None:
+    from thpi.cli._curve import curve
+
+    objective = [float(value) for value in hasher.objective_]
+    params = {key: value for key, value in hasher.get_params().items() if key not in ("n_bits", "random_state")}
+    facts: dict[str, Any] = {
+        "model": str(model),
+        "method": type(hasher).__name__,
+        "rows": shape[0],
+        "features": shape[1],
+        "bits": hasher.n_bits,
+        "seed": hasher.random_state,
+        "parameters": params or None,
+    }
+    if as_json:
+        more = {"objective": objective, "iterations": hasher.n_iter_, "converged": hasher.converged_}
+        show(True, facts | more | {"seconds": round(seconds, 3)})
+        return
+    facts["fitted_in"] = f"{seconds:.2f} s"
+    if objective:
+        state = "converged" if hasher.converged_ else "stopped at max_iter before converging"
+        facts["objective"] = f"{objective[0]:.6g} -> {objective[-1]:.6g} in {len(objective)} iterations, {state}"
+    show(False, facts)
+    if len(objective) > 1:
+        typer.echo()
+        for line in curve(objective):
+            typer.echo(f"  {line}")
+        typer.echo(f"  objective, iterations 1 to {len(objective)}")

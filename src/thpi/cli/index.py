@@ -1,0 +1,155 @@
+"""``thpi index``: build, change and describe index files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import typer
+
+from thpi.cli._indexes import check_index, show_index
+from thpi.cli._output import Force, Json, check_output, show, spinner, uninterrupted
+
+# typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
+# ruff: noqa: UP045
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    help="Build an index of codes, add to it, remove from it, describe it.",
+)
+
+Index = Annotated[Path, typer.Argument(metavar="INDEX", help="Index file.")]
+CodesFile = Annotated[Path, typer.Argument(metavar="CODES", help="Codes, from thpi encode: npy, parquet or faiss.")]
+Bits = Annotated[
+    Optional[int], typer.Option("--bits", min=1, help="Bits of a code; needed for plain arrays of bytes only.")
+]
+
+
+@app.command()
+def build(
+    codes: CodesFile,
+    index: Annotated[Path, typer.Argument(metavar="INDEX", help="Index file to write, for instance shop.index.")],
+    recall: Annotated[
+        Optional[float],
+        typer.Option("--recall", help="Allow approximate search that finds this part of the true nearest, e.g. 0.99."),
+    ] = None,
+    k: Annotated[int, typer.Option("-k", min=1, help="With --recall: how many nearest it is tuned for.")] = 10,
+    bits: Bits = None,
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
+    """Write an index of the codes of a file.
+
+    Search is exact. With --recall the approximate kinds of faiss are tried on
+    these codes, and the fastest one that reaches the recall is used; where none
+    is faster, search stays exact. The table says what was measured.
+
+    \b
+    Examples:
+      thpi index build codes.npy shop.index
+      thpi index build codes.npy shop.index --recall 0.99 -k 100
+    """
+    from thpi.cli._codes import read_codes
+    from thpi.index import HammingIndex
+
+    check_output("INDEX", index, force=force, inputs=(codes,))
+    table = read_codes("CODES", codes, bits)
+    built = HammingIndex(table.n_bits, recall)
+    built.add(table.codes, table.ids)
+    if recall is not None and recall < 1 and len(built):
+        with spinner(f"trying kinds of search on {len(built):,} codes"):
+            built.tune(k)
+    with uninterrupted():
+        built.save(index)
+    show_index(as_json, index, built)
+
+
+@app.command()
+def add(
+    index: Index,
+    codes: CodesFile,
+    renumber: Annotated[
+        bool, typer.Option("--renumber", help="Number the codes on from the largest id, instead of their own ids.")
+    ] = False,
+    bits: Bits = None,
+    as_json: Json = False,
+) -> None:
+    """Add the codes of a file to an index: all of them or, where an id is there already, none.
+
+    The codes are on disk when the command returns. Only one command at a time
+    changes an index; searches go on.
+
+    \b
+    Examples:
+      thpi index add shop.index new-codes.npy
+      thpi index add shop.index new-codes.npy --renumber
+    """
+    from thpi.cli._codes import read_codes
+
+    table = read_codes("CODES", codes, bits)
+    with _opened(index) as opened:
+        if table.n_bits != opened.n_bits:
+            raise ValueError(f"CODES={str(codes)!r} has codes of {table.n_bits} bits, INDEX of {opened.n_bits}.")
+        try:
+            with uninterrupted():
+                opened.add(table.codes, None if renumber else table.ids)
+        except ValueError as error:
+            hint = " (or --renumber)" if "already" in str(error) else ""
+            raise ValueError(f"INDEX={str(index)!r}: {str(error).rstrip('.')}{hint}.") from None
+        show(as_json, {"index": str(index), "added": len(table.codes), "codes": len(opened)})
+
+
+@app.command()
+def remove(
+    index: Index,
+    ids: Annotated[Optional[list[str]], typer.Argument(metavar="ID", help="Ids to remove.")] = None,
+    ids_file: Annotated[
+        Optional[str], typer.Option("--from", metavar="FILE", help="File of ids: one a line, or FILE:COLUMN.")
+    ] = None,
+    compact: Annotated[bool, typer.Option("--compact", help="Write the file anew without what was removed.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Remove ids from an index: all of them or, where one is not there, none.
+
+    \b
+    Examples:
+      thpi index remove shop.index 17 42
+      thpi index remove shop.index --from sold.csv:sku --compact
+    """
+    from thpi.cli._columns import as_ids, read_column
+
+    wanted = [*(ids or []), *([] if ids_file is None else read_column("--from", ids_file))]
+    if not wanted:
+        raise ValueError("ID: name at least one id, or a file of them with --from.")
+    with _opened(index) as opened:
+        chosen: Any = [str(value) for value in wanted] if opened.id_kind == "string" else as_ids(wanted)
+        try:
+            with uninterrupted():
+                opened.remove(chosen)
+                if compact:
+                    opened.save()
+        except (KeyError, ValueError) as error:
+            raise ValueError(f"INDEX={str(index)!r}: {error.args[0]}") from None
+        show(as_json, {"index": str(index), "removed": len(wanted), "codes": len(opened)})
+
+
+@app.command()
+def info(index: Index, as_json: Json = False) -> None:
+    """Say what an index holds.
+
+    \b
+    Example:
+      thpi index info shop.index
+    """
+    from thpi.index import HammingIndex
+
+    check_index(index)
+    show_index(as_json, index, HammingIndex.open(index))
+
+
+def _opened(path: Path) -> Any:
+    from thpi.index import HammingIndex
+
+    check_index(path)
+    return HammingIndex.open(path, "a")

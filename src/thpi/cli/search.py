@@ -1,0 +1,166 @@
+"""``thpi search``: the nearest items of an index, for a row, a file of rows, or rows on standard input."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import typer
+
+from thpi.cli._output import Json, plain
+
+# typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
+# ruff: noqa: UP045
+
+_MANY = 1000
+
+
+def search(
+    index: Annotated[Path, typer.Argument(metavar="INDEX", help="Index file, from thpi index build.")],
+    queries: Annotated[
+        Optional[str],
+        typer.Argument(
+            metavar="QUERIES",
+            help="Rows to search for: npy, npz, csv, tsv or parquet; codes; or - for standard input.",
+        ),
+    ] = None,
+    model: Annotated[
+        Optional[Path], typer.Option("--model", help="Model that made the codes of the index; not needed for codes.")
+    ] = None,
+    row: Annotated[Optional[int], typer.Option("--row", min=0, help="Row of QUERIES, or of the index, from 0.")] = None,
+    item: Annotated[Optional[str], typer.Option("--id", help="Item of the index by its id.")] = None,
+    ids: Annotated[
+        Optional[str], typer.Option("--ids", metavar="COLUMN", help="Column of QUERIES that names the rows.")
+    ] = None,
+    k: Annotated[int, typer.Option("-k", min=1, help="How many nearest.")] = 10,
+    radius: Annotated[
+        Optional[int], typer.Option("--radius", min=0, help="All items within this many bits, instead of k.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show the items of an index whose codes are nearest to a query, by Hamming distance.
+
+    A query is an item of the index (--id, or --row without QUERIES), a row of
+    numbers, which --model codes, or a row of a file of codes. On standard input a
+    row is a line: of JSON, a list of numbers or an object {"id": ..., "vector":
+    [...]}, or of csv. With --json every query answers with one line.
+
+    Items at equal distance are in the order in which they were added.
+
+    \b
+    Examples:
+      thpi search shop.index --row 0 -k 5
+      thpi search shop.index --id A-17
+      thpi search shop.index new.csv --model shop.thpi --ids sku --json
+      echo '[0.5, 1.0, 0.25]' | thpi search shop.index - --model shop.thpi
+    """
+    from thpi.cli._indexes import check_index
+    from thpi.index import HammingIndex
+
+    check_index(index)
+    opened = HammingIndex.open(index)
+    if len(opened) == 0:
+        raise ValueError(f"INDEX={str(index)!r} is empty.")
+    recall = opened.recall
+    for names, codes in _queries(opened, queries, model, row, item, ids):
+        # Building an approximate structure takes longer than to answer a few queries exactly.
+        opened.recall = recall if len(codes) >= _MANY else None
+        if radius is None:
+            answer = opened.search(codes, k)
+            found = [(answer.distances[i], answer.ids[i]) for i in range(len(codes))]
+        else:
+            found = [(some.distances, some.ids) for some in opened.radius_search(codes, radius)]
+        for name, (distances, neighbours) in zip(names, found, strict=True):
+            _print(as_json, name, distances.tolist(), neighbours.tolist(), opened.n_bits)
+
+
+def _queries(
+    index: Any, queries: str | None, model: Path | None, row: int | None, item: str | None, ids: str | None
+) -> Iterator[tuple[list[Any], Any]]:
+    """Give the names and the codes of the queries, in portions."""
+    if queries is None:
+        yield _stored(index, row, item)
+        return
+    if item is not None:
+        raise ValueError(f"--id {item!r} is an item of the index; leave out QUERIES={queries!r}, or use --row.")
+    start = 0
+    for names, codes in _asked(index, queries, model, ids):
+        names = list(range(start, start + len(codes))) if names is None else names
+        start += len(codes)
+        if row is None:
+            yield names, codes
+        elif row < start:
+            at = row - start + len(codes)
+            yield names[at : at + 1], codes[at : at + 1]
+            return
+    if row is not None:
+        raise ValueError(f"--row {row} is beyond the rows of QUERIES={queries!r}; it has {start}, from 0.")
+    if start == 0:
+        raise ValueError(f"QUERIES={queries!r} has no rows.")
+
+
+def _stored(index: Any, row: int | None, item: str | None) -> tuple[list[Any], Any]:
+    from thpi.cli._columns import as_ids
+
+    if (row is None) == (item is None):
+        raise ValueError("say what to search for: QUERIES (a file, or -), --row N or --id ID.")
+    if item is not None:
+        chosen = [item] if index.id_kind == "string" else as_ids([item])
+        try:
+            return [item], index.get_codes(chosen)
+        except (KeyError, ValueError):
+            few = ", ".join(str(value) for value in index.ids[:3].tolist())
+            raise ValueError(f"--id {item!r} is not in the index; it has ids like {few}.") from None
+    if row is not None and row >= len(index):
+        raise ValueError(f"--row {row} is beyond the rows of the index; it has {len(index)}, from 0.")
+    return index.ids[row : row + 1].tolist(), index.codes[row : row + 1]  # type: ignore[operator]
+
+
+def _asked(index: Any, queries: str, model: Path | None, ids: str | None) -> Iterator[tuple[list[Any] | None, Any]]:
+    from thpi.cli._codes import file_kind, read_codes
+    from thpi.cli._models import check_width, load_model
+    from thpi.cli._tables import open_table
+
+    if model is None:
+        path = Path(queries)
+        if queries == "-" or file_kind("QUERIES", path) not in ("npy", "parquet", "faiss", "index"):
+            raise ValueError(f"QUERIES={queries!r} holds rows of numbers; --model says which model codes them.")
+        table = read_codes("QUERIES", path)
+        if table.n_bits != index.n_bits:
+            raise ValueError(f"QUERIES={queries!r} has codes of {table.n_bits} bits, INDEX of {index.n_bits}.")
+        yield table.ids.tolist(), table.codes
+        return
+    hasher, features = load_model("--model", model)
+    if hasher.n_bits != index.n_bits:
+        raise ValueError(
+            f"--model {str(model)!r} makes codes of {hasher.n_bits} bits; those of INDEX have {index.n_bits}."
+        )
+    if queries == "-":
+        from thpi.cli._stdin import read_stdin
+
+        batches = read_stdin(ids, features)
+    else:
+        batches = open_table("QUERIES", queries, key=ids, features=features).batches
+    for batch in batches:
+        check_width("QUERIES", queries, batch.values, hasher)
+        yield batch.keys, hasher.transform(batch.values)
+
+
+def _print(as_json: bool, name: Any, distances: list[int], ids: list[Any], n_bits: int) -> None:
+    if as_json:
+        neighbours = [{"id": item, "distance": distance} for item, distance in zip(ids, distances, strict=True)]
+        typer.echo(json.dumps(plain({"query": name, "neighbours": neighbours})))
+        return
+    names = [_printable(item) for item in ids]
+    typer.echo(f"query {_printable(name)}, codes of {n_bits} bits" + ("" if ids else ": nothing that near"))
+    width = max((len(text) for text in names), default=0)
+    for rank, (text, distance) in enumerate(zip(names, distances, strict=True), 1):
+        bar = "█" * round(20 * (1 - distance / n_bits))
+        typer.echo(f"  {rank:>4}  {text:{width}}  distance {distance:>3}  {bar}")
+
+
+def _printable(item: Any) -> str:
+    """Give an id as text that cannot move the cursor or colour the terminal."""
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in str(item))

@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import thpi
+from thpi.cli import run
+
+
+def test_the_model_is_that_of_the_library(shop, tmp_path, capsys):
+    model = tmp_path / "m.thpi"
+    views = shop / "views.npz"
+    command = ["fit", f"{views}:target", str(model), "--privileged", f"{views}:same", "--source", f"{views}:more"]
+    assert run([*command, "--bits", "16", "--set", "lambda1=0.2", "--set", "graph_scope=all", "--seed", "3"]) == 0
+    with np.load(views) as arrays:
+        expected = thpi.LapITQPlus(n_bits=16, lambda1=0.2, graph_scope="all", random_state=3).fit(
+            arrays["target"], privileged=arrays["same"], source=arrays["more"]
+        )
+        np.testing.assert_array_equal(
+            thpi.load(model).transform(arrays["target"]), expected.transform(arrays["target"])
+        )
+    out = capsys.readouterr().out
+    assert f"-> {expected.objective_[-1]:.6g} in {expected.n_iter_} iterations" in out
+    assert "█" in out
+
+
+@pytest.mark.parametrize(
+    ("given", "method"), [([], "ITQ"), (["--privileged"], "ITQPlus"), (["--privileged", "--source"], "LapITQPlus")]
+)
+def test_the_method_follows_from_what_is_given(shop, tmp_path, capsys, given, method):
+    names = {"--privileged": "same", "--source": "more"}
+    options = [part for name in given for part in (name, f"{shop}/views.npz:{names[name]}")]
+    assert run(["fit", f"{shop}/target.npy", str(tmp_path / "m"), "--bits", "8", "--json", *options]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["method"] == method == type(thpi.load(tmp_path / "m")).__name__
+    assert facts["iterations"] == len(facts["objective"])
+    assert facts["objective"][-1] < facts["objective"][0]
+
+
+def test_formats_give_the_same_model(shop, tmp_path):
+    pq, pc = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow.csv")
+    pq.write_table(pc.read_csv(shop / "shop.csv"), tmp_path / "shop.parquet")
+    ignore = ["--ignore", "sku", "--ignore", "digit"]
+    projections = []
+    for i, (data, more) in enumerate(
+        [("target.npy", []), ("views.npz:target", []), ("shop.csv", ignore), (tmp_path / "shop.parquet", ignore)]
+    ):
+        assert run(["fit", str(shop / data), str(tmp_path / f"{i}"), "--bits", "8", *more]) == 0
+        projections.append(thpi.load(tmp_path / f"{i}").projection_)
+    for other in projections[1:]:
+        np.testing.assert_array_equal(other, projections[0])
+    assert thpi.load(tmp_path / "2").feature_names_in_[0] == "kar0"
+
+
+def test_methods_lists_the_registry(capsys):
+    assert run(["fit", "--methods"]) == 0
+    out = capsys.readouterr().out
+    assert all(name in out for name in thpi.HASHERS)
+    assert "lambda2" in out
+
+
+def test_what_a_method_does_not_use_is_told(shop, tmp_path, capsys):
+    command = ["fit", f"{shop}/target.npy", str(tmp_path / "m"), "--method", "LSH"]
+    assert run([*command, "--privileged", f"{shop}/views.npz:same"]) == 0
+    assert "--privileged is not used" in capsys.readouterr().err
+
+
+def test_an_existing_model_stays_unless_forced(shop, tmp_path, refused):
+    model = tmp_path / "m.thpi"
+    model.write_text("mine")
+    assert "--force" in refused(["fit", shop / "target.npy", model])
+    assert model.read_text() == "mine"
+    assert run(["fit", f"{shop}/target.npy", str(model), "--force"]) == 0
+    assert thpi.load(model).n_bits == 32
+
+
+def test_bad_input_is_one_line_that_names_it(shop, tmp_path, refused):
+    target, views, out = shop / "target.npy", shop / "views.npz", tmp_path / "m"
+    assert "'ITQ3' must be one of LSH," in refused(["fit", target, out, "--method", "ITQ3"])
+    assert "needs --privileged" in refused(["fit", target, out, "--method", "ITQPlus"])
+    assert "'tolerance=1' must be NAME=VALUE; ITQ has balanced," in refused(
+        ["fit", target, out, "--set", "tolerance=1"]
+    )
+    assert "max_iter" in refused(["fit", target, out, "--set", "max_iter=0"])
+    assert "has 600 rows and DATA 300" in refused(["fit", target, out, "--privileged", f"{views}:more"])
+    assert "n_bits=65 is more than" in refused(["fit", target, out, "--bits", "65"])
+    assert "choose one: " in refused(["fit", views, out])
+    assert "no array 'tagret', only target, same, more" in refused(["fit", f"{views}:tagret", out])
+    assert "line 2, column sku: 'A-000' is not a finite number (--ignore sku" in refused(
+        ["fit", shop / "shop.csv", out]
+    )
+    assert "no column 'color', only sku, digit" in refused(["fit", shop / "shop.csv", out, "--ignore", "color"])
+    assert "does not exist" in refused(["fit", tmp_path / "no.npy", out])
+    assert "must be a .npy," in refused(["fit", shop / "labels.txt", out])
+    assert "the folder" in refused(["fit", target, tmp_path / "no" / "m"])
+    assert "is read by this command too" in refused(["fit", target, target, "--force"])
+    assert list(tmp_path.iterdir()) == []

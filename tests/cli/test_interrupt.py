@@ -1,0 +1,121 @@
+"""Real processes, interrupted with Ctrl-C: exit code 130, no traceback, no half-written file."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from thpi.index import HammingIndex
+from thpi.stores import read_npy, write_npy
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is sent as a signal")
+
+# Says on standard output that the command begins, so that the interrupt does not hit the start of Python itself.
+START = "from thpi.cli import main; print('begun', flush=True); main()"
+
+
+def _start(arguments: list[object], **options: object) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", START, *map(str, arguments)]
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "begun\n"
+    return process
+
+
+def _interrupt(process: subprocess.Popen[str]) -> int:
+    try:
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert "Traceback" not in err
+    return process.returncode
+
+
+@pytest.mark.parametrize("command", ["fit", "encode"])
+def test_while_the_data_are_still_coming(shop, tmp_path, command):
+    """The data are a pipe that stays open: the command is certain to be in the middle of its work."""
+    pipe, output = tmp_path / "data.csv", tmp_path / "out.npy"
+    os.mkfifo(pipe)
+    arguments = ["fit", pipe, output] if command == "fit" else ["encode", shop / "shop.thpi", pipe, output]
+    process = _start(arguments)
+    with open(pipe, "w") as data:  # opens once the command reads
+        data.write((shop / "shop.csv").read_text().partition("\n")[0] + "\n")
+        data.flush()
+        assert _interrupt(process) == 130
+    assert list(tmp_path.iterdir()) == [pipe]
+
+
+def test_while_fitting(shop, tmp_path):
+    """A fit that would take hours; an old model stays as it was."""
+    model = tmp_path / "m.thpi"
+    shutil.copy(shop / "shop.thpi", model)
+    before = model.read_bytes()
+    process = _start(["fit", shop / "target.npy", model, "--force", "--set", "max_iter=100000000", "--set", "tol=0",
+                      "--set", "n_init=1000000"])  # fmt: skip
+    time.sleep(2)  # wherever it is by then, in the imports or in the fit
+    assert _interrupt(process) == 130
+    assert model.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [model]
+
+
+def test_while_reading_queries(shop):
+    process = _start(["search", shop / "shop.index", "-", "--model", shop / "shop.thpi"])
+    assert process.stdin is not None
+    # More than a pipe holds: once this is written, the command has begun to read.
+    process.stdin.write((str([0.0] * 64) + " " * 2000 + "\n") * 200)
+    process.stdin.flush()
+    assert _interrupt(process) == 130
+
+
+@pytest.mark.parametrize("command", ["build", "add", "export"])
+def test_at_any_moment_the_output_is_whole_or_not_there(tmp_path, command):
+    """Interrupted at moments spread over the run: the old content or the new one, nothing else, nothing beside it."""
+    n = 200_000
+    codes = np.random.RandomState(0).randint(256, size=(n, 8), dtype=np.uint8)
+    write_npy(tmp_path / "codes.npy", codes, 64, ids=np.arange(10, 10 + n))
+    outcomes = set()
+    for wait in (0.4, 0.8, 1.2):
+        folder = tmp_path / f"{wait}"
+        folder.mkdir()
+        output = folder / ("out.npy" if command == "export" else "out.index")
+        arguments: list[object] = ["index", command, tmp_path / "codes.npy", output]
+        if command == "add":
+            _small_index(output)
+            arguments = ["index", "add", output, tmp_path / "codes.npy"]
+        if command == "export":
+            arguments = ["export", tmp_path / "codes.npy", output]
+        process = _start(arguments)
+        try:
+            process.wait(wait)
+        except subprocess.TimeoutExpired:
+            # -2 where the signal came when Python was about to end, all work done.
+            assert _interrupt(process) in (0, 130, -signal.SIGINT)
+        else:
+            process.communicate()
+            assert process.returncode == 0
+        assert set(folder.iterdir()) <= {output}
+        outcomes.add(_size(output))
+    assert outcomes <= ({1, n + 1} if command == "add" else {None, n})
+
+
+def _small_index(path: Path) -> None:
+    index = HammingIndex(64)
+    index.add(np.zeros((1, 8), dtype=np.uint8), ids=[1])
+    index.save(path)
+
+
+def _size(path: Path) -> int | None:
+    if not path.exists():
+        return None
+    return len(read_npy(path).codes) if path.suffix == ".npy" else len(HammingIndex.open(path))
