@@ -1,0 +1,183 @@
+"""The web application: which address answers what."""
+
+from __future__ import annotations
+
+import logging
+from importlib.resources import files
+from typing import Annotated, Any
+
+import anyio
+import anyio.to_thread
+from fastapi import FastAPI, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from thpi.web.bodies import parse_search, read_body
+from thpi.web.catalogue import Catalogue
+from thpi.web.counters import Counters
+from thpi.web.errors import RequestError, short
+from thpi.web.gate import Gate
+from thpi.web.openapi import ANSWERS, SEARCH, SEARCH_ANSWERS
+from thpi.web.pictures import image_file
+from thpi.web.searching import search
+from thpi.web.settings import Settings
+
+__all__ = ["create_app"]
+
+_KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+_log = logging.getLogger("thpi.web")
+
+
+def create_app(catalogue: Catalogue, settings: Settings | None = None) -> FastAPI:
+    """Make the application that serves a catalogue; any ASGI server runs it.
+
+    >>> import numpy as np, thpi
+    >>> from fastapi.testclient import TestClient
+    >>> from thpi.index import HammingIndex
+    >>> from thpi.web import Engine
+    >>> hasher, index = thpi.ITQ(8, random_state=0).fit(np.eye(20)), HammingIndex(8)
+    >>> _ = index.add(hasher.codes_)
+    >>> client = TestClient(create_app(Catalogue("shop", (Engine(hasher, index),))))
+    >>> client.get("/healthz").json()
+    {'status': 'ok', 'items': 20}
+    >>> client.post("/search", json={"vector": [1, 2]}).json()
+    {'error': 'a vector must have 20 numbers; got 2.'}
+    """
+    from thpi import __version__
+
+    settings = settings or Settings()
+    counters = Counters(catalogue)
+    # Without the interactive documentation of FastAPI, which loads its scripts from elsewhere.
+    app = FastAPI(title="thpi", version=__version__, docs_url=None, redoc_url=None, responses=ANSWERS)
+    _add_page(app)
+    _add_items(app, catalogue)
+    _add_search(app, catalogue, settings, counters)
+
+    @app.get("/healthz", tags=["state"])
+    async def healthz() -> dict[str, Any]:
+        """Tell that the server answers, and how many items it holds."""
+        return {"status": "ok", "items": len(catalogue.engines[0].index)}
+
+    @app.get("/metrics", tags=["state"], response_class=Response)
+    async def metrics() -> Response:
+        """Give the counters in Prometheus text form."""
+        return Response(counters.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    _add_error_handlers(app)
+    app.add_middleware(Gate, settings=settings, counters=counters)
+    return app
+
+
+def _add_search(app: FastAPI, catalogue: Catalogue, settings: Settings, counters: Counters) -> None:
+    threads = anyio.CapacityLimiter(settings.n_threads)
+
+    @app.post("/search", tags=["search"], openapi_extra=SEARCH, responses=SEARCH_ANSWERS, response_class=Response)
+    async def search_items(request: Request) -> Response:
+        """Find the nearest items by Hamming distance, to a vector, to an item, or to each vector of a batch."""
+        body = await read_body(request, settings)
+        choices = dict(request.query_params)
+        content_type = request.headers.get("content-type", "")
+
+        def work() -> Any:
+            return search(catalogue, parse_search(body, content_type, choices, settings))
+
+        try:
+            with anyio.fail_after(settings.time_limit):
+                answer = await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=threads)
+        except TimeoutError:
+            raise RequestError(503, f"the search took longer than {settings.time_limit:g} seconds.") from None
+        counters.queries.inc(answer.n_queries)
+        counters.index_seconds.observe(answer.index_seconds)
+        return Response(answer.body, media_type="application/json")
+
+
+def _add_items(app: FastAPI, catalogue: Catalogue) -> None:
+    @app.get("/about", tags=["items"])
+    def about() -> dict[str, Any]:
+        """Tell what is served: methods, code lengths, classes, measured quality."""
+        return catalogue.about()
+
+    @app.get("/items", tags=["items"])
+    def items(
+        offset: Annotated[int, Query(ge=0, le=2**62)] = 0,
+        limit: Annotated[int, Query(ge=1, le=500)] = 60,
+        label: Annotated[str | None, Query(max_length=500)] = None,
+    ) -> Response:
+        """Give a part of the gallery."""
+        return _ascii_json(catalogue.page_of_items(offset, limit, label))
+
+    def dataset_with(item: int) -> Any:
+        if catalogue.items is None or not 0 <= item < catalogue.items.n:
+            raise RequestError(404, f"there is no item {short(item)} with a picture or a vector.")
+        return catalogue.items
+
+    @app.get("/items/{item}/picture", tags=["items"], response_class=Response)
+    def picture(item: int) -> Response:
+        """Give the picture of an item as an image file."""
+        shown = dataset_with(item).show(item).picture
+        if shown is None:
+            raise RequestError(404, f"item {item} has no picture.")
+        data, kind = image_file(shown)
+        return Response(data, media_type=kind, headers={"cache-control": "private, max-age=3600"})
+
+    @app.get("/items/{item}/vector", tags=["items"])
+    def vector(item: int) -> list[float]:
+        """Give the raw vector of an item, as ``/search`` takes it."""
+        row = dataset_with(item).target[[item]]
+        values: list[float] = (row.toarray() if hasattr(row, "toarray") else row)[0].tolist()
+        return values
+
+
+def _ascii_json(content: Any) -> Response:
+    import json
+
+    # Names come from data: a lone surrogate among them has no UTF-8 form, but an escape in JSON.
+    return Response(json.dumps(content).encode("ascii"), media_type="application/json")
+
+
+def _add_page(app: FastAPI) -> None:
+    # The files are read once and served by name: no path of a request ever reaches the file system.
+    folder = files("thpi.web") / "static"
+    static = {entry.name: entry.read_bytes() for entry in folder.iterdir() if entry.name.endswith(tuple(_KINDS))}
+
+    def file(name: str) -> Response:
+        if name not in static:
+            raise RequestError(404, f"there is no file {short(name)}.")
+        kind = _KINDS[name[name.rfind(".") :]]
+        return Response(static[name], media_type=kind, headers={"cache-control": "no-cache"})
+
+    @app.get("/", include_in_schema=False)
+    def page() -> Response:
+        return file("index.html")
+
+    @app.get("/favicon.ico", include_in_schema=False)
+    def icon() -> Response:
+        return file("icon.svg")
+
+    @app.get("/static/{name}", include_in_schema=False)
+    def static_file(name: str) -> Response:
+        return file(name)
+
+
+def _add_error_handlers(app: FastAPI) -> None:
+    @app.exception_handler(RequestError)
+    async def refused(request: Request, error: RequestError) -> JSONResponse:
+        # The rest of a body that was not read to its end must not be taken for the next request.
+        headers = {"connection": "close"} if error.status in (408, 413) else None
+        return JSONResponse({"error": error.message}, error.status, headers)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
+        first = error.errors()[0]
+        return JSONResponse({"error": f"{first['loc'][-1]}={short(first.get('input'))}: {first['msg']}."}, 422)
+
+    @app.exception_handler(HTTPException)
+    async def http_error(request: Request, error: HTTPException) -> JSONResponse:
+        where = f"{request.method} {short(request.url.path)}"
+        return JSONResponse({"error": f"{where}: {error.detail}."}, error.status_code, headers=error.headers)
+
+    @app.exception_handler(Exception)
+    async def failed(request: Request, error: Exception) -> JSONResponse:
+        _log.error("%s %s failed", request.method, short(request.url.path), exc_info=error)
+        return JSONResponse({"error": "the server failed on this request; its log says why."}, 500)

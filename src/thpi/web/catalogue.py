@@ -1,0 +1,194 @@
+"""What a server serves: engines to search with, and what is known of the items they find."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thpi.web.errors import RequestError, short
+
+if TYPE_CHECKING:
+    from thpi.base import BaseHasher
+    from thpi.codes import Codes
+    from thpi.datasets import PairedDataset
+    from thpi.index import HammingIndex
+
+__all__ = ["Catalogue", "Engine", "GroundTruth"]
+
+EXCERPT = 240
+
+
+@dataclass(frozen=True, eq=False)
+class Engine:
+    """A fitted hasher and the index of the codes it gave.
+
+    >>> import thpi
+    >>> from thpi.index import HammingIndex
+    >>> Engine(thpi.ITQ(8).fit(np.eye(20)), HammingIndex(16))
+    Traceback (most recent call last):
+        ...
+    ValueError: the model gives codes of 8 bits and the index holds codes of 16; they must be equal.
+    """
+
+    hasher: BaseHasher
+    index: HammingIndex
+
+    def __post_init__(self) -> None:
+        if self.hasher.n_bits != self.index.n_bits:
+            raise ValueError(
+                f"the model gives codes of {self.hasher.n_bits} bits and the index holds codes of "
+                f"{self.index.n_bits}; they must be equal."
+            )
+
+    @property
+    def method(self) -> str:
+        """Name of the hashing method."""
+        return type(self.hasher).__name__
+
+    @property
+    def n_bits(self) -> int:
+        """Length of the codes."""
+        return self.index.n_bits
+
+
+@dataclass(frozen=True, eq=False)
+class GroundTruth:
+    """Which items are truly relevant to one: those of its class, and those near it in target space.
+
+    ``target`` has the prepared rows of all items, by number; near is closer than ``radius``. ``quality`` tells for
+    each engine how well it does by both: ``{"method", "bits", "class", "near"}``, mean average precision.
+    """
+
+    target: npt.NDArray[np.float64]
+    labels: npt.NDArray[np.int64]
+    radius: float
+    quality: list[dict[str, Any]]
+
+    def relevant(self, row: int | None, vector: npt.NDArray[Any] | None, found: Any) -> dict[str, list[bool | None]]:
+        """Tell for each item found whether it is relevant to item ``row``, or to a ``vector`` that has no class."""
+        found = np.asarray(found, dtype=np.int64)
+        centre = self.target[row] if row is not None else vector
+        near = np.linalg.norm(self.target[found] - centre, axis=1) < self.radius
+        same: list[bool | None] = [None] * len(found)
+        if row is not None:
+            same = (self.labels[found] == self.labels[row]).tolist()
+        return {"class": same, "near": near.tolist()}
+
+
+@dataclass(frozen=True, eq=False)
+class Catalogue:
+    """Engines over the same items, and what the page shows of these items.
+
+    ``items`` are rows of a data set whose row numbers are the ids in the indexes; without them an item is only its
+    id. ``prepare`` turns raw vectors into what the hashers take; ``gallery`` are the ids shown first.
+
+    >>> import thpi
+    >>> from thpi.index import HammingIndex
+    >>> hasher, index = thpi.ITQ(8, random_state=0).fit(np.eye(20)), HammingIndex(8)
+    >>> _ = index.add(hasher.codes_)
+    >>> catalogue = Catalogue("shop", (Engine(hasher, index),))
+    >>> catalogue.engine(None, None).method, catalogue.n_features
+    ('ITQ', 20)
+    """
+
+    title: str
+    engines: tuple[Engine, ...]
+    description: str = ""
+    vector_name: str = "numbers"
+    class_name: str = "class"
+    items: PairedDataset | None = None
+    prepare: Any = None
+    gallery: npt.NDArray[Any] | None = None
+    truth: GroundTruth | None = None
+    first: tuple[str, int] | None = None
+    _by_choice: dict[tuple[str, int], Engine] = field(init=False, default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.engines:
+            raise ValueError("engines must have at least one engine.")
+        self._by_choice.update({(engine.method, engine.n_bits): engine for engine in self.engines})
+
+    @property
+    def methods(self) -> list[str]:
+        """Names of the methods, in the order of the engines."""
+        return list(dict.fromkeys(engine.method for engine in self.engines))
+
+    @property
+    def bits(self) -> list[int]:
+        """Code lengths, shortest first."""
+        return sorted({engine.n_bits for engine in self.engines})
+
+    @property
+    def n_features(self) -> int:
+        """Numbers in a vector to search by."""
+        return self.items.d_target if self.items is not None else int(self.engines[0].hasher.n_features_in_)
+
+    def engine(self, method: str | None, bits: int | None) -> Engine:
+        """Give the engine of a method and a code length; what is None is as in the first choice."""
+        first = self.first or (self.engines[0].method, self.engines[0].n_bits)
+        method, bits = method or first[0], bits or first[1]
+        if method not in self.methods:
+            raise RequestError(422, f"method={short(method)} is not served; served are {', '.join(self.methods)}.")
+        if (method, bits) not in self._by_choice:
+            lengths = ", ".join(str(c) for name, c in self._by_choice if name == method)
+            raise RequestError(422, f"bits={short(bits)} is not served for {method}; served are {lengths}.")
+        return self._by_choice[method, bits]
+
+    def prepared(self, vectors: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        """Check raw vectors and turn them into what the hashers take."""
+        if vectors.shape[1] != self.n_features:
+            raise RequestError(422, f"a vector must have {self.n_features} numbers; got {vectors.shape[1]}.")
+        ready = vectors if self.prepare is None else self.prepare.transform(vectors)
+        return np.asarray(ready, dtype=np.float64)
+
+    def code_of(self, engine: Engine, item: int | str) -> Codes:
+        """Give the code of an item, 404 where there is none of that id."""
+        try:
+            return engine.index.get_codes([item])
+        except (KeyError, ValueError, OverflowError):
+            raise RequestError(404, f"id={short(item)} is not in the index.") from None
+
+    def show(self, item: Any) -> dict[str, Any]:
+        """Gather what the page shows of an item."""
+        if self.items is None:
+            return {"id": item, "name": str(item), "label": None, "text": None, "tags": [], "picture": False}
+        shown = self.items.show(int(item))
+        text = shown.target_text or ""
+        return {
+            "id": item,
+            "name": shown.name,
+            "label": shown.label,
+            "text": text[:EXCERPT] + "…" if len(text) > EXCERPT else text or None,
+            "tags": list(shown.tags[:6]),
+            "picture": shown.picture is not None,
+        }
+
+    def page_of_items(self, offset: int, limit: int, label: str | None) -> dict[str, Any]:
+        """Give a part of the gallery, of one class where ``label`` is given."""
+        ids = self.engines[0].index.ids if self.gallery is None else self.gallery
+        if label is not None:
+            if self.items is None or self.items.labels is None or label not in self.items.label_names:
+                raise RequestError(422, f"label={short(label)} is not a {self.class_name} of these items.")
+            ids = ids[self.items.labels[ids] == self.items.label_names.index(label)]
+        return {"total": len(ids), "items": [self.show(item) for item in ids[offset : offset + limit].tolist()]}
+
+    def about(self) -> dict[str, Any]:
+        """Tell what is served."""
+        truth, labels = self.truth, self.items.label_names if self.items is not None else ()
+        return {
+            "title": self.title,
+            "description": self.description,
+            "n_items": len(self.engines[0].index),
+            "n_features": self.n_features,
+            "vector_name": self.vector_name,
+            "class_name": self.class_name,
+            "labels": list(labels),
+            "methods": self.methods,
+            "bits": self.bits,
+            "engines": [{"method": engine.method, "bits": engine.n_bits} for engine in self.engines],
+            "first": {"method": self.engine(None, None).method, "bits": self.engine(None, None).n_bits},
+            "quality": None if truth is None else truth.quality,
+        }

@@ -1,0 +1,92 @@
+"""Answering one search, in a worker thread: from a request to the JSON text of its answer."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from thpi.index import Neighbours
+from thpi.web.bodies import SearchRequest
+from thpi.web.catalogue import Catalogue, Engine
+from thpi.web.errors import RequestError
+
+__all__ = ["Answer", "search"]
+
+
+class Answer(NamedTuple):
+    """JSON text of an answer, with what is to be counted."""
+
+    body: bytes
+    n_queries: int
+    index_seconds: float
+
+
+def search(catalogue: Catalogue, request: SearchRequest) -> Answer:
+    """Search and give the answer. The item a search by id starts from is not among its neighbours.
+
+    >>> import thpi
+    >>> from thpi.index import HammingIndex
+    >>> hasher, index = thpi.LSH(8, random_state=0).fit(np.eye(20)), HammingIndex(8)
+    >>> _ = index.add(np.array([[0b0000], [0b1111], [0b0011], [0b0001]], dtype=np.uint8))
+    >>> answer = search(Catalogue("shop", (Engine(hasher, index),)), SearchRequest(None, 3, k=2))
+    >>> [neighbour["distance"] for neighbour in json.loads(answer.body)["results"][0]["neighbours"]]
+    [1, 1]
+    """
+    engine = catalogue.engine(request.method, request.bits)
+    ready = None
+    if request.vectors is not None:
+        ready = catalogue.prepared(request.vectors)
+        codes = _encode(engine, ready)
+        start = time.perf_counter()
+        found = engine.index.search(codes, request.k)
+    else:
+        assert request.id is not None
+        codes = catalogue.code_of(engine, request.id)
+        start = time.perf_counter()
+        found = _without(request.id, engine.index.search(codes, request.k + 1), request.k)
+    seconds = time.perf_counter() - start
+    results: list[dict[str, Any]] = [
+        {"neighbours": [{"id": item, "distance": d} for item, d in zip(ids, distances, strict=True)]}
+        for ids, distances in zip(found.ids.tolist(), found.distances.tolist(), strict=True)
+    ]
+    if request.details:
+        for i, result in enumerate(results):
+            _add_details(catalogue, engine, result, codes[i], request.id, None if ready is None else ready[i])
+    answer = {"method": engine.method, "bits": engine.n_bits, "seconds": round(seconds, 6), "results": results}
+    # ASCII only, so that a lone surrogate in an id cannot stop an answer.
+    return Answer(json.dumps(answer).encode("ascii"), len(codes), seconds)
+
+
+def _encode(engine: Engine, ready: Any) -> Any:
+    with np.errstate(over="ignore", invalid="ignore"):
+        projections = engine.hasher.decision_function(ready)
+    if not np.isfinite(projections).all():
+        raise RequestError(422, "the vector has numbers so large that its projections are not finite.")
+    from thpi.codes import pack_signs
+
+    return pack_signs(projections)
+
+
+def _without(item: int | str, found: Neighbours, k: int) -> Neighbours:
+    kept = [place for place, other in enumerate(found.ids[0].tolist()) if other != item][:k]
+    return Neighbours(found.distances[:, kept], found.ids[:, kept])
+
+
+def _add_details(
+    catalogue: Catalogue, engine: Engine, result: dict[str, Any], code: Any, item: int | str | None, vector: Any
+) -> None:
+    """Add what the page draws: codes (hexadecimal bytes), what is known of the items, which are relevant."""
+    neighbours = result["neighbours"]
+    ids = [neighbour["id"] for neighbour in neighbours]
+    result["code"] = code.tobytes().hex()
+    result["item"] = None if item is None else catalogue.show(item)
+    for neighbour, own in zip(neighbours, engine.index.get_codes(ids), strict=True):
+        neighbour["code"] = own.tobytes().hex()
+        neighbour["item"] = catalogue.show(neighbour["id"])
+    if catalogue.truth is not None:
+        relevant = catalogue.truth.relevant(None if item is None else int(item), vector, ids)
+        for place, neighbour in enumerate(neighbours):
+            neighbour["relevant"] = {kind: values[place] for kind, values in relevant.items()}

@@ -1,0 +1,67 @@
+"""What a server allows: who may ask, how much at once, for how long."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+
+__all__ = ["LOOPBACK_NAMES", "Settings", "is_loopback"]
+
+LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
+"""Host names under which a server that listens on loopback answers."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Limits and access of a server.
+
+    Parameters
+    ----------
+    token : bearer token that every request must bring, but for the page's own files and ``/healthz``; None asks
+        for none.
+    host_names : names that a request may give as ``Host``; empty means any. A server on loopback without this
+        check could be read by any web page whose domain its owner points at 127.0.0.1.
+    max_body : largest body of a request, in bytes.
+    max_k : largest number of neighbours.
+    max_batch : most vectors in one request.
+    time_limit : seconds for reading a body, and again for searching.
+    n_threads : searches that run at a time; the others wait.
+
+    >>> Settings(max_k=100).max_batch
+    1000
+    >>> Settings(max_k=0)
+    Traceback (most recent call last):
+        ...
+    ValueError: max_k=0 must be at least 1.
+    """
+
+    token: str | None = None
+    host_names: tuple[str, ...] = ()
+    max_body: int = 16_000_000
+    max_k: int = 1000
+    max_batch: int = 1000
+    time_limit: float = 10.0
+    n_threads: int = 2
+
+    def __post_init__(self) -> None:
+        for name in ("max_body", "max_k", "max_batch", "n_threads"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name}={getattr(self, name)!r} must be at least 1.")
+        if not 0 < self.time_limit < float("inf"):
+            raise ValueError(f"time_limit={self.time_limit!r} must be a positive number of seconds.")
+        if self.token is not None and (not self.token.isascii() or not self.token.isprintable() or len(self.token) < 8):
+            raise ValueError("token must have at least 8 characters, all of them printable ASCII.")
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether an address to listen on can be reached from this machine only.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0")
+    (True, True, False)
+    """
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

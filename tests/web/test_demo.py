@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from sklearn.metrics import average_precision_score
+
+import thpi
+from thpi.codes import hamming_distances
+from thpi.web import Catalogue, demo_catalogue
+
+
+def test_every_method_is_there_at_every_length(demo: Catalogue) -> None:
+    assert demo.methods == list(thpi.HASHERS)
+    assert demo.bits == [16, 32]
+    assert len(demo.engines) == 2 * len(thpi.HASHERS)
+    assert all(len(engine.index) == 2000 for engine in demo.engines)
+
+
+def test_the_quality_told_is_the_mean_average_precision(demo: Catalogue) -> None:
+    """Against scikit-learn, with ties in random order: its value lies within the spread of such orders."""
+    assert demo.truth is not None
+    codes = demo.engine("ITQ", 32).index.codes
+    query, database = demo.gallery, np.setdiff1d(np.arange(2000), demo.gallery)
+    distances = hamming_distances(codes[query], codes[database])
+    noise = np.random.RandomState(0).random_sample(distances.shape)
+    same = demo.truth.labels[query][:, None] == demo.truth.labels[database]
+    expected = np.mean([average_precision_score(s, -(d + u)) for s, d, u in zip(same, distances, noise, strict=True)])
+    (told,) = [row["class"] for row in demo.truth.quality if (row["method"], row["bits"]) == ("ITQ", 32)]
+    assert told == pytest.approx(expected, abs=0.002)
+
+
+def test_progress_is_told() -> None:
+    steps: list[tuple[str, int, int]] = []
+    demo_catalogue(bits=[8], progress=lambda *step: steps.append(step))
+    assert [done for _, done, _ in steps] == list(range(10))
+    assert {total for _, _, total in steps} == {9}
+
+
+def test_an_unknown_data_set_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"dataset='\.\./digits'"):
+        demo_catalogue("../digits")
+
+
+@pytest.mark.parametrize("name", ["openclipart", "ddtp"])
+def test_other_data_sets_are_shown_from_their_folder(name: str, real_demo: Callable[[str], Catalogue]) -> None:
+    catalogue = real_demo(name)
+    shown = catalogue.page_of_items(0, 5, None)["items"]
+    assert len(shown) == 5
+    assert all(item["picture"] if name == "openclipart" else item["text"] for item in shown)
+    assert catalogue.items is not None
+    # A raw row of the data set, prepared, has the code that the index holds.
+    engine, row = catalogue.engine("ITQ", 32), int(catalogue.gallery[0])
+    raw = catalogue.items.target[[row]]
+    ready = catalogue.prepared(raw.toarray() if hasattr(raw, "toarray") else raw)
+    np.testing.assert_array_equal(engine.hasher.transform(ready), engine.index.get_codes([row]))

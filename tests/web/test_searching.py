@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from thpi.codes import hamming_distances
+from thpi.web import Catalogue, Engine
+from thpi.web.bodies import SearchRequest
+from thpi.web.errors import RequestError
+from thpi.web.searching import search
+
+
+def _results(catalogue: Catalogue, request: SearchRequest) -> Any:
+    return json.loads(search(catalogue, request).body)["results"]
+
+
+def test_a_search_by_vector_is_that_of_the_index(shop: Catalogue, shop_vectors: np.ndarray) -> None:
+    engine = shop.engines[0]
+    results = _results(shop, SearchRequest(shop_vectors[:5], None, k=7))
+    expected = engine.index.search(engine.hasher.transform(shop_vectors[:5]), 7)
+    assert [[n["id"] for n in result["neighbours"]] for result in results] == expected.ids.tolist()
+    assert [[n["distance"] for n in result["neighbours"]] for result in results] == expected.distances.tolist()
+
+
+@pytest.mark.parametrize("k", [1, 10, 199, 200, 500])
+def test_a_search_by_id_leaves_the_item_out_and_no_other(shop: Catalogue, k: int) -> None:
+    index = shop.engines[0].index
+    distances = hamming_distances(index.codes[[17]], index.codes)[0]
+    order = [i for i in np.argsort(distances, kind="stable") if i != 17][:k]
+    (result,) = _results(shop, SearchRequest(None, "item/17", k=k))
+    assert [(n["id"], n["distance"]) for n in result["neighbours"]] == [(f"item/{i}", int(distances[i])) for i in order]
+
+
+def test_details_tell_codes_items_and_relevance(demo: Catalogue) -> None:
+    assert demo.items is not None
+    assert demo.truth is not None
+    assert demo.items.labels is not None
+    row = int(demo.gallery[5])
+    (result,) = _results(demo, SearchRequest(None, row, k=20, method="ITQ", bits=32, details=True))
+    code = bytes.fromhex(result["code"])
+    for neighbour in result["neighbours"]:
+        own = bytes.fromhex(neighbour["code"])
+        differing = sum((a ^ b).bit_count() for a, b in zip(code, own, strict=True))
+        assert differing == neighbour["distance"]
+        other = neighbour["id"]
+        assert neighbour["item"]["name"] == demo.items.names[other]
+        assert neighbour["relevant"]["class"] == (demo.items.labels[other] == demo.items.labels[row])
+        distance = float(np.sqrt(((demo.items.target[other] - demo.items.target[row]) ** 2).sum()))
+        assert neighbour["relevant"]["near"] == (distance < demo.truth.radius)
+
+
+def test_a_vector_has_no_class_but_is_near_itself(demo: Catalogue) -> None:
+    assert demo.items is not None
+    row = int(demo.gallery[5])
+    (result,) = _results(demo, SearchRequest(demo.items.target[[row]], None, k=3, details=True))
+    assert all(neighbour["relevant"]["class"] is None for neighbour in result["neighbours"])
+    own = [neighbour for neighbour in result["neighbours"] if neighbour["id"] == row]
+    assert own[0]["distance"] == 0
+    assert own[0]["relevant"]["near"] is True
+
+
+def test_what_is_not_served_is_refused(shop: Catalogue, demo: Catalogue, shop_vectors: np.ndarray) -> None:
+    for catalogue, asked, status in [
+        (shop, SearchRequest(shop_vectors[:1, :5], None), 422),
+        (shop, SearchRequest(np.full((1, 12), 1e308), None), 422),
+        (shop, SearchRequest(None, "../../etc/passwd"), 404),
+        (shop, SearchRequest(None, 3), 404),
+        (shop, SearchRequest(None, "\ud800"), 404),
+        (demo, SearchRequest(None, 10**40), 404),
+        (demo, SearchRequest(None, -1), 404),
+        (demo, SearchRequest(None, 1, method="../ITQ"), 422),
+        (demo, SearchRequest(None, 1, method="ITQ", bits=33), 422),
+    ]:
+        with pytest.raises(RequestError) as caught:
+            search(catalogue, asked)
+        assert caught.value.status == status
+
+
+def test_a_model_and_an_index_of_other_codes_do_not_go_together(shop: Catalogue, demo: Catalogue) -> None:
+    with pytest.raises(ValueError, match=r"20 bits.*of 16"):
+        Engine(shop.engines[0].hasher, demo.engine("ITQ", 16).index)
