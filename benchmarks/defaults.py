@@ -88,6 +88,7 @@ BLOCKS: dict[str, list[tuple[str, str, dict]]] = {
             (100, "all", "union"),
         ]
     ],
+    "the defaults together": [(name, name, {}) for name in ("ITQ", "ITQPlus", "LapITQPlus", "CCAITQ", "CVH")],
     "restarts (ITQ+, reduce)": [(f"n_init={n}", "ITQPlus", {**PLUS, "reading": "reduce", "n_init": n}) for n in (1, 5)],
     "ridge (CCA-ITQ)": [(f"ridge={r}", "CCAITQ", {"ridge": r}) for r in (0.1, 0.001, 0.01, 1, 10, 100)],
     "ridge (CVH)": [(f"ridge={r}", "CVH", {"ridge": r}) for r in (0.1, 0.001, 0.01, 1, 10, 100)],

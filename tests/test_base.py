@@ -250,6 +250,10 @@ BAD_FOR_PAIRED = {
 }
 BAD_FOR_SOURCE = {
     "other width": ({"source": lambda S: S[:, 1:]}, "source has 11 columns and privileged has 12"),
+    "a number as source": ({"source": lambda S: 5}, "source: .*2D array"),
+    "text as source": ({"source": lambda S: "abc"}, "source: "),
+    "ragged source": ({"source": lambda S: [[1.0], [1.0, 2.0]]}, "source: "),
+    "empty source of another width": ({"source": lambda S: S[:0, 1:]}, "source has 11 columns and privileged has 12"),
     "NaN in source": ({"source": _poke(np.nan)}, "source contains NaN"),
 }
 

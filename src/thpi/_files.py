@@ -12,6 +12,16 @@ from typing import IO, Any
 __all__ = ["atomic_open", "atomic_write"]
 
 
+def _read_umask() -> int:
+    """The umask can only be read by setting it: done once, at import, before there are other threads to disturb."""
+    current = os.umask(0o077)
+    os.umask(current)
+    return current
+
+
+_UMASK = _read_umask()
+
+
 @contextmanager
 def atomic_open(path: str | os.PathLike[str], mode: str = "wb", **options: Any) -> Iterator[IO[Any]]:
     """Open a temporary file beside ``path`` for writing; rename it to ``path`` once all is on disk.
@@ -25,7 +35,7 @@ def atomic_open(path: str | os.PathLike[str], mode: str = "wb", **options: Any) 
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())  # mkstemp files are private; an output file should not be
+        os.chmod(temporary, 0o666 & ~_UMASK)  # mkstemp files are private; an output file should not be
         os.replace(temporary, target)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
@@ -43,9 +53,3 @@ def atomic_write(path: str | os.PathLike[str], data: bytes | str) -> None:
     """
     with atomic_open(path) as file:
         file.write(data.encode("utf-8") if isinstance(data, str) else data)
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current

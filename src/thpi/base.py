@@ -174,8 +174,8 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             views = Views(X, S)
             if isinstance(source, Whole):
                 source = source.array
-            if self.uses_source and source is not None and np.shape(source)[0] > 0:
-                S_U = _check_source("source", source)
+            if self.uses_source and source is not None:
+                S_U = _check_source("source", source, min_rows=0)
                 if S_U.shape[1] != S.shape[1]:
                     raise ValueError(
                         f"source has {S_U.shape[1]} columns and privileged has {S.shape[1]}; both must have the same."
@@ -233,8 +233,9 @@ def pair_limit(views: Views) -> tuple[int, str]:
     ), f"the smallest of n_features={d}, privileged columns={d_S} and n_samples - 1={n - 1}"
 
 
-def _check_source(name: str, value: Any) -> Any:
-    return _named_errors(name, lambda: check_array(value, accept_sparse="csr", dtype=_FLOATS, input_name=name))
+def _check_source(name: str, value: Any, min_rows: int = 1) -> Any:
+    options = {"accept_sparse": "csr", "dtype": _FLOATS, "ensure_min_samples": min_rows, "input_name": name}
+    return _named_errors(name, lambda: check_array(value, **options))
 
 
 def _named_errors(name: str, check: Any) -> Any:

@@ -27,18 +27,19 @@ def digits():
 @pytest.mark.parametrize("params", READINGS)
 @pytest.mark.parametrize("method", [ITQPlus, LapITQPlus])
 @pytest.mark.parametrize("scale", ["unit", "radius", None])
-def test_objective_never_rises_and_codes_are_balanced(method, params, scale, digits):
-    X, S, S_U = digits
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_objective_never_rises_and_codes_are_balanced(method, params, scale, dtype, digits):
+    X, S, S_U = (view.astype(dtype) for view in digits)
     extra = {"lambda2": 0.3} if method is LapITQPlus else {}
     hasher = method(n_bits=12, lambda1=0.5, scale=scale, random_state=0, tol=0, max_iter=25, **params, **extra)
     hasher.fit(X, privileged=S, source=S_U)
     assert 1 < hasher.n_iter_ <= 25
-    assert np.all(np.diff(hasher.objective_) <= 1e-9 * np.abs(hasher.objective_).max())
+    assert np.all(np.diff(hasher.objective_) <= 0)
     assert hasher.objective_[-1] < hasher.objective_[0]
     assert (unpack_signs(hasher.codes_, 12).sum(axis=0) == 0).all()
     if params.get("reduction") != "cca":
-        np.testing.assert_allclose(hasher.projection_.T @ hasher.projection_, np.eye(12), atol=1e-7)
-        np.testing.assert_allclose(hasher.slack_projection_.T @ hasher.slack_projection_, np.eye(12), atol=1e-7)
+        np.testing.assert_allclose(hasher.projection_.T @ hasher.projection_, np.eye(12), atol=1e-4)
+        np.testing.assert_allclose(hasher.slack_projection_.T @ hasher.slack_projection_, np.eye(12), atol=1e-4)
 
 
 @pytest.mark.parametrize("params", READINGS)

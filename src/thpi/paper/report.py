@@ -178,7 +178,7 @@ def _distance(results: Results, cells: Sequence[Cell]) -> str:
             continue
         far = [c for c in cells if c.dataset == dataset and abs(c.difference or 0) > FAR_FROM_PUBLISHED]
         listed = ", ".join(f"{c.method} at {c.bits} bits ({c.difference:+.1f})" for c in far) or "none"
-        tried = "".join(f"<li>{escape(text)}</li>" for text in (*ATTEMPTS.get(dataset, ()), *ATTEMPTS.get("*", ())))
+        tried = "".join(f"<li>{escape(text)}</li>" for text in ATTEMPTS.get(dataset, ()))
         lines.append(
             f"<li><b>{escape(dataset)}</b>: mean absolute distance to Table 1 {distance[0]:.2f} points over "
             f"{distance[1]} cells; more than {FAR_FROM_PUBLISHED:g} points off: {escape(listed)}."

@@ -1,7 +1,8 @@
 """Means, principal axes and centred products of dense or sparse matrices, without a centred copy.
 
-Everything runs over blocks of rows, so that a memory-mapped matrix larger than memory will do, and a sparse
-matrix is never made dense: ``(X - 1 m') W = X W - 1 (m' W)``.
+Means, scatter matrices and products run over blocks of rows, so that a memory-mapped matrix larger than memory will do,
+and a sparse matrix is never made dense: ``(X - 1 m') W = X W - 1 (m' W)``. :func:`full_rank_coordinates` and the axes
+of fewer rows than columns keep a centred copy of dense rows in memory: they are for the few paired rows.
 """
 
 from __future__ import annotations

