@@ -235,6 +235,7 @@ def _poke(value):
 BAD_FOR_ALL = {
     "NaN in X": ({"X": _poke(np.nan)}, "X contains NaN"),
     "infinity in X": ({"X": _poke(np.inf)}, "X contains infinity"),
+    "numbers too large to be squared": ({"X": lambda X: X * 1e200}, "X holds .*e\\+200; .* must not exceed"),
     "empty X": ({"X": lambda X: X[:0]}, "X: .*0 sample"),
     "no columns": ({"X": lambda X: X[:, :0]}, "X: .*0 feature"),
     "one row": ({"X": lambda X: X[:1], "privileged": lambda S: S[:1]}, "X: .*1 sample"),
@@ -245,6 +246,7 @@ BAD_FOR_PAIRED = {
     "privileged missing": ({"privileged": lambda S: None}, "needs privileged=.*privileged=None"),
     "other number of rows": ({"privileged": lambda S: S[1:]}, "privileged has 79 rows and X has 80"),
     "NaN in privileged": ({"privileged": _poke(np.nan)}, "privileged contains NaN"),
+    "too large numbers in privileged": ({"privileged": lambda S: S * 1e200}, "privileged holds"),
     "strings in privileged": ({"privileged": lambda S: np.full(S.shape, "red")}, "privileged: "),
     "empty privileged": ({"privileged": lambda S: S[:0]}, "privileged: .*0 sample"),
 }

@@ -22,10 +22,14 @@ from thpi.solvers.quantisation import signs
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["BaseHasher", "Views", "Whole"]
+__all__ = ["BaseHasher", "TooManyBitsError", "Views", "Whole"]
 
 Array = npt.NDArray[Any]
 _FLOATS = [np.float64, np.float32]
+
+
+class TooManyBitsError(ValueError):
+    """``n_bits`` is more than a method can give for these data."""
 
 
 class Whole:
@@ -159,6 +163,7 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _check_views(self, X: Any, privileged: Any, source: Any) -> Views:
         method = type(self).__name__
         X = _named_errors("X", lambda: validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, ensure_min_samples=2))
+        _check_magnitude("X", X)
         if not self.needs_privileged:
             views = Views(X)
         else:
@@ -183,7 +188,7 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 views.S_U = S_U.astype(X.dtype, copy=False)
         limit = self._max_bits(views)
         if limit is not None and self.n_bits > limit[0]:
-            raise ValueError(
+            raise TooManyBitsError(
                 f"n_bits={self.n_bits} is more than {method} can give for these data: at most {limit[0]}, {limit[1]}."
             )
         return views
@@ -235,7 +240,20 @@ def pair_limit(views: Views) -> tuple[int, str]:
 
 def _check_source(name: str, value: Any, min_rows: int = 1) -> Any:
     options = {"accept_sparse": "csr", "dtype": _FLOATS, "ensure_min_samples": min_rows, "input_name": name}
-    return _named_errors(name, lambda: check_array(value, **options))
+    matrix = _named_errors(name, lambda: check_array(value, **options))
+    _check_magnitude(name, matrix)
+    return matrix
+
+
+def _check_magnitude(name: str, X: Any) -> None:
+    """Refuse numbers whose squares, summed over rows or columns, would overflow."""
+    values = X.data if sparse.issparse(X) else X
+    largest = max(abs(float(values.max(initial=0))), abs(float(values.min(initial=0))))
+    allowed = float(np.sqrt(np.finfo(X.dtype).max / max(X.shape)) / 10)
+    if largest > allowed:
+        raise ValueError(
+            f"{name} holds {largest:.3g}; numbers of {X.dtype} must not exceed {allowed:.3g} in size."
+        )
 
 
 def _named_errors(name: str, check: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import thpi
-from thpi.base import BaseHasher
+from thpi.base import BaseHasher, TooManyBitsError
 from thpi.datasets import PairedDataset
 from thpi.evaluation.data import (
     DataSpec,
@@ -93,9 +93,7 @@ def run_task(task: Task, store: ResultStore, data_home: str | None = None) -> No
         key = config_key(task.fit_config(run))
         try:
             fitted = fit_codes(task, run, bench, store)
-        except ValueError as error:
-            if "n_bits=" not in str(error):
-                raise
+        except TooManyBitsError as error:
             # The method cannot give so many bits on these data: an empty cell, with the reason.
             values[key] = {"run": run.label, "bits": run.bits, "unavailable": str(error)}
             continue

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from thpi.base import BaseHasher, Views, pair_limit
+from thpi.base import BaseHasher, TooManyBitsError, Views, pair_limit
 from thpi.hashers._itq import ITERATION_CONSTRAINTS, restart_seeds
 from thpi.solvers.cca import CCAResult, ridge_cca
 from thpi.solvers.moments import column_mean, full_rank_coordinates
@@ -23,7 +23,7 @@ def canonical_directions(views: Views, n_bits: int, ridge: float) -> tuple[CCARe
     source = full_rank_coordinates(views.S, column_mean(views.S))
     spans = target.values.shape[1], source.values.shape[1]
     if n_bits > min(spans):
-        raise ValueError(
+        raise TooManyBitsError(
             f"n_bits={n_bits} is more than the data can give: the target rows span {spans[0]} dimensions, "
             f"the privileged rows {spans[1]}."
         )

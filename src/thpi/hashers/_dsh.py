@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import entr
 from sklearn.utils._param_validation import Interval
 
-from thpi.base import BaseHasher, Views
+from thpi.base import BaseHasher, TooManyBitsError, Views
 from thpi.solvers.moments import centred_product
 
 __all__ = ["DSH"]
@@ -83,7 +83,7 @@ class DSH(BaseHasher):
         centres = self._group_centres(views, rng) - views.mean
         first, second = _adjacent_pairs(centres, self.n_adjacent)
         if len(first) < self.n_bits:
-            raise ValueError(
+            raise TooManyBitsError(
                 f"n_bits={self.n_bits} is more than DSH can give for these data: {len(centres)} groups have "
                 f"{len(first)} adjacent pairs; at most n_bits={len(first)}. Raise expansion or n_adjacent, or add rows."
             )
