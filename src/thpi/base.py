@@ -251,9 +251,7 @@ def _check_magnitude(name: str, X: Any) -> None:
     largest = max(abs(float(values.max(initial=0))), abs(float(values.min(initial=0))))
     allowed = float(np.sqrt(np.finfo(X.dtype).max / max(X.shape)) / 10)
     if largest > allowed:
-        raise ValueError(
-            f"{name} holds {largest:.3g}; numbers of {X.dtype} must not exceed {allowed:.3g} in size."
-        )
+        raise ValueError(f"{name} holds {largest:.3g}; numbers of {X.dtype} must not exceed {allowed:.3g} in size.")
 
 
 def _named_errors(name: str, check: Any) -> Any:
