@@ -72,7 +72,8 @@ class Milvus:
         self._refused = _REFUSED_EMBEDDED if embedded else _REFUSED
         self.collection = collection
         self._types = pymilvus.DataType
-        self._client = pymilvus.MilvusClient(str(uri), token=token)
+        # The embedded engine is a process that is started now; on a busy machine that takes more than the usual 10 s.
+        self._client = pymilvus.MilvusClient(str(uri), token=token, timeout=60 if embedded else None)
         try:
             stored = self._stored()
             if stored is None and n_bits is None:
