@@ -156,7 +156,7 @@ class Milvus:
         k = min(k, len(self))
         if k > _MAX_K:
             raise ValueError(f"k={k!r} is more than Milvus answers; at most {_MAX_K}.")
-        found = self._search(queries, k, {}) if k else [_neighbours([], self._kind)] * len(queries)
+        found = self._search(queries, k, {}) if k else [_neighbours([], self._kind) for _ in queries]
         width = min((len(row.ids) for row in found), default=0)
         ids = np.empty((len(queries), width), dtype=object if self._kind == "string" else np.int64)
         distances = np.empty((len(queries), width), dtype=np.int32)
@@ -172,7 +172,7 @@ class Milvus:
         queries, radius = check_codes(codes, n_bits=self.n_bits), check_radius(radius)
         n = len(self)
         if n == 0:
-            return [_neighbours([], self._kind)] * len(queries)
+            return [_neighbours([], self._kind) for _ in queries]
         # Milvus's radius is exclusive.
         found = self._search(queries, min(n, _MAX_K), {"radius": min(radius, self.n_bits) + 1})
         if n > _MAX_K and any(len(row.ids) >= _MAX_K for row in found):
