@@ -162,11 +162,12 @@ def test_thread_count_changes_no_code_on_ordinary_data(views):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_transform_runs_over_blocks(method, views, monkeypatch):
-    from thpi.solvers import moments
+    from thpi.solvers import blocks
 
     hasher = _fit(method, views)
     whole = hasher.transform(views[0])
-    monkeypatch.setattr(moments, "BLOCK_BYTES", 8 * 14 * 7)
+    for limit in ("_CACHED", "_LARGEST"):
+        monkeypatch.setattr(blocks, limit, 8 * 14 * 7)
     np.testing.assert_array_equal(hasher.transform(views[0]), whole)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from copy import copy
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,7 +17,9 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from thpi.codes import n_bytes, pack_signs
 from thpi.model_file import save
-from thpi.solvers.moments import centred_product, column_mean, row_blocks
+from thpi.rows import Rows, Stacked, as_rows
+from thpi.solvers.blocks import row_blocks
+from thpi.solvers.moments import EXACT_LIMIT, centred_product, column_mean
 from thpi.solvers.quantisation import signs
 
 if TYPE_CHECKING:
@@ -57,7 +60,11 @@ class Views:
     @property
     def all_source(self) -> Any:
         """Paired source rows first, unpaired ones after them: X_S of the paper."""
-        if self.S_U is None or self.S_U.shape[0] == 0:
+        if self.S_U is None:
+            return self.S
+        if isinstance(self.S_U, Rows):
+            return Stacked.of(self.S, self.S_U)
+        if self.S_U.shape[0] == 0:
             return self.S
         if sparse.issparse(self.S) or sparse.issparse(self.S_U):
             return sparse.vstack([self.S, self.S_U], format="csr")
@@ -67,13 +74,17 @@ class Views:
 class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Common ground of all hashing methods.
 
-    A subclass sets ``needs_privileged`` and ``uses_source``, says in ``_max_bits`` how many bits the data allow,
+    A subclass sets ``needs_privileged`` and ``uses_source``, and ``streams`` where it reads target rows, or
+    ``streams_source`` where it reads unpaired source rows, through blocks only (else such rows are brought into
+    memory); says in ``_max_bits`` how many bits the data allow,
     and returns its fitted attributes from ``_fit``; at least ``projection_``. A method that is not
     ``sgn((x - mean_) projection_)`` overrides ``_project``.
     """
 
     needs_privileged: ClassVar[bool] = False
     uses_source: ClassVar[bool] = False
+    streams: ClassVar[bool] = False
+    streams_source: ClassVar[bool] = False
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_bits": [Interval(Integral, 1, None, closed="left")],
@@ -84,7 +95,7 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     random_state: Any
     mean_: Array
     projection_: Array
-    codes_: npt.NDArray[np.uint8]
+    codes_: npt.NDArray[np.uint8]  # no rows where the training rows are on a cluster
     objective_: Array
     n_iter_: int
     converged_: bool
@@ -110,7 +121,7 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features), dask array, or :mod:`thpi.rows`
             Target rows.
         y : ignored
         privileged : array-like or sparse matrix of shape (n_samples, n_source_features), optional
@@ -134,7 +145,9 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             self.__dict__.update(defaults | self._fit(views, check_random_state(self.random_state)))
             self.n_iter_ = getattr(self, "n_iter_", len(self.objective_))
             if not hasattr(self, "codes_"):
-                self.codes_ = self._encode(views.X)
+                # The codes of rows on a cluster stay there: transform gives them.
+                remote = isinstance(views.X, Rows) and views.X.remote
+                self.codes_ = np.empty((0, n_bytes(self.n_bits)), np.uint8) if remote else self._encode(views.X)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
@@ -143,14 +156,20 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def decision_function(self, X: Any) -> Array:
         """Real-valued projections, one column a bit; their signs are the code. Shape (n_samples, n_bits)."""
-        return self._project(self._check_new(X))
+        X = self._check_new(X)
+        if isinstance(X, Rows):
+            return X.map(self._travelling()._project, self.n_bits, X.dtype)  # type: ignore[no-any-return]
+        return self._project(X)
 
     def signs(self, X: Any) -> npt.NDArray[np.int8]:
         """Codes as -1 and +1 (int8), shape (n_samples, n_bits)."""
         return signs(self.decision_function(X))
 
     def transform(self, X: Any) -> npt.NDArray[np.uint8]:
-        """Packed codes (uint8), shape (n_samples, ceil(n_bits / 8)); see :mod:`thpi.codes` for the bytes."""
+        """Packed codes (uint8), shape (n_samples, ceil(n_bits / 8)); see :mod:`thpi.codes` for the bytes.
+
+        Of a dask array they are a dask array, computed when it is asked for.
+        """
         return self._encode(self._check_new(X))
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -162,8 +181,7 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _check_views(self, X: Any, privileged: Any, source: Any) -> Views:
         method = type(self).__name__
-        X = _named_errors("X", lambda: validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, ensure_min_samples=2))
-        _check_magnitude("X", X)
+        X = self._check_target(X)
         if not self.needs_privileged:
             views = Views(X)
         else:
@@ -171,7 +189,7 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 raise ValueError(
                     f"{method} needs privileged=..., the source rows paired with the rows of X; got privileged=None."
                 )
-            S = _check_source("privileged", privileged).astype(X.dtype, copy=False)
+            S = _check_source("privileged", _gathered(privileged)).astype(X.dtype, copy=False)
             if S.shape[0] != X.shape[0]:
                 raise ValueError(
                     f"privileged has {S.shape[0]} rows and X has {X.shape[0]}; row i of both must be one item."
@@ -180,12 +198,14 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             if isinstance(source, Whole):
                 source = source.array
             if self.uses_source and source is not None:
-                S_U = _check_source("source", source, min_rows=0)
+                S_U: Any = as_rows(source) if self.streams_source else None
+                if S_U is None:
+                    S_U = _check_source("source", _gathered(source), min_rows=0).astype(X.dtype, copy=False)
                 if S_U.shape[1] != S.shape[1]:
                     raise ValueError(
                         f"source has {S_U.shape[1]} columns and privileged has {S.shape[1]}; both must have the same."
                     )
-                views.S_U = S_U.astype(X.dtype, copy=False)
+                views.S_U = S_U
         limit = self._max_bits(views)
         if limit is not None and self.n_bits > limit[0]:
             raise TooManyBitsError(
@@ -193,8 +213,31 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             )
         return views
 
+    def _check_target(self, X: Any) -> Any:
+        rows = as_rows(X)
+        if rows is None:
+            X = _named_errors(
+                "X", lambda: validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, ensure_min_samples=2)
+            )
+            _check_magnitude("X", X)
+            return X
+        if rows.n_columns > EXACT_LIMIT:
+            raise ValueError(f"X has {rows.n_columns} columns; rows that are not in memory may have {EXACT_LIMIT}.")
+        if rows.moments().n < 2:
+            raise ValueError("X has 1 row; at least 2 are needed.")
+        if not self.streams:
+            return self._check_target(rows.gather())
+        self.n_features_in_ = rows.n_columns
+        self.__dict__.pop("feature_names_in_", None)
+        return rows
+
     def _check_new(self, X: Any) -> Any:
         check_is_fitted(self, "projection_")
+        rows = as_rows(X)
+        if rows is not None:
+            if rows.n_columns != self.n_features_in_:
+                raise ValueError(f"X has {rows.n_columns} columns; the model was fitted on {self.n_features_in_}.")
+            return rows
         return _named_errors("X", lambda: validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, reset=False))
 
     def _check_fitted(self) -> None:
@@ -206,11 +249,20 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             raise ValueError(f"codes_ {self.codes_.shape} does not fit {c} bits")
 
     def _encode(self, X: Any) -> npt.NDArray[np.uint8]:
+        if isinstance(X, Rows):
+            return X.map(self._travelling()._encode, n_bytes(self.n_bits), np.uint8)  # type: ignore[no-any-return]
         # Block by block: the projections of a large collection need not fit into memory, its codes do.
         codes = np.empty((X.shape[0], n_bytes(self.n_bits)), dtype=np.uint8)
         for rows in row_blocks(X):
             codes[rows] = pack_signs(self._project(X[rows]))
         return codes
+
+    def _travelling(self) -> Self:
+        """Give a copy without what belongs to the training rows, to be sent to the workers of a cluster."""
+        light = copy(self)
+        for name in ("codes_", "graph_"):
+            light.__dict__.pop(name, None)
+        return light
 
     @property
     def _n_features_out(self) -> int:
@@ -236,6 +288,11 @@ def pair_limit(views: Views) -> tuple[int, str]:
     return max(
         1, min(d, d_S, n - 1)
     ), f"the smallest of n_features={d}, privileged columns={d_S} and n_samples - 1={n - 1}"
+
+
+def _gathered(value: Any) -> Any:
+    rows = as_rows(value)
+    return value if rows is None else rows.gather()
 
 
 def _check_source(name: str, value: Any, min_rows: int = 1) -> Any:

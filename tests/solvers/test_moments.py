@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.decomposition import PCA
 
-from thpi.solvers import moments
+from thpi.solvers import blocks, moments
 from thpi.solvers.moments import centred_product, column_mean, full_rank_coordinates, principal_axes
 
 
@@ -52,7 +52,9 @@ def test_signs_of_axes_are_fixed():
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
 def test_centred_product_and_mean_run_over_blocks(container, monkeypatch):
-    monkeypatch.setattr(moments, "BLOCK_BYTES", 8 * 7 * 4)
+    for limit in ("_CACHED", "_LARGEST"):
+        monkeypatch.setattr(blocks, limit, 8 * 7 * 4)
+    monkeypatch.setattr(blocks, "_SPARSE_ROWS", 4)
     rng = np.random.RandomState(0)
     X, W = rng.standard_normal((53, 7)) + 3, rng.standard_normal((7, 2))
     np.testing.assert_allclose(column_mean(container(X)), X.mean(axis=0))

@@ -88,7 +88,7 @@ def read_column(argument: str, spec: str) -> list[Any]:
             )
         return list(array.tolist())
     if kind == ".parquet":
-        from thpi.stores._store import require
+        from thpi._optional import require
 
         table = require("pyarrow.parquet", "parquet").read_table(path, columns=None if name is None else [name])
         return list(table.column(_only(argument, spec, table.column_names, name)).to_pylist())

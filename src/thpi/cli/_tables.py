@@ -192,7 +192,7 @@ def _first_wrong(choice: Choice, rows: list[tuple[int, list[str]]], at: list[int
 
 
 def _parquet_table(path: Path, choice: Choice) -> Table:
-    from thpi.stores._store import require
+    from thpi._optional import require
 
     pa, pq = require("pyarrow", "parquet"), require("pyarrow.parquet", "parquet")
     try:

@@ -58,6 +58,8 @@ class ITQ(BaseHasher):
     True
     """
 
+    streams = True
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseHasher._parameter_constraints,
         **ITERATION_CONSTRAINTS,
@@ -87,6 +89,8 @@ class ITQ(BaseHasher):
     def _fit(self, views: Views, rng: np.random.RandomState) -> dict[str, Any]:
         V, _ = principal_axes(views.X, views.mean, self.n_bits)
         Z = centred_product(views.X, views.mean, V)
+        if self.balanced and not isinstance(Z, np.ndarray):
+            Z = Z.gather()  # half of all rows: no block can tell
         best = best_of(
             [
                 iterative_quantisation(Z, stream, balanced=self.balanced, tol=self.tol, max_iter=self.max_iter)
@@ -98,6 +102,6 @@ class ITQ(BaseHasher):
             "objective_": np.array(best.objective),
             "converged_": best.converged,
         }
-        if self.balanced:  # else the codes of the training rows are what transform gives
+        if best.B is not None:  # else the codes of the training rows are what transform gives
             fitted["codes_"] = pack_signs(best.B)
         return fitted

@@ -32,6 +32,8 @@ class LSH(BaseHasher):
     (100, 2)
     """
 
+    streams = True
+
     def __init__(self, n_bits: int = 32, *, random_state: Any = None) -> None:
         self.n_bits = n_bits
         self.random_state = random_state

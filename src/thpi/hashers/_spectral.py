@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from thpi.base import BaseHasher, Views
+from thpi.solvers.blocks import reduce_blocks
 from thpi.solvers.moments import centred_product, principal_axes
 
 __all__ = ["SpectralHashing"]
@@ -48,6 +49,8 @@ class SpectralHashing(BaseHasher):
     True
     """
 
+    streams = True
+
     frequency_: Any
     lower_: Any
 
@@ -59,8 +62,9 @@ class SpectralHashing(BaseHasher):
         d = views.X.shape[1]
         V, _ = principal_axes(views.X, views.mean, min(self.n_bits, d))
         Z = centred_product(views.X, views.mean, V)
-        lower = Z.min(axis=0)
-        extent = Z.max(axis=0) - lower
+        (lower,) = reduce_blocks(_least, Z, combine=np.minimum)
+        (upper,) = reduce_blocks(_largest, Z, combine=np.maximum)
+        extent = upper - lower
         # An axis without extent has no low frequency; infinity keeps it last.
         with np.errstate(divide="ignore"):
             base = np.where(extent > 1e-9 * max(extent.max(), 1e-300), np.pi / extent, np.inf)
@@ -72,7 +76,7 @@ class SpectralHashing(BaseHasher):
         return {
             "projection_": np.ascontiguousarray(V[:, axis]),
             "frequency_": np.where(np.isfinite(chosen), chosen, 0.0).astype(views.X.dtype),
-            "lower_": lower[axis],
+            "lower_": lower[axis].astype(views.X.dtype),
         }
 
     def _project(self, X: Any) -> Any:
@@ -83,3 +87,11 @@ class SpectralHashing(BaseHasher):
         super()._check_fitted()
         if self.frequency_.shape != (self.n_bits,) or self.lower_.shape != (self.n_bits,):
             raise ValueError("frequency_ and lower_ must have one number a bit")
+
+
+def _least(block: Any) -> tuple[Any]:
+    return (block.min(axis=0),)
+
+
+def _largest(block: Any) -> tuple[Any]:
+    return (block.max(axis=0),)

@@ -1,13 +1,12 @@
 """Means, principal axes and centred products of dense or sparse matrices, without a centred copy.
 
-Means, scatter matrices and products run over blocks of rows, so that a memory-mapped matrix larger than memory will do,
-and a sparse matrix is never made dense: ``(X - 1 m') W = X W - 1 (m' W)``. :func:`full_rank_coordinates` and the axes
+Means, scatter matrices and products run over blocks of rows (also of :mod:`thpi.rows`, on disk or on a cluster), and a
+sparse matrix is never made dense: ``(X - 1 m') W = X W - 1 (m' W)``. :func:`full_rank_coordinates` and the axes
 of fewer rows than columns keep a centred copy of dense rows in memory: they are for the few paired rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,22 +14,24 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, svds
-from sklearn.utils import gen_batches
 from sklearn.utils.extmath import svd_flip
 
-__all__ = ["Coordinates", "centred_product", "column_mean", "full_rank_coordinates", "principal_axes"]
+from thpi.solvers.blocks import reduce_blocks, row_blocks
+
+__all__ = [
+    "Coordinates",
+    "Moments",
+    "centred_product",
+    "column_mean",
+    "full_rank_coordinates",
+    "principal_axes",
+    "shifted_moments",
+]
 
 Array = npt.NDArray[Any]
 
 EXACT_LIMIT = 4096
 """Up to this many rows or columns an eigenproblem is solved whole; above it, by Lanczos iterations."""
-
-BLOCK_BYTES = 2**25
-
-
-def row_blocks(X: Any) -> Iterator[slice]:
-    """Cut the rows of ``X`` into blocks of about 32 MiB of float64."""
-    yield from gen_batches(X.shape[0], max(1, BLOCK_BYTES // (8 * max(1, X.shape[1]))))
 
 
 def column_mean(X: Any) -> Array:
@@ -39,11 +40,43 @@ def column_mean(X: Any) -> Array:
     >>> column_mean(np.array([[1.0, 2.0], [3.0, 6.0]]))
     array([2., 4.])
     """
+    if hasattr(X, "moments"):
+        return np.asarray(X.moments().mean, dtype=X.dtype)
     if sparse.issparse(X):
         total = np.asarray(X.sum(axis=0, dtype=np.float64)).ravel()
     else:
-        total = sum((X[rows].sum(axis=0, dtype=np.float64) for rows in row_blocks(X)), np.zeros(X.shape[1]))
+        (total,) = reduce_blocks(lambda block: (block.sum(axis=0, dtype=np.float64),), X)
     return np.asarray(total / X.shape[0], dtype=X.dtype)
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Number of rows, mean, and scatter matrix ``(X - 1 m')'(X - 1 m')`` about it, in float64."""
+
+    n: int
+    mean: Array
+    scatter: Array
+
+
+def shifted_moments(X: Any, shift: Array) -> Moments:
+    """All three in one pass over ``X``, with sums of ``x - shift`` in place of x.
+
+    ``scatter = sum (x - s)(x - s)' - n (m - s)(m - s)'``: where the shift is near the mean (the mean of some rows), the
+    two terms do not cancel, however far the mean is from zero. Products of float32 blocks are formed in float32, which
+    keeps the digits of every column whatever its scale, and added up in float64.
+
+    >>> X = np.array([[1e8], [1e8 + 2]])
+    >>> shifted_moments(X, np.array([1e8])).scatter
+    array([[2.]])
+    """
+    n, total, products = reduce_blocks(_block_moments, X, shift)
+    offset = total / n
+    return Moments(int(n), shift.astype(np.float64) + offset, products - n * np.outer(offset, offset))
+
+
+def _block_moments(block: Array, shift: Array) -> tuple[Array, Array, Array]:
+    centred = block - shift.astype(block.dtype, copy=False)
+    return np.asarray(float(len(block))), centred.sum(axis=0, dtype=np.float64), centred.T @ centred
 
 
 def centred_product(X: Any, mean: Array, W: Array) -> Array:
@@ -54,8 +87,12 @@ def centred_product(X: Any, mean: Array, W: Array) -> Array:
            [ 3.]])
     """
     W = W.astype(X.dtype, copy=False)
+    if hasattr(X, "project"):
+        return X.project(mean, W)  # type: ignore[no-any-return]
     if sparse.issparse(X):
-        return np.asarray(X @ W - mean @ W)
+        product = np.asarray(X @ W)
+        product -= mean @ W
+        return product
     # Subtracting first, block by block, keeps the digits that X W - m W would lose where the mean is large.
     out = np.empty((X.shape[0], W.shape[1]), dtype=X.dtype)
     for rows in row_blocks(X):
@@ -65,18 +102,16 @@ def centred_product(X: Any, mean: Array, W: Array) -> Array:
 
 def _scatter(X: Any, mean: Array) -> Array:
     """``(X - 1 m')'(X - 1 m')``, d x d, in float64."""
-    m = mean.astype(np.float64)
+    if hasattr(X, "moments"):
+        return np.asarray(X.moments().scatter)
     if sparse.issparse(X):
+        m = mean.astype(np.float64)
         X = X.astype(np.float64)
         # The cross terms use the exact column sums: the mean may be rounded to float32.
         total = np.asarray(X.sum(axis=0)).ravel()
         cross = np.outer(total, m)
         return np.asarray((X.T @ X).toarray() - cross - cross.T + X.shape[0] * np.outer(m, m))
-    scatter = np.zeros((X.shape[1], X.shape[1]))
-    for rows in row_blocks(X):
-        block = X[rows].astype(np.float64) - m
-        scatter += block.T @ block
-    return scatter
+    return shifted_moments(X, mean).scatter
 
 
 def _sparse_gram(X: Any, mean: Array) -> Array:
@@ -129,6 +164,8 @@ def principal_axes(X: Any, mean: Array, n_components: int) -> tuple[Array, Array
            [0., 1.]]), array([2.828, 1.414]))
     """
     n, d = X.shape
+    if n < d and hasattr(X, "gather"):
+        X = X.gather()
     if not 1 <= n_components <= d:
         raise ValueError(f"n_components={n_components} must be between 1 and the number of columns, {d}.")
     if min(n, d) > EXACT_LIMIT and n_components < min(n, d) // 2:

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from thpi.solvers.balance import balanced_signs
+from thpi.solvers.blocks import reduce_blocks, take_rows
 from thpi.solvers.procrustes import polar, random_orthonormal
 
 __all__ = ["QuantisationResult", "best_of", "has_converged", "iterative_quantisation", "signs"]
 
 Array = npt.NDArray[Any]
 
+# Rows for each bit in the samples on which a long alternation begins, and their shares of max_iter.
+_COARSE = ((64, 0.5), (256, 0.3))
+
 
 class QuantisationResult(NamedTuple):
-    """Codes ``B`` (+-1, int8), rotation ``R``, the loss after each iteration, and whether it settled."""
+    """Rotation ``R``, the loss after each iteration on all rows, whether it settled, and balanced codes ``B``.
 
-    B: npt.NDArray[np.int8]
+    ``B`` (+-1, int8) is kept only where the codes are balanced; else they are ``signs(Z R)``.
+    """
+
     R: Array
     objective: list[float]
     converged: bool
+    B: npt.NDArray[np.int8] | None = None
 
 
 def signs(values: Array) -> npt.NDArray[np.int8]:
@@ -43,7 +52,7 @@ def has_converged(objective: list[float], tol: float) -> bool:
 
 
 def iterative_quantisation(
-    Z: Array,
+    Z: Any,
     rng: np.random.RandomState,
     *,
     balanced: bool = False,
@@ -52,8 +61,17 @@ def iterative_quantisation(
 ) -> QuantisationResult:
     """Rotate centred data ``Z`` (n x c) so that its signs lose least: ``min ||B - Z R||_F^2`` over B and R.
 
-    Alternates ``B = sgn(Z R)`` (the balanced signs, where asked for) and ``R = polar(Z'B)``, from a random
-    rotation (Gong and Lazebnik 2011). Both steps are exact, so the loss never rises.
+    Alternates ``B = sgn(Z Y)`` (the balanced signs, where asked for) and ``R = polar(Z'B)`` from a random rotation
+    (Gong and Lazebnik 2011). With ``Y = R`` both steps are exact and the loss never rises. It falls slowly, though:
+    the loss is, up to constants, minus twice ``f(R) = max_B <B, Z R>``, which is convex in R, and the alternation is a
+    first-order method that maximises it. So the signs are taken ahead of R, at ``Y = R + (R - R_before)``, and where
+    that raises the loss the step is dropped and taken again from ``Y = R``, as greedy FISTA does (Liang, Luo and
+    Schoenlieb 2022). The pair (B, R) of each kept step has the recorded loss, which never rises; some 15 iterations
+    reach what takes 50 without. Balanced codes are learned without looking ahead: they are ITQ+ without slack, to the bit.
+
+    Where n is large, half of ``max_iter`` is spent on 64 c rows drawn at random and three tenths on 256 c rows, so
+    that few passes over all rows are left: the rotation has c^2 / 2 parameters, and so many rows tell nearly all of it.
+    ``Z`` may be an array or rows that are not in memory (:mod:`thpi.rows`).
 
     >>> Z = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]])
     >>> round(iterative_quantisation(Z, np.random.RandomState(0)).objective[-1], 9)
@@ -61,30 +79,84 @@ def iterative_quantisation(
     """
     n, c = Z.shape
     R = random_orthonormal(c, c, rng).astype(Z.dtype)
-    constant = float(np.einsum("ij,ij->", Z, Z, dtype=np.float64)) + n * c
-    best: QuantisationResult | None = None
+    if balanced:
+        codes = _BalancedCodes(Z, rng)
+        result = _alternate(codes.correlation, R, n, tol, max_iter, look_ahead=False)
+        return result._replace(B=codes.kept)
+    left = max_iter
+    if n >= 4 * _COARSE[-1][0] * c:
+        for rows_a_bit, share in _COARSE:
+            sample = take_rows(Z, np.unique(rng.randint(n, size=rows_a_bit * c)))
+            spent = int(share * max_iter)
+            R = _alternate(partial(_correlation, sample), R, len(sample), tol, spent).R
+            left -= spent
+    return _alternate(partial(_correlation, Z), R, n, tol, left)
+
+
+Correlate = Callable[[Array], tuple[Array, float]]
+
+
+def _alternate(
+    correlate: Correlate, R: Array, n: int, tol: float, max_iter: int, *, look_ahead: bool = True
+) -> QuantisationResult:
+    """Alternate from ``R``; ``correlate(Y)`` gives ``Z' sgn(Z Y)`` and ``||Z||^2``."""
+    c = len(R)
+    objective: list[float] = []
+    kept, ahead, converged = R, R, False
     for _ in range(max_iter):
-        rotated = Z @ R
-        B = balanced_signs(rotated, rng) if balanced else signs(rotated)
-        correlation = Z.T @ B.astype(Z.dtype)
-        R = polar(correlation)
-        value = constant - 2 * float(np.vdot(R.astype(np.float64), correlation.astype(np.float64)))
-        if best is not None and value > best.objective[-1]:
-            # In exact arithmetic no step can do this: it is rounding, at a point where nothing is left to gain.
-            return best._replace(converged=True)
-        objective = [*(best.objective if best else []), value]
+        correlation, energy = correlate(ahead)
+        rotation = polar(correlation)
+        value = energy + n * c - 2 * float(np.vdot(rotation, correlation))
+        if objective and value > objective[-1]:
+            if ahead is kept:
+                # In exact arithmetic this cannot be: it is rounding, at a point where nothing is left to gain.
+                converged = True
+                break
+            ahead = kept
+            continue
+        R, kept = kept, rotation.astype(R.dtype)
+        objective.append(value)
         converged = has_converged(objective, tol)
-        best = QuantisationResult(B, R, objective, converged)
         if converged:
             break
-    assert best is not None  # max_iter >= 1
-    return best
+        ahead = kept + (kept - R) if look_ahead and len(objective) > 1 else kept
+    return QuantisationResult(kept, objective, converged)
+
+
+def _correlation(Z: Any, Y: Array) -> tuple[Array, float]:
+    correlation, energy = reduce_blocks(_block_correlation, Z, Y)
+    return correlation, float(energy)
+
+
+def _block_correlation(Z: Array, Y: Array) -> tuple[Array, Array]:
+    values = Z @ Y
+    # Where a value is 0 either sign is right, so that of a zero will do.
+    np.copysign(values.dtype.type(1), values, out=values)
+    return Z.T @ values, np.einsum("ij,ij->", Z, Z, dtype=np.float64)
+
+
+class _BalancedCodes:
+    """The same with balanced signs, which need all rows at once; keeps the codes of the best step."""
+
+    def __init__(self, Z: Array, rng: np.random.RandomState) -> None:
+        self.Z, self.rng = Z, rng
+        self.energy = float(np.einsum("ij,ij->", Z, Z, dtype=np.float64))
+        self.kept: npt.NDArray[np.int8] | None = None
+        self.best = -np.inf
+
+    def correlation(self, Y: Array) -> tuple[Array, float]:
+        B = balanced_signs(self.Z @ Y, self.rng)
+        correlation = (self.Z.T @ B.astype(self.Z.dtype)).astype(np.float64)
+        value = float(np.vdot(polar(correlation), correlation))
+        if value >= self.best:
+            self.kept, self.best = B, value
+        return correlation, self.energy
 
 
 def best_of(results: list[Any]) -> Any:
     """Give the result with the lowest final objective; the first one, where several are equal.
 
-    >>> best_of([QuantisationResult(None, None, [3.0], True), QuantisationResult(None, None, [2.0], True)]).objective
+    >>> best_of([QuantisationResult(None, [3.0], True), QuantisationResult(None, [2.0], True)]).objective
     [2.0]
     """
     return min(results, key=lambda result: result.objective[-1])

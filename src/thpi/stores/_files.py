@@ -25,9 +25,9 @@ import numpy as np
 import numpy.typing as npt
 
 from thpi._files import atomic_open, atomic_write
+from thpi._optional import require
 from thpi.codes import Codes, check_codes, n_bytes
 from thpi.index._ids import check_ids, check_unique, id_kind
-from thpi.stores._store import require
 
 __all__ = ["CodeTable", "read_faiss", "read_npy", "read_parquet", "write_faiss", "write_npy", "write_parquet"]
 

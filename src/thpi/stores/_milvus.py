@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from thpi._optional import require
 from thpi.codes import Codes, check_codes, n_bytes
 from thpi.index._ids import IdKind, check_ids, check_unique, id_kind
 from thpi.index._neighbours import Neighbours, check_k, check_radius
-from thpi.stores._store import require
 
 __all__ = ["Milvus"]
 

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from thpi._optional import require
 from thpi.codes import Codes, check_codes
 from thpi.index._ids import IdKind, check_ids, check_unique, id_kind
 from thpi.index._neighbours import Neighbours, check_k, check_radius
 from thpi.stores._bit_text import bit_texts, codes_of_texts
-from thpi.stores._store import require
 
 __all__ = ["PgVector"]
 

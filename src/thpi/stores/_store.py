@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Any, Protocol
 
 import numpy.typing as npt
@@ -11,7 +10,7 @@ import numpy.typing as npt
 from thpi.codes import Codes
 from thpi.index._neighbours import Neighbours
 
-__all__ = ["CodeStore", "require"]
+__all__ = ["CodeStore"]
 
 
 class CodeStore(Protocol):
@@ -39,19 +38,3 @@ class CodeStore(Protocol):
     def __len__(self) -> int: ...
 
     def __iter__(self) -> Iterator[tuple[Any, Codes]]: ...
-
-
-def require(module: str, extra: str) -> Any:
-    """Import an optional module, or say how to install it.
-
-    >>> require("no_such_module", "pgvector")
-    Traceback (most recent call last):
-    ImportError: this needs the package 'no_such_module'; install it with: pip install "thpi[pgvector]"
-    """
-    try:
-        return import_module(module)
-    except ModuleNotFoundError as error:
-        # Also where the module is there and one that it needs is not: the extra names them all.
-        raise ImportError(
-            f'this needs the package {error.name!r}; install it with: pip install "thpi[{extra}]"'
-        ) from None

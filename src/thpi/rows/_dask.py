@@ -1,0 +1,135 @@
+"""Rows of a Dask array: sums and codes are computed where the rows are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thpi._optional import require
+from thpi.rows._rows import Rows, as_floats
+from thpi.solvers.blocks import Parts, combined
+
+__all__ = ["ClusterLostError", "DaskRows"]
+
+Array = npt.NDArray[Any]
+
+_PARTS_A_SUM = 8
+
+
+class ClusterLostError(ConnectionError):
+    """The Dask scheduler, or all of its workers, went away during a computation."""
+
+
+class DaskRows(Rows):
+    """Rows of a dask array (or dask DataFrame) of known length, cut along the rows only.
+
+    Every pass is one task for each chunk and a tree of sums, on the current Dask client (without one: on the threads
+    of this machine). What comes to this process are the sums; the rows and their projections stay with the workers. A
+    worker that dies is made up for by Dask, which computes what it held again.
+    """
+
+    remote = True
+
+    def __init__(self, array: Any) -> None:
+        if hasattr(array, "to_dask_array"):  # a DataFrame
+            array = array.to_dask_array(lengths=True)
+        if getattr(array, "ndim", 0) != 2:
+            raise ValueError(f"X must be a 2-D dask array, got {type(array).__name__} of shape {array.shape}.")
+        if np.isnan(array.shape[0]):
+            raise ValueError("X is a dask array of unknown length; call its compute_chunk_sizes() first.")
+        if len(array.chunks[1]) > 1:
+            array = array.rechunk({1: -1})
+        if array.dtype.kind not in "fiub":
+            raise ValueError(f"X is a dask array of {array.dtype}; it must hold numbers.")
+        if array.dtype not in (np.float32, np.float64):
+            array = array.astype(np.float64)
+        self.array = array
+
+    @property
+    def dtype(self) -> Any:
+        """Type of the numbers."""
+        return self.array.dtype
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return int(self.array.shape[1])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and columns."""
+        return int(self.array.shape[0]), int(self.array.shape[1])
+
+    @property
+    def _first(self) -> Array:
+        # Some rows are enough for the shift of the moments.
+        with _named_errors():
+            return as_floats(self.array[:1000].compute())
+
+    def blocks(self) -> Iterator[Array]:
+        """Bring the chunks here one after the other."""
+        with _named_errors():
+            for part in self.array.partitions:
+                yield part.compute()
+
+    def reduce(self, function: Callable[..., Parts], *arguments: Any, combine: Callable[..., Any] = np.add) -> Parts:
+        """Combine ``function(chunk, *arguments)``: a task a chunk, then sums of eight at a time."""
+        delayed = require("dask", "dask").delayed
+        apply, together = delayed(function, pure=False), delayed(_together, pure=False)
+        shared = [delayed(argument) for argument in arguments]
+        level = [apply(chunk, *shared) for chunk in self.array.to_delayed().ravel()]
+        level = [together([part], combine) for part in level]
+        while len(level) > 1:
+            level = [together(level[i : i + _PARTS_A_SUM], combine) for i in range(0, len(level), _PARTS_A_SUM)]
+        with _named_errors():
+            parts: Parts = level[0].compute()
+        return parts
+
+    def take(self, rows: npt.NDArray[np.int64]) -> Array:
+        """Give the rows of these numbers; only they travel."""
+        with _named_errors():
+            return np.asarray(self.array[rows].compute())
+
+    def project(self, mean: Array, W: Array) -> Any:
+        """Give the projections as rows that stay with the workers."""
+        projected = self.map(lambda block: (block - mean) @ W, W.shape[1], self.dtype)
+        with _named_errors():
+            return DaskRows(projected.persist())
+
+    def map(self, function: Callable[[Array], Array], n_columns: int, dtype: Any) -> Any:
+        """Give ``function(chunk)`` of all chunks as a dask array, computed when it is asked for."""
+        chunks = (self.array.chunks[0], (n_columns,))
+        return self.array.map_blocks(function, chunks=chunks, dtype=dtype, meta=np.empty((0, 0), dtype=dtype))
+
+    def below(self, array: Array) -> DaskRows:
+        """Give the rows of ``array``, then these."""
+        da = require("dask.array", "dask")
+        return DaskRows(da.concatenate([da.from_array(array, chunks=(-1, -1)), self.array.astype(array.dtype)]))
+
+    def gather(self) -> Array:
+        """Bring all rows into the memory of this process."""
+        with _named_errors():
+            return np.asarray(self.array.compute())
+
+
+def _together(parts: list[Parts], combine: Callable[..., Any]) -> Parts:
+    return combined(parts, combine)
+
+
+@contextmanager
+def _named_errors() -> Iterator[None]:
+    """Turn what Dask raises when its scheduler is gone into an error that says so."""
+    try:
+        yield
+    except Exception as error:
+        kinds = {kind.__name__ for kind in type(error).__mro__}
+        if kinds & {"CommClosedError", "CancelledError", "FutureCancelledError", "KilledWorker", "NoValidWorkerError"}:
+            raise ClusterLostError(
+                f"the Dask cluster went away during the computation ({type(error).__name__}: {error}); "
+                "nothing was changed, start again when it is back."
+            ) from error
+        raise

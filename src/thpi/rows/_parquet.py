@@ -1,0 +1,101 @@
+"""Rows of Parquet files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thpi._optional import require
+from thpi.rows._rows import Rows, as_floats
+
+__all__ = ["Parquet", "parquet_files", "record_values"]
+
+Array = npt.NDArray[Any]
+
+_BLOCK = 2**24
+
+
+class Parquet(Rows):
+    """Rows of a Parquet file, or of all ``*.parquet`` files of a folder in the order of their names.
+
+    Parameters
+    ----------
+    path : file or folder
+    columns : sequence of str, optional
+        The columns of features, in this order; all columns if not given. A single column of lists (one vector a
+        row) will do as well.
+
+    Needs pyarrow (``pip install thpi[parquet]``).
+    """
+
+    def __init__(self, path: Any, columns: Sequence[str] | None = None) -> None:
+        self.files = parquet_files(path)
+        self.columns = None if columns is None else list(columns)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and columns; the files say so themselves."""
+        return sum(self._open(file).metadata.num_rows for file in self.files), self.n_columns
+
+    def blocks(self) -> Iterator[Array]:
+        """Read all rows again."""
+        for path in self.files:
+            file = self._open(path)
+            width = max(1, len(self.columns or file.schema_arrow.names))
+            # A column of lists is wider than one; its row groups bound what is read at once.
+            rows = max(1, _BLOCK // (8 * (1024 if width == 1 else width)))
+            for batch in file.iter_batches(rows, columns=self.columns):
+                block = as_floats(record_values(batch, self.columns, str(path)))
+                if not np.isfinite(block).all():
+                    raise ValueError(f"{str(path)!r} holds a null, NaN or infinity among its features.")
+                yield block
+
+    def _open(self, path: Path) -> Any:
+        pa, pq = require("pyarrow", "parquet"), require("pyarrow.parquet", "parquet")
+        try:
+            file = pq.ParquetFile(path)
+        except pa.ArrowException as error:
+            raise ValueError(f"{str(path)!r} is not a Parquet file ({error}).") from None
+        missing = [name for name in self.columns or [] if name not in file.schema_arrow.names]
+        if missing:
+            raise ValueError(f"{str(path)!r} has no column {missing[0]!r}.")
+        return file
+
+
+def parquet_files(path: Any) -> list[Path]:
+    """Give the file itself, or the Parquet files of a folder by name."""
+    path = Path(path)
+    if path.is_dir():
+        files = sorted(file for file in path.glob("*.parquet") if file.is_file())
+        if not files:
+            raise ValueError(f"{str(path)!r} has no *.parquet files in it.")
+        return files
+    if not path.exists():
+        raise ValueError(f"{str(path)!r} does not exist.")
+    return [path]
+
+
+def record_values(batch: Any, columns: Sequence[str] | None, where: str) -> Array:
+    """Numbers of a record batch (n x d): one column a feature, or one column of lists of equal length."""
+    pa = require("pyarrow", "parquet")
+    names = list(columns or batch.schema.names)
+    kinds = [batch.schema.field(name).type for name in names]
+    if len(names) == 1 and (pa.types.is_list(kinds[0]) or pa.types.is_fixed_size_list(kinds[0])):
+        column = batch.column(names[0])
+        values = column.flatten().to_numpy(zero_copy_only=False)
+        if column.null_count or len(batch) == 0 or len(values) % len(batch):
+            raise ValueError(f"{where!r} column {names[0]!r} has lists of different lengths, or nulls.")
+        if pa.types.is_list(kinds[0]):
+            lengths = np.diff(column.offsets.to_numpy())
+            if (lengths != lengths[0]).any():
+                raise ValueError(f"{where!r} column {names[0]!r} has lists of different lengths.")
+        return np.asarray(values.reshape(len(batch), -1))
+    for name, kind in zip(names, kinds, strict=True):
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
+            raise ValueError(f"{where!r} column {name!r} holds {kind}, not numbers.")
+    arrays = [as_floats(batch.column(name).to_numpy(zero_copy_only=False)) for name in names]
+    return np.column_stack(arrays)

@@ -1,0 +1,81 @@
+"""Sums over blocks of rows: the one way in which a solver looks at a matrix that may be larger than memory.
+
+A matrix is a numpy array, a sparse matrix, or an object of :mod:`thpi.rows` (rows on disk or on a cluster), which
+brings its own ``reduce``, ``project`` and ``take``. What comes back is small: c x c or d x d.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.utils import gen_batches
+
+__all__ = ["combined", "reduce_blocks", "row_blocks", "take_rows"]
+
+Array = npt.NDArray[Any]
+Parts = tuple[Array, ...]
+
+_CACHED = 2**20
+_LARGEST = 2**25
+_SPARSE_ROWS = 2**14
+
+
+def row_blocks(X: Any) -> Iterator[slice]:
+    """Cut the rows of an array into blocks that stay in cache while they are worked on.
+
+    A block has at least twice as many rows as columns, where that fits into 32 MiB, so that a d x d sum costs less
+    than what is added to it; about 1 MiB otherwise.
+
+    >>> list(row_blocks(np.zeros((5, 2))))
+    [slice(0, 5, None)]
+    """
+    n, d = X.shape[0], max(1, X.shape[1])
+    if sparse.issparse(X):
+        yield from gen_batches(n, _SPARSE_ROWS)
+        return
+    width = X.dtype.itemsize * d
+    yield from gen_batches(n, max(1, _CACHED // width, min(2 * d, _LARGEST // width)))
+
+
+def combined(parts: Iterable[Parts], combine: Callable[..., Any] = np.add) -> Parts:
+    """Add up tuples of arrays, member by member, in float64; or combine them by another ufunc.
+
+    >>> combined([(np.float32(1.0), np.arange(2)), (np.float32(2.0), np.arange(2))])
+    (array(3.), array([0., 2.]))
+    """
+    result: list[Array] = []
+    for part in parts:
+        if not result:
+            result = [np.array(member, dtype=np.float64) for member in part]
+        else:
+            for whole, member in zip(result, part, strict=True):
+                combine(whole, member, out=whole)
+    return tuple(result)
+
+
+def reduce_blocks(
+    function: Callable[..., Parts], X: Any, *arguments: Any, combine: Callable[..., Any] = np.add
+) -> Parts:
+    """Combine ``function(block, *arguments)`` over the blocks of ``X``; each call gives a tuple of small arrays.
+
+    >>> reduce_blocks(lambda block, factor: (factor * block.sum(axis=0),), np.ones((4, 2)), 3.0)
+    (array([12., 12.]),)
+    """
+    if hasattr(X, "reduce") and not isinstance(X, np.ndarray):
+        parts: Parts = X.reduce(function, *arguments, combine=combine)
+        return parts
+    return combined((function(X[rows], *arguments) for rows in row_blocks(X)), combine)
+
+
+def take_rows(X: Any, rows: npt.NDArray[np.int64]) -> Array:
+    """Give the rows of these (ascending) numbers as an array.
+
+    >>> take_rows(np.arange(6).reshape(3, 2), np.array([0, 2]))
+    array([[0, 1],
+           [4, 5]])
+    """
+    return np.asarray(X.take(rows) if hasattr(X, "reduce") and not isinstance(X, np.ndarray) else X[rows])
