@@ -19,11 +19,13 @@ _FAISS = (b"IBxF", b"IBMp", b"IBM2")
 
 
 def file_kind(argument: str, path: Path) -> str:
-    """Tell what a file is: ``model``, ``index``, ``npy``, ``parquet`` or ``faiss``."""
+    """Tell what a file is: ``model``, ``index``, ``npy``, ``parquet`` or ``faiss``; ``parts`` for a folder of codes."""
     if not path.exists():
         raise ValueError(f"{argument}={str(path)!r} does not exist.")
     if path.is_dir():
-        raise ValueError(f"{argument}={str(path)!r} is a folder; it must be a file.")
+        if (path / "parts.json").exists():
+            return "parts"
+        raise ValueError(f"{argument}={str(path)!r} is a folder, and not one of codes in parts; it must be a file.")
     with open(path, "rb") as file:
         head = file.read(9)
     if head[:8] == b"thpi-idx":
@@ -53,8 +55,8 @@ def read_codes(argument: str, path: Path, n_bits: int | None = None) -> CodeTabl
             raise ValueError(str(error).replace("pass n_bits.", "say with --bits how many bits a code has.")) from None
     if kind == "faiss":
         return stores.read_faiss(path, n_bits)
-    if kind == "parquet":
-        table = stores.read_parquet(path)
+    if kind in ("parquet", "parts"):
+        table = stores.read_parquet(path) if kind == "parquet" else stores.read_parts(path)
     else:
         from thpi.index import HammingIndex
 

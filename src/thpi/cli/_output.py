@@ -8,7 +8,7 @@ import os
 import signal
 import textwrap
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,7 +18,7 @@ import typer
 if TYPE_CHECKING:
     from thpi.cli._tables import Batch
 
-__all__ = ["Force", "Json", "check_output", "note", "show", "shown_progress", "spinner", "uninterrupted"]
+__all__ = ["Force", "Json", "check_output", "note", "show", "shown_parts", "shown_progress", "spinner", "uninterrupted"]
 
 Force = Annotated[bool, typer.Option("--force", help="Replace the output where it exists already.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for scripts.")]
@@ -110,6 +110,19 @@ def spinner(text: str) -> Iterator[None]:
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         progress.add_task(text, total=None)
         yield
+
+
+@contextmanager
+def shown_parts(text: str) -> Iterator[Callable[[int, int], None]]:
+    """Give a function that is told how many of how many parts are done, and shows it; on a terminal only."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task(text, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
 
 
 def shown_progress(text: str, batches: Iterator[Batch]) -> Iterator[Batch]:

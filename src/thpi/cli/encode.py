@@ -8,7 +8,8 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from thpi.cli._output import Force, Json, show, shown_progress
+from thpi.cli._cluster import Scheduler, cluster
+from thpi.cli._output import Force, Json, show, shown_parts, shown_progress
 
 # typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
 # ruff: noqa: UP045
@@ -16,9 +17,10 @@ from thpi.cli._output import Force, Json, show, shown_progress
 
 def encode(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file, from thpi fit.")],
-    data: Annotated[str, typer.Argument(metavar="DATA", help="Target rows: npy, npz, csv, tsv or parquet.")],
+    data: Annotated[str, typer.Argument(metavar="DATA", help="Target rows: npy, npz, csv, tsv, parquet, or a folder.")],
     output: Annotated[
-        Path, typer.Argument(metavar="CODES", help="File of codes to write; it ends in .npy, .parquet or .faiss.")
+        Path,
+        typer.Argument(metavar="CODES", help="File of codes to write; it ends in .npy, .parquet or .faiss. A folder."),
     ],
     ids: Annotated[
         Optional[str],
@@ -28,6 +30,7 @@ def encode(
             help="Ids of the rows: a column of DATA, or a file with one id a row. Default: 0, 1, 2, ...",
         ),
     ] = None,
+    scheduler: Scheduler = None,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
@@ -40,17 +43,27 @@ def encode(
     Where the model was fitted on named columns these are looked up in a csv or
     parquet file, and other columns are passed over.
 
+    Where DATA is a folder of parquet files, CODES is a folder too and gets one
+    file of codes for each of them. A run that was interrupted goes on where it
+    stopped. With --scheduler the workers of a Dask cluster read and write them.
+
     \b
     Examples:
       thpi encode shop.thpi shop.csv codes.npy --ids sku
       thpi encode shop.thpi pictures.npy codes.parquet --ids names.txt
       thpi encode shop.thpi pictures.npz:target codes.faiss --force
+      thpi encode big.thpi vectors/ codes/ --scheduler tcp://head:8786
     """
     from thpi.cli._codes import check_codes_output, code_format, write_codes
     from thpi.cli._columns import as_ids, is_column, read_column
     from thpi.cli._models import load_model
     from thpi.index._ids import check_ids, check_unique
 
+    if Path(data).is_dir():
+        _encode_parts(model, Path(data), output, ids, scheduler, as_json)
+        return
+    if scheduler is not None:
+        raise ValueError(f"DATA={data!r} must be a folder of parquet files with --scheduler.")
     kind = code_format("CODES", output)
     check_codes_output("CODES", output, kind, force=force, inputs=(model, data))
     start = time.perf_counter()
@@ -72,6 +85,26 @@ def encode(
         "bytes_a_code": codes.shape[1],
     }
     seconds = time.perf_counter() - start
+    show(as_json, facts | ({"seconds": round(seconds, 3)} if as_json else {"encoded_in": f"{seconds:.2f} s"}))
+
+
+def _encode_parts(model: Path, data: Path, output: Path, ids: str | None, scheduler: str | None, as_json: bool) -> None:
+    from thpi.cli._models import load_model
+    from thpi.stores import encode_parts
+
+    if output.exists() and not output.is_dir():
+        raise ValueError(f"CODES={str(output)!r} is a file; it must be a folder where DATA is one.")
+    if not output.parent.is_dir():
+        raise ValueError(f"CODES={str(output)!r}: the folder {str(output.parent)!r} does not exist.")
+    if output.exists() and output.samefile(data):
+        raise ValueError(f"CODES={str(output)!r} is read by this command too; name another folder.")
+    hasher, features = load_model("MODEL", model)
+    start = time.perf_counter()
+    with cluster(scheduler) as client, shown_parts("encoding") as progress:
+        report = encode_parts(hasher, data, output, columns=features, ids=ids, client=client, progress=progress)
+    facts = {"codes": str(output), "format": "parts", "parts": report.parts, "kept": report.kept, "rows": report.rows}
+    seconds = time.perf_counter() - start
+    facts |= {"bits": hasher.n_bits}
     show(as_json, facts | ({"seconds": round(seconds, 3)} if as_json else {"encoded_in": f"{seconds:.2f} s"}))
 
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Optional
 
 import typer
 
+from thpi.cli._cluster import Scheduler, cluster
 from thpi.cli._output import Force, Json, check_output, note, show, spinner, uninterrupted
 
 # typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
@@ -41,7 +42,7 @@ def _print_methods(wanted: bool) -> None:
 
 
 def fit(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="Target rows: npy, npz, csv, tsv or parquet.")],
+    data: Annotated[str, typer.Argument(metavar="DATA", help="Target rows: npy, npz, csv, tsv, parquet, or a folder.")],
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file to write, for instance shop.thpi.")],
     method: Annotated[
         Optional[str],
@@ -68,6 +69,7 @@ def fit(
         typer.Option("--set", metavar="NAME=VALUE", help="Parameter of the method; may be repeated."),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Same seed, same model.")] = 0,
+    scheduler: Scheduler = None,
     force: Force = False,
     as_json: Json = False,
     methods: Annotated[
@@ -84,28 +86,35 @@ def fit(
     begin with a line of column names; the model remembers them, and the other
     commands then find its columns by name, whatever else is in the file.
 
+    A folder of parquet files is read in portions, again and again, so it may be
+    larger than memory (methods ITQ, LSH, SpectralHashing; and --source of
+    LapITQPlus). With --scheduler the workers of a Dask cluster read it.
+
     \b
     Examples:
       thpi fit shop.csv shop.thpi --ignore sku --ignore class
       thpi fit pictures.npy shop.thpi --privileged texts.npz:same \\
           --source texts.npz:more --bits 64
       thpi fit pictures.npy shop.thpi --method ITQ --set n_init=5 --seed 1
+      thpi fit vectors/ big.thpi --bits 64 --scheduler tcp://head:8786
       thpi fit --methods
     """
     check_output("MODEL", model, force=force, inputs=(data, privileged, source))
     hasher = _hasher(method, privileged, source, bits, seed, parameter or [])
-    X, S, S_U, names = _read(data, privileged, source, ignore or [])
-    start = time.perf_counter()
-    with spinner(f"fitting {type(hasher).__name__} on {X.shape[0]:,} rows"):
-        hasher.fit(X, privileged=S, source=S_U)
-    seconds = time.perf_counter() - start
+    with cluster(scheduler) as client:
+        X, S, S_U, names = _read(data, privileged, source, ignore or [], client)
+        n_rows = X.shape[0]
+        start = time.perf_counter()
+        with spinner(f"fitting {type(hasher).__name__} on {n_rows:,} rows"):
+            hasher.fit(X, privileged=S, source=S_U)
+        seconds = time.perf_counter() - start
     if names is not None:
         import numpy as np
 
         hasher.feature_names_in_ = np.array(names, dtype=object)
     with uninterrupted():
         hasher.save(model)
-    _report(as_json, model, hasher, X.shape, seconds)
+    _report(as_json, model, hasher, (n_rows, hasher.n_features_in_), seconds)
 
 
 def _hasher(
@@ -144,13 +153,13 @@ def _value(text: str) -> Any:
         return text
 
 
-def _read(data: str, privileged: str | None, source: str | None, ignore: list[str]) -> tuple[Any, Any, Any, Any]:
-    from thpi.cli._tables import read_matrix
-
+def _read(
+    data: str, privileged: str | None, source: str | None, ignore: list[str], client: Any
+) -> tuple[Any, Any, Any, Any]:
     with spinner("reading"):
-        X, _, names = read_matrix("DATA", data, ignore=ignore)
-        S = None if privileged is None else read_matrix("--privileged", privileged)[0]
-        S_U = None if source is None else read_matrix("--source", source)[0]
+        X, names = _rows("DATA", data, ignore, client)
+        S = None if privileged is None else _rows("--privileged", privileged, [], None)[0]
+        S_U = None if source is None else _rows("--source", source, [], client)[0]
     if S is not None and S.shape[0] != X.shape[0]:
         raise ValueError(
             f"--privileged {privileged!r} has {S.shape[0]} rows and DATA {X.shape[0]}; row i of both must be one item."
@@ -160,6 +169,31 @@ def _read(data: str, privileged: str | None, source: str | None, ignore: list[st
             f"--source {source!r} has {S_U.shape[1]} columns and --privileged {S.shape[1]}; they must be the same."
         )
     return X, S, S_U, names
+
+
+def _rows(argument: str, spec: str, ignore: list[str], client: Any) -> tuple[Any, Any]:
+    """Give a matrix, or rows that are not in memory where ``spec`` is a folder or a cluster is to read them."""
+    from thpi.cli._tables import read_matrix
+
+    if client is not None and not (Path(spec).is_dir() or spec.endswith(".parquet")):
+        raise ValueError(f"{argument}={spec!r} must be a folder of parquet files or one such file with --scheduler.")
+    if client is None and not Path(spec).is_dir():
+        X, _, names = read_matrix(argument, spec, ignore=ignore)
+        return X, names
+    from thpi.rows import Parquet
+
+    found = Parquet(spec).names
+    wrong = [name for name in ignore if name not in found]
+    if wrong:
+        raise ValueError(f"{argument}={spec!r} has no column {wrong[0]!r}.")
+    columns = [name for name in found if name not in ignore]
+    # One column of vectors has no names of features.
+    names = None if len(columns) == 1 else tuple(columns)
+    if client is None:
+        return Parquet(spec, columns), names
+    from thpi.rows._dask import dask_parquet
+
+    return dask_parquet(spec, columns), names
 
 
 def _report(as_json: bool, model: Path, hasher: Any, shape: tuple[int, int], seconds: float) -> None:

@@ -38,7 +38,11 @@ def info(
     else:
         table = read_codes("FILE", file)
         facts = {"codes": str(file), "format": kind, "rows": len(table.codes), "bits": table.n_bits}
-        show(as_json, facts | {"bytes_a_code": table.codes.shape[1], "file_bytes": file.stat().st_size})
+        show(
+            as_json,
+            facts
+            | {"bytes_a_code": table.codes.shape[1], "file_bytes": None if kind == "parts" else file.stat().st_size},
+        )
 
 
 def _show_model(as_json: bool, path: Path) -> None:
@@ -51,7 +55,7 @@ def _show_model(as_json: bool, path: Path) -> None:
         "method": type(hasher).__name__,
         "bits": hasher.n_bits,
         "features": hasher.n_features_in_,
-        "fitted_on": f"{len(hasher.codes_):,} rows",
+        "fitted_on": f"{len(hasher.codes_):,} rows" if len(hasher.codes_) else "rows on a cluster",
         "seed": hasher.random_state,
         "parameters": params or None,
         "iterations": hasher.n_iter_ or None,

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from thpi._optional import require
+from thpi.rows._parquet import Parquet, record_values
 from thpi.rows._rows import Rows, as_floats
 from thpi.solvers.blocks import Parts, combined
 
-__all__ = ["ClusterLostError", "DaskRows"]
+__all__ = ["ClusterLostError", "DaskRows", "cluster_errors", "dask_parquet"]
 
 Array = npt.NDArray[Any]
 
 _PARTS_A_SUM = 8
+
+# By name, for distributed need not be there where Dask runs on threads.
+_LOST = {"CancelledError", "CommClosedError", "FutureCancelledError", "KilledWorker", "NoValidWorkerError"}
 
 
 class ClusterLostError(ConnectionError):
@@ -67,12 +72,12 @@ class DaskRows(Rows):
     @property
     def _first(self) -> Array:
         # Some rows are enough for the shift of the moments.
-        with _named_errors():
+        with cluster_errors():
             return as_floats(self.array[:1000].compute())
 
     def blocks(self) -> Iterator[Array]:
         """Bring the chunks here one after the other."""
-        with _named_errors():
+        with cluster_errors():
             for part in self.array.partitions:
                 yield part.compute()
 
@@ -85,19 +90,19 @@ class DaskRows(Rows):
         level = [together([part], combine) for part in level]
         while len(level) > 1:
             level = [together(level[i : i + _PARTS_A_SUM], combine) for i in range(0, len(level), _PARTS_A_SUM)]
-        with _named_errors():
+        with cluster_errors():
             parts: Parts = level[0].compute()
         return parts
 
     def take(self, rows: npt.NDArray[np.int64]) -> Array:
         """Give the rows of these numbers; only they travel."""
-        with _named_errors():
+        with cluster_errors():
             return np.asarray(self.array[rows].compute())
 
     def project(self, mean: Array, W: Array) -> Any:
         """Give the projections as rows that stay with the workers."""
         projected = self.map(lambda block: (block - mean) @ W, W.shape[1], self.dtype)
-        with _named_errors():
+        with cluster_errors():
             return DaskRows(projected.persist())
 
     def map(self, function: Callable[[Array], Array], n_columns: int, dtype: Any) -> Any:
@@ -112,7 +117,7 @@ class DaskRows(Rows):
 
     def gather(self) -> Array:
         """Bring all rows into the memory of this process."""
-        with _named_errors():
+        with cluster_errors():
             return np.asarray(self.array.compute())
 
 
@@ -121,15 +126,47 @@ def _together(parts: list[Parts], combine: Callable[..., Any]) -> Parts:
 
 
 @contextmanager
-def _named_errors() -> Iterator[None]:
+def cluster_errors() -> Iterator[None]:
     """Turn what Dask raises when its scheduler is gone into an error that says so."""
     try:
         yield
     except Exception as error:
         kinds = {kind.__name__ for kind in type(error).__mro__}
-        if kinds & {"CommClosedError", "CancelledError", "FutureCancelledError", "KilledWorker", "NoValidWorkerError"}:
+        if kinds & {
+            "CommClosedError",
+            "CancelledError",
+            "FutureCancelledError",
+            "KilledWorker",
+            "NoValidWorkerError",
+            "ShutdownError",
+        }:
             raise ClusterLostError(
                 f"the Dask cluster went away during the computation ({type(error).__name__}: {error}); "
                 "nothing was changed, start again when it is back."
             ) from error
         raise
+
+
+def dask_parquet(path: Any, columns: Sequence[str] | None = None) -> Any:
+    """Give the rows of :class:`thpi.rows.Parquet` as a dask array, one chunk a row group.
+
+    Only sizes are read here. The workers read the rows, so they must see the files under the same path.
+    """
+    delayed, da = require("dask", "dask").delayed, require("dask.array", "dask")
+    parquet = Parquet(path, columns)
+    read = delayed(_read_group, pure=True)
+    width, dtype = parquet.n_columns, parquet.dtype
+    chunks = []
+    for file in parquet.files:
+        metadata = parquet.open(file).metadata
+        for group in range(metadata.num_row_groups):
+            rows = metadata.row_group(group).num_rows
+            part = read(str(file.resolve()), group, parquet.columns, dtype)
+            chunks.append(da.from_delayed(part, shape=(rows, width), dtype=dtype))
+    return da.concatenate(chunks)
+
+
+def _read_group(path: str, group: int, columns: list[str] | None, dtype: Any) -> Array:
+    batch = Parquet(path, columns).open(Path(path)).read_row_group(group, columns=columns).combine_chunks()
+    parts = [record_values(part, columns, path) for part in batch.to_batches()]
+    return np.concatenate(parts).astype(dtype, copy=False)

@@ -39,12 +39,17 @@ class Parquet(Rows):
     @property
     def shape(self) -> tuple[int, int]:
         """Number of rows and columns; the files say so themselves."""
-        return sum(self._open(file).metadata.num_rows for file in self.files), self.n_columns
+        return sum(self.open(file).metadata.num_rows for file in self.files), self.n_columns
+
+    @property
+    def names(self) -> list[str]:
+        """Names of all columns of the first file."""
+        return list(self.open(self.files[0]).schema_arrow.names)
 
     def blocks(self) -> Iterator[Array]:
         """Read all rows again."""
         for path in self.files:
-            file = self._open(path)
+            file = self.open(path)
             width = max(1, len(self.columns or file.schema_arrow.names))
             # A column of lists is wider than one; its row groups bound what is read at once.
             rows = max(1, _BLOCK // (8 * (1024 if width == 1 else width)))
@@ -54,7 +59,8 @@ class Parquet(Rows):
                     raise ValueError(f"{str(path)!r} holds a null, NaN or infinity among its features.")
                 yield block
 
-    def _open(self, path: Path) -> Any:
+    def open(self, path: Path) -> Any:
+        """Open one of the files, or say what is wrong with it."""
         pa, pq = require("pyarrow", "parquet"), require("pyarrow.parquet", "parquet")
         try:
             file = pq.ParquetFile(path)

@@ -67,7 +67,8 @@ def iterative_quantisation(
     first-order method that maximises it. So the signs are taken ahead of R, at ``Y = R + (R - R_before)``, and where
     that raises the loss the step is dropped and taken again from ``Y = R``, as greedy FISTA does (Liang, Luo and
     Schoenlieb 2022). The pair (B, R) of each kept step has the recorded loss, which never rises; some 15 iterations
-    reach what takes 50 without. Balanced codes are learned without looking ahead: they are ITQ+ without slack, to the bit.
+    reach what takes 50 without. Balanced codes are learned without looking ahead: they are those of ITQ+ without
+    slack, to the bit.
 
     Where n is large, half of ``max_iter`` is spent on 64 c rows drawn at random and three tenths on 256 c rows, so
     that few passes over all rows are left: the rotation has c^2 / 2 parameters, and so many rows tell nearly all of it.

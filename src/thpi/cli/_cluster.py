@@ -1,0 +1,47 @@
+"""A Dask cluster for the commands that can use one."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any, Optional
+
+import typer
+
+__all__ = ["Scheduler", "cluster"]
+
+# typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
+# ruff: noqa: UP045
+
+Scheduler = Annotated[
+    Optional[str],
+    typer.Option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Dask scheduler, for instance tcp://host:8786. Its workers read the files, under the same paths.",
+    ),
+]
+
+
+@contextmanager
+def cluster(address: str | None) -> Iterator[Any]:
+    """Connect to a Dask scheduler, where one is named; give its client, or None."""
+    if address is None:
+        yield None
+        return
+    from thpi._optional import require
+
+    distributed = require("distributed", "dask")
+    # What Dask has to say of a lost connection is said once, by the error.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    try:
+        client = distributed.Client(address, timeout="10s")
+    except (OSError, ValueError, TypeError) as error:
+        raise ValueError(f"--scheduler {address!r} does not answer ({error}).") from None
+    try:
+        if not client.scheduler_info(n_workers=-1)["workers"]:
+            raise ValueError(f"--scheduler {address!r} has no workers.")
+        yield client
+    finally:
+        client.close(timeout=2)

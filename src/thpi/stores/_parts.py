@@ -1,0 +1,150 @@
+"""Codes in parts: a folder with one Parquet file of codes for each Parquet file of rows.
+
+Parts are written one by one, each in one step, so that a run that was interrupted goes on where it stopped. The file
+``parts.json`` beside them says of which model they are; codes of two models never get into one folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from thpi._files import atomic_write
+from thpi._optional import require
+from thpi.rows._parquet import Parquet, parquet_files, record_values
+from thpi.stores._files import CodeTable, read_parquet, write_parquet
+
+__all__ = ["PartsReport", "encode_parts", "read_parts"]
+
+MANIFEST = "parts.json"
+
+
+class PartsReport(NamedTuple):
+    """Parts in all, those that were there already, and rows in all."""
+
+    parts: int
+    kept: int
+    rows: int
+
+
+def encode_parts(
+    hasher: Any,
+    rows: Any,
+    output: Any,
+    *,
+    columns: Sequence[str] | None = None,
+    ids: str | None = None,
+    client: Any = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> PartsReport:
+    """Write the codes of each Parquet file of the folder ``rows`` to a file of the same name in ``output``.
+
+    Parameters
+    ----------
+    hasher : a fitted hasher
+    rows : folder of Parquet files (or one file)
+    output : folder, made if it is not there; parts that are in it already, with the right number of rows, are kept
+    columns : columns of features; all but ``ids`` if not given
+    ids : column of ids; if not given, rows are numbered through all parts in the order of the names
+    client : ``distributed.Client``, optional
+        Its workers read and write the parts; they must see both folders under the same paths.
+    progress : called with the number of finished parts and of all parts
+    """
+    files, output = parquet_files(rows), Path(output)
+    output.mkdir(exist_ok=True)
+    _check_manifest(output, {"model": _digest(hasher), "columns": list(columns) if columns else None, "ids": ids})
+    sizes = [Parquet(file).open(file).metadata.num_rows for file in files]
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(int).tolist()
+    todo = [
+        (str(file.resolve()), str((output / file.name).resolve()), start)
+        for file, start, size in zip(files, starts, sizes, strict=True)
+        if not _is_done(output / file.name, size)
+    ]
+    kept = done = len(files) - len(todo)
+    if progress is not None:
+        progress(done, len(files))
+    light = hasher._travelling()
+    for _ in _run(client, light, todo, None if columns is None else list(columns), ids):
+        done += 1
+        if progress is not None:
+            progress(done, len(files))
+    return PartsReport(len(files), kept, sum(sizes))
+
+
+def _run(client: Any, hasher: Any, todo: list[tuple[str, str, int]], columns: list[str] | None, ids: str | None) -> Any:
+    if client is None:
+        for source, target, start in todo:
+            yield _encode_part(hasher, source, target, start, columns, ids)
+        return
+    from thpi.rows._dask import cluster_errors
+
+    as_completed = require("distributed", "dask").as_completed
+    with cluster_errors():
+        model = client.scatter(hasher, broadcast=True)
+        futures = [client.submit(_encode_part, model, *part, columns, ids, pure=False) for part in todo]
+        for future in as_completed(futures):
+            yield future.result()
+
+
+def _encode_part(hasher: Any, source: str, target: str, start: int, columns: list[str] | None, ids: str | None) -> str:
+    file = Parquet(source).open(Path(source))
+    names = columns or [name for name in file.schema_arrow.names if name != ids]
+    missing = [name for name in (*names, *([] if ids is None else [ids])) if name not in file.schema_arrow.names]
+    if missing:
+        raise ValueError(f"{source!r} has no column {missing[0]!r}.")
+    codes, keys = [], []
+    for batch in file.iter_batches(max(1, 2**21 // max(1, len(names)))):
+        values = record_values(batch, names, source)
+        codes.append(hasher.transform(values))
+        if ids is not None:
+            keys += batch.column(ids).to_pylist()
+    packed = np.concatenate(codes) if codes else hasher.transform(np.zeros((1, hasher.n_features_in_)))[:0]
+    write_parquet(target, packed, hasher.n_bits, keys if ids is not None else np.arange(start, start + len(packed)))
+    return target
+
+
+def _is_done(part: Path, n_rows: int) -> bool:
+    # A part gets its name when it is complete; another number of rows means that the rows are others.
+    return part.exists() and Parquet(part).open(part).metadata.num_rows == n_rows
+
+
+def _digest(hasher: Any) -> str:
+    """Digest of everything that the codes of new rows depend on."""
+    digest = hashlib.sha256(f"{type(hasher).__name__} {hasher.n_bits}".encode())
+    for name, value in sorted(vars(hasher).items()):
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f" and name != "objective_":
+            digest.update(name.encode() + np.ascontiguousarray(value).tobytes())
+    return digest.hexdigest()
+
+
+def _check_manifest(output: Path, about: dict[str, Any]) -> None:
+    path = output / MANIFEST
+    if path.exists():
+        try:
+            before = json.loads(path.read_bytes())
+        except ValueError as error:
+            raise ValueError(f"{str(path)!r} is not readable ({error}).") from None
+        for name, value in about.items():
+            if before.get(name) != value:
+                what = {"model": "another model", "columns": "other columns", "ids": "another column of ids"}[name]
+                raise ValueError(f"{str(output)!r} holds codes of {what}; name another folder.")
+    elif next(output.glob("*.parquet"), None) is not None:
+        raise ValueError(f"{str(output)!r} holds Parquet files that are not parts of codes; name another folder.")
+    else:
+        atomic_write(path, json.dumps(about, indent=1))
+
+
+def read_parts(folder: Any) -> CodeTable:
+    """Read all parts of a folder of :func:`encode_parts` as one table."""
+    tables = [read_parquet(file) for file in parquet_files(folder)]
+    bits = {table.n_bits for table in tables}
+    if len(bits) > 1:
+        raise ValueError(f"{str(folder)!r} holds codes of {sorted(bits)} bits; all parts must have the same.")
+    return CodeTable(
+        np.concatenate([table.codes for table in tables]), np.concatenate([table.ids for table in tables]), bits.pop()
+    )

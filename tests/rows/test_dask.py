@@ -1,0 +1,199 @@
+"""Dask with real workers in processes of their own, one of them killed, and a scheduler that goes away."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import thpi
+from thpi.rows._dask import ClusterLostError, DaskRows, dask_parquet
+from thpi.stores import encode_parts, read_parts
+
+da = pytest.importorskip("dask.array")
+distributed = pytest.importorskip("distributed")
+
+
+@pytest.fixture(scope="module", params=[2, 4])
+def client(request):
+    with (
+        distributed.LocalCluster(
+            n_workers=request.param, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def _parts(X, folder, n_parts=6):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    folder.mkdir(exist_ok=True)
+    for i, part in enumerate(np.array_split(X, n_parts)):
+        columns = {f"x{j}": part[:, j] for j in range(X.shape[1])}
+        pq.write_table(pa.table(columns), folder / f"part-{i}.parquet", row_group_size=1500)
+    return folder
+
+
+def test_models_and_codes_are_those_in_memory(client, data):
+    X = da.from_array(data, chunks=(1700, 5))  # chunks along the columns too
+    for method in ("ITQ", "LSH", "SpectralHashing"):
+        there = thpi.HASHERS[method](8, random_state=0).fit(X)
+        here = thpi.HASHERS[method](8, random_state=0).fit(data)
+        np.testing.assert_allclose(there.projection_, here.projection_, atol=1e-8)
+        codes = there.transform(X)
+        assert isinstance(codes, da.Array)
+        assert codes.chunks[0] == X.chunks[0]
+        np.testing.assert_array_equal(codes.compute(), here.codes_)
+        assert there.codes_.shape == (0, 1)
+
+
+def test_source_rows_of_lap_itq_plus_are_hashed_where_they_are(client, data):
+    X, S, more = data[:200, :6], data[:200, 6:], data[200:, 6:]
+    options = {"n_bits": 4, "random_state": 0, "max_iter": 10}
+    here = thpi.LapITQPlus(**options).fit(X, privileged=S, source=more)
+    there = thpi.LapITQPlus(**options).fit(X, privileged=S, source=da.from_array(more, chunks=(3000, -1)))
+    np.testing.assert_array_equal(there.graph_.toarray(), here.graph_.toarray())
+    np.testing.assert_array_equal(there.codes_, here.codes_)
+
+
+def test_only_sums_travel(client, data, monkeypatch):
+    """No row reaches this process but the samples that ITQ begins with."""
+    X = da.from_array(data, chunks=(1000, -1))
+    monkeypatch.setattr(DaskRows, "gather", lambda self: pytest.fail("all rows were asked for"))
+    monkeypatch.setattr(DaskRows, "blocks", lambda self: pytest.fail("rows were asked for, block by block"))
+    taken = []
+    take = DaskRows.take
+    monkeypatch.setattr(DaskRows, "take", lambda self, rows: taken.append(len(rows)) or take(self, rows))
+    thpi.ITQ(4, random_state=0).fit(X)
+    assert sum(taken) <= (64 + 256) * 4
+
+
+def test_a_worker_killed_during_a_fit_changes_nothing(data, tmp_path):
+    folder = _parts(data, tmp_path / "rows")
+    expected = thpi.ITQ(8, random_state=0, max_iter=60, tol=0).fit(data)
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        workers = client.run(os.getpid)
+        killed = threading.Event()
+
+        def kill():
+            # As soon as the workers hold projections, the fit is in its iterations.
+            address, pid = next(iter(workers.items()))
+            while not client.has_what(address).get(address):
+                time.sleep(0.01)
+            os.kill(pid, signal.SIGKILL)
+            killed.set()
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        fitted = thpi.ITQ(8, random_state=0, max_iter=60, tol=0).fit(dask_parquet(folder))
+        killer.join(30)
+        assert killed.is_set()
+        np.testing.assert_allclose(fitted.projection_, expected.projection_, atol=1e-8)
+        np.testing.assert_array_equal(fitted.transform(dask_parquet(folder)).compute(), expected.codes_)
+
+
+def _start(*arguments):
+    return subprocess.Popen(
+        [sys.executable, "-m", "distributed.cli.dask_" + arguments[0], *arguments[1:]],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+@pytest.fixture
+def processes(tmp_path):
+    """A scheduler and a worker as commands, as on a cluster, and its address."""
+    file = tmp_path / "scheduler.json"
+    scheduler = _start("scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", str(file))
+    worker = _start(
+        "worker", "--scheduler-file", str(file), "--nthreads", "1", "--no-dashboard", "--local-directory", str(tmp_path)
+    )
+    try:
+        for _ in range(600):
+            if file.exists() and file.stat().st_size:
+                break
+            time.sleep(0.05)
+        import json
+
+        address = json.loads(file.read_text())["address"]
+        with distributed.Client(address) as client:
+            client.wait_for_workers(1, timeout=30)
+        yield scheduler, address
+    finally:
+        for process in (worker, scheduler):
+            process.kill()
+            process.wait()
+
+
+def test_the_scheduler_gone_is_a_clear_error_and_finished_parts_are_kept(processes, data, tmp_path):
+    scheduler, address = processes
+    rows = _parts(data, tmp_path / "rows", n_parts=8)
+    hasher = thpi.ITQ(8, random_state=0).fit(data)
+    client = distributed.Client(address)
+    finished = []
+
+    def stop_after_three(done, total):
+        finished.append(done)
+        if done == 3:
+            scheduler.send_signal(signal.SIGKILL)
+            scheduler.wait()
+
+    def encode_twice():
+        encode_parts(hasher, rows, tmp_path / "codes", client=client, progress=stop_after_three)
+        # All may have been done before the news got here; the next call must say it.
+        encode_parts(hasher, rows, tmp_path / "more", client=client)
+
+    with pytest.raises(ClusterLostError, match="the Dask cluster went away during the computation"):
+        encode_twice()
+    client.close(timeout=1)
+    kept = len(list((tmp_path / "codes").glob("*.parquet")))
+    assert kept >= 3
+    report = encode_parts(hasher, rows, tmp_path / "codes")  # on this machine
+    assert report.parts == 8
+    assert report.kept >= kept
+    np.testing.assert_array_equal(read_parts(tmp_path / "codes").codes, hasher.codes_)
+
+
+def test_fit_and_encode_commands_on_a_cluster(processes, data, tmp_path, capsys):
+    from thpi.cli import run
+
+    _, address = processes
+    rows = _parts(data, tmp_path / "rows")
+    fit = ["fit", str(rows), str(tmp_path / "m.thpi"), "--bits", "8", "--scheduler", address]
+    assert run(fit) == 0, capsys.readouterr().err
+    encode = ["encode", str(tmp_path / "m.thpi"), str(rows), str(tmp_path / "codes"), "--scheduler", address]
+    assert run(encode) == 0, capsys.readouterr().err
+    expected = thpi.ITQ(8, random_state=0).fit(data)
+    table = read_parts(tmp_path / "codes")
+    np.testing.assert_array_equal(table.codes, expected.codes_)
+    np.testing.assert_array_equal(table.ids, np.arange(len(data)))
+
+
+def test_errors_say_what_is_wrong(data):
+    with pytest.raises(ValueError, match="must be a 2-D dask array"):
+        DaskRows(da.zeros(5))
+    X = da.from_array(data, chunks=(5000, -1))
+    with pytest.raises(ValueError, match="unknown length; call its compute_chunk_sizes"):
+        DaskRows(X[X[:, 0] > 3])
+    with pytest.raises(ValueError, match="it must hold numbers"):
+        DaskRows(da.from_array(np.array([["a"]])))
+    with pytest.raises(ValueError, match="X holds NaN"):
+        thpi.ITQ(4).fit(da.where(X > 20, np.nan, X))
+
+
+def test_integers_become_floats(data):
+    whole = np.round(data * 10).astype(np.int64)
+    there = thpi.ITQ(4, random_state=0).fit(da.from_array(whole, chunks=(4000, -1)))
+    here = thpi.ITQ(4, random_state=0).fit(whole)
+    np.testing.assert_allclose(there.projection_, here.projection_, atol=1e-8)
