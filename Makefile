@@ -1,4 +1,5 @@
-# make demo | test | lint | docs | bench | paper | clean        (PYTHON=python3.12 picks another interpreter)
+# make demo | test | lint | docs | bench | paper | clean        (PYTHON=python3.12 picks another interpreter;
+# make bench FULL=1 takes the sizes of the targets)
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -22,7 +23,7 @@ docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 bench: $(VENV)/.test
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks $(if $(FULL),--full) $(BENCH_ARGS)
 
 paper: $(VENV)/.test
 	$(BIN)/thpi paper all --output docs/results

@@ -1,25 +1,89 @@
-"""Timing side by side: every comparison runs in one process, alternating, so that both sides see the same machine."""
+"""The tables of the benchmarks, lined up for the terminal or as markdown, and putting them into a file."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from typing import Any
+import os
+from collections.abc import Sequence
+from pathlib import Path
 
-from threadpoolctl import threadpool_limits
+from benchmarks._cases import Case, Measured
+from benchmarks._growth import Grown, Growth
 
+__all__ = ["BEGIN", "END", "case_header", "case_row", "growth_rows", "lined_up", "markdown", "put_between_markers"]
 
-def best_times(calls: dict[str, Callable[[], Any]], repeats: int = 5) -> dict[str, float]:
-    """Least wall time of each call over alternating repeats, on one thread."""
-    times: dict[str, float] = dict.fromkeys(calls, float("inf"))
-    with threadpool_limits(1):
-        for _ in range(repeats):
-            for name, call in calls.items():
-                start = time.perf_counter()
-                call()
-                times[name] = min(times[name], time.perf_counter() - start)
-    return times
+BEGIN, END = "<!-- speed: begin -->", "<!-- speed: end -->"
+
+Row = Sequence[str]
 
 
-def milliseconds(seconds: float) -> str:
-    return f"{1000 * seconds:10.1f} ms"
+def case_header(threads: Sequence[int]) -> list[str]:
+    ratios = [f"ratio, {n} thread{'s' * (n > 1)}" for n in threads]
+    return ["what", "against", "ours", "other", *ratios, "target", "met", "remark"]
+
+
+def case_row(case: Case, measured: Sequence[Measured]) -> list[str]:
+    """Give the line of one case, ``measured`` at each number of threads; the seconds are those of the first."""
+    met = all(m.ratio <= case.target for m in measured)
+    return [
+        case.what,
+        case.against,
+        seconds(measured[0].ours),
+        seconds(measured[0].other),
+        *(f"{m.ratio:.3g}" for m in measured),
+        f"<= {case.target:.3g}",
+        "yes" if met else "NO",
+        measured[0].remark,
+    ]
+
+
+def growth_rows(growth: Growth, grown: Grown) -> tuple[list[str], list[list[str]]]:
+    """Give header and lines of one growth: a column a size, then the exponent and whether it is as aimed at."""
+
+    def verdict(found: float | None, target: float | None) -> list[str]:
+        if found is None or target is None:
+            return ["" if found is None else f"{found:.2f}", "", ""]
+        return [f"{found:.2f}", f"<= {target:.3g}", "yes" if found <= target else "NO"]
+
+    peaks = ["" if m is None else f"{m:.0f} MiB" for m in grown.mebibytes]
+    return [growth.what, *(f"n = {n:,}" for n in growth.sizes), "exponent", "target", "met"], [
+        ["time", *map(seconds, grown.seconds), *verdict(grown.exponent, growth.target)],
+        ["peak memory", *peaks, *verdict(grown.memory_exponent, growth.memory_target)],
+    ]
+
+
+def seconds(value: float) -> str:
+    """Write a time with its unit.
+
+    >>> seconds(0.01234), seconds(12.34)
+    ('12.3 ms', '12.3 s')
+    """
+    return f"{value:.3g} s" if value >= 1 else f"{1000 * value:.3g} ms"
+
+
+def lined_up(header: Row, rows: Sequence[Row]) -> str:
+    """Line up columns by spaces."""
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in (header, *rows)]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def markdown(header: Row, rows: Sequence[Row]) -> str:
+    """Write a table as markdown."""
+    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in (header, *rows)]
+    return "\n".join([lines[0], "|" + "---|" * len(header), *lines[1:]])
+
+
+def put_between_markers(path: Path, section: str) -> None:
+    """Put ``section`` between the two markers of a file and leave the rest as it is; add them to a file without."""
+    text = path.read_text(encoding="utf-8") if path.exists() else "# Measured\n"
+    if (BEGIN in text) != (END in text) or text.count(BEGIN) > 1 or text.count(END) > 1:
+        raise ValueError(f"{path} must have {BEGIN} and {END} once each, or neither.")
+    if BEGIN not in text:
+        text = f"{text.rstrip()}\n\n{BEGIN}\n{END}\n"
+    before, _, rest = text.partition(BEGIN)
+    _, found, after = rest.partition(END)
+    if not found:
+        raise ValueError(f"{path} has {END} before {BEGIN}.")
+    temporary = path.with_name(path.name + ".part")
+    temporary.write_text(f"{before}{BEGIN}\n{section.strip()}\n{END}{after}", encoding="utf-8")
+    os.replace(temporary, path)

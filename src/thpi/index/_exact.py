@@ -2,11 +2,13 @@
 
 Ties in distance are ordered by position. faiss's counting kernel ("mc", what ``IndexBinaryFlat`` runs with
 ``use_heap=False``) keeps for each distance the first positions it meets, in the order it meets them, so this holds
-by construction and at the k-th place too.
+by construction and at the k-th place too. Where ``thpi.kernels`` has a faster kernel for the width of the codes, that
+one runs; it gives the same answer.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -14,6 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from thpi.codes import Codes, hamming_distances
+from thpi.kernels._payoff import pays_off
+from thpi.kernels._threads import n_threads, run_in_order
 
 __all__ = ["nearest", "within"]
 
@@ -22,6 +26,9 @@ Distances = npt.NDArray[np.int32]
 
 # The counting kernel keeps k positions for each possible distance and query.
 _COUNTER_BYTES = 2**28
+# Queries that a kernel takes at a time, and comparisons of words that are worth a thread of their own.
+_KERNEL_QUERIES = 256
+_WORDS_A_THREAD = 2**17
 
 
 def nearest(queries: Codes, codes: Codes, k: int) -> tuple[Distances, Ints]:
@@ -35,6 +42,9 @@ def nearest(queries: Codes, codes: Codes, k: int) -> tuple[Distances, Ints]:
     positions = np.empty((len(queries), k), dtype=np.int64)
     if not k or not len(queries):
         return distances, positions
+    words = _words_for_kernel(queries, codes, k)
+    if words is not None and pays_off(len(queries) * words[1].size):
+        return _kernel_nearest(*words, k, 8 * codes.shape[1])
     per_query = (8 * codes.shape[1] + 1) * k * 8
     if per_query > _COUNTER_BYTES:
         return _sorted_nearest(queries, codes, k)
@@ -45,6 +55,44 @@ def nearest(queries: Codes, codes: Codes, k: int) -> tuple[Distances, Ints]:
         rows = slice(start, start + block)
         distances[rows], positions[rows] = faiss.knn_hamming(queries[rows], codes, k, variant="mc")
     return distances, positions
+
+
+def _words_for_kernel(queries: Codes, codes: Codes, k: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]] | None:
+    """View the bytes as words, if the kernel can read them where they lie and is faster for such codes."""
+    width = codes.shape[1]
+    size = next(size for size in (8, 4, 2, 1) if width % size == 0)
+    n_words = width // size
+    # One query against rows of many words: reading them is all the work, which faiss does as well.
+    fast = n_words <= 16 if len(queries) >= 4 else n_words in (1, 2, 4)
+    if not fast or 12 * (2 * k + 256) * _KERNEL_QUERIES > _COUNTER_BYTES or codes.ctypes.data % size:
+        return None
+    return queries.view(f"u{size}"), codes.view(f"u{size}")
+
+
+def _kernel_nearest(queries: npt.NDArray[Any], codes: npt.NDArray[Any], k: int, n_bits: int) -> tuple[Distances, Ints]:
+    """Share out queries among threads or, where they are few, rows of codes."""
+    from thpi.kernels.nearest import nearest_rows
+
+    threads = n_threads() if len(queries) * codes.size >= 2 * _WORDS_A_THREAD else 1
+    if threads == 1 or len(queries) >= 4 * threads:
+        size = min(_KERNEL_QUERIES, -(-len(queries) // threads))
+        starts = range(0, len(queries), size)
+        parts = run_in_order((partial(nearest_rows, queries[s : s + size], codes, k, n_bits) for s in starts), threads)
+        return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+    size = -(-len(codes) // threads)
+    starts = range(0, len(codes), size)
+    parts = run_in_order(
+        (
+            partial(nearest_rows, queries, rows, min(k, len(rows)), n_bits)
+            for rows in (codes[s : s + size] for s in starts)
+        ),
+        threads,
+    )
+    distances = np.hstack([part[0] for part in parts])
+    positions = np.hstack([part[1] + start for part, start in zip(parts, starts, strict=True)])
+    # The parts come in the order of positions, so a stable sort keeps the earlier of two tied rows first.
+    order = np.argsort(distances, axis=1, kind="stable")[:, :k]
+    return np.take_along_axis(distances, order, axis=1), np.take_along_axis(positions, order, axis=1)
 
 
 def _sorted_nearest(queries: Codes, codes: Codes, k: int) -> tuple[Distances, Ints]:

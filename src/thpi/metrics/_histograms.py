@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from thpi.codes import Codes, _as_words, check_codes
+from thpi.kernels._payoff import pays_off
+from thpi.kernels._threads import n_threads, run_in_order
 from thpi.metrics._relevance import Block, Relevance, relevance_blocks
 
 Counts = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+# Of a block of queries: counts, and of graded relevance the gains by distance and the ideal of each query.
+_Part: TypeAlias = tuple[Counts, list[Floats], list[tuple[Floats, Counts]]]
 
 # Pairs held at a time: bounds the memory whatever the number of queries (some tens of MiB).
 _BLOCK_PAIRS = 2**21
@@ -153,31 +157,56 @@ class Retrieval:
 
     def blocks(self) -> Iterator[tuple[slice, Block, Block]]:
         """Give, for block after block of queries: which queries, their distances, their relevance."""
+        for rows, relevance in self._relevance_by_blocks():
+            yield rows, self._distances(rows), relevance
+
+    def _relevance_by_blocks(self) -> Iterator[tuple[slice, Block]]:
         n, m = len(self._queries), self._database.shape[1]
-        dtype = np.min_scalar_type(2 * self.n_bits + 1)
         size = max(1, _BLOCK_PAIRS // m)
         for start in range(0, n, size):
             rows = slice(start, min(start + size, n))
-            relevance = self._relevance(rows.start, rows.stop)
-            yield rows, block_distances(self._queries[rows], self._database, dtype), relevance
+            yield rows, self._relevance(rows.start, rows.stop)
+
+    def _distances(self, rows: slice) -> Block:
+        return block_distances(self._queries[rows], self._database, np.min_scalar_type(2 * self.n_bits + 1))
+
+    def _counting(self, use_kernel: bool) -> Iterator[Callable[[], _Part]]:
+        """Give one task a block, in order; relevance is read here and not within the tasks, as others may have it."""
+        graded = False
+        for rows, relevance in self._relevance_by_blocks():
+            graded |= relevance.dtype != np.bool_
+            if graded or not use_kernel:
+                yield partial(self._count, rows, relevance, graded)
+            else:
+                yield partial(self._count_by_kernel, rows, relevance)
+
+    def _count_by_kernel(self, rows: slice, relevant: Block) -> _Part:
+        from thpi.kernels.distance_histograms import count_words
+
+        return count_words(self._queries[rows], self._database, relevant, self.n_bits), [], []
+
+    def _count(self, rows: slice, relevance: Block, graded: bool) -> _Part:
+        distances = self._distances(rows)
+        relevant = relevance if relevance.dtype == np.bool_ else relevance > 0
+        gains: list[Floats] = []
+        ideal: list[tuple[Floats, Counts]] = []
+        if graded:
+            for row, grades in zip(distances, GAINS[self.gain](relevance), strict=True):
+                summed: Any = np.bincount(row, weights=grades, minlength=self.n_bits + 1)
+                gains.append(summed)
+                levels, times = np.unique(grades[grades > 0], return_counts=True)
+                ideal.append((levels[::-1], times[::-1].astype(np.int64)))
+        return count_by_distance(distances, relevant, self.n_bits), gains, ideal
 
     @cached_property
     def histograms(self) -> DistanceHistograms:
         """The counts by distance of all queries."""
-        counts: list[Counts] = []
-        gains: list[Floats] = []
-        ideal: list[tuple[Floats, Counts]] = []
-        graded = False
-        for _, distances, relevance in self.blocks():
-            relevant = relevance if relevance.dtype == np.bool_ else relevance > 0
-            counts.append(count_by_distance(distances, relevant, self.n_bits))
-            graded |= relevance.dtype != np.bool_
-            if graded:
-                for row, grades in zip(distances, GAINS[self.gain](relevance), strict=True):
-                    summed: Any = np.bincount(row, weights=grades, minlength=self.n_bits + 1)
-                    gains.append(summed)
-                    levels, times = np.unique(grades[grades > 0], return_counts=True)
-                    ideal.append((levels[::-1], times[::-1].astype(np.int64)))
+        use_kernel = self.n_bits < 2**15 and pays_off(len(self._queries) * self._database.size)
+        parts = run_in_order(self._counting(use_kernel), n_threads() if use_kernel else 1)
+        counts = [count for count, _, _ in parts]
+        gains = [row for _, rows, _ in parts for row in rows]
+        ideal = [row for _, _, rows in parts for row in rows]
+        graded = bool(gains)
         both = np.concatenate(counts)
         if graded and len(gains) != len(both):
             raise ValueError("relevance gave boolean blocks first and graded blocks later; use one kind.")

@@ -1,0 +1,69 @@
+"""Threads for compiled kernels, which run without the interpreter's lock: as many as numerical libraries may use."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import cache
+from typing import Any, TypeVar
+
+__all__ = ["n_threads", "run_in_order"]
+
+T = TypeVar("T")
+
+
+@cache
+def _controller() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def n_threads() -> int:
+    """Give the number of threads a kernel may use: the least that is set for BLAS and OpenMP in this process.
+
+    So ``OMP_NUM_THREADS`` and ``threadpoolctl.threadpool_limits`` hold for kernels too.
+
+    >>> from threadpoolctl import threadpool_limits
+    >>> with threadpool_limits(1):
+    ...     n_threads()
+    1
+    """
+    limits = [library["num_threads"] for library in _controller().info()]
+    return int(min(limits, default=os.cpu_count() or 1))
+
+
+@cache
+def _pool(n: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(n, thread_name_prefix="thpi-kernel")
+
+
+if hasattr(os, "register_at_fork"):
+    # A forked child has the pool but not its threads.
+    os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
+def run_in_order(tasks: Iterable[Callable[[], T]], n: int) -> list[T]:
+    """Run tasks on ``n`` threads and give their results in order.
+
+    The tasks are drawn in the calling thread, one at a time and only while fewer than ``n`` are under way: drawing may
+    be work of its own and hold memory, and with it never more than ``n`` threads are busy.
+
+    >>> run_in_order((lambda i=i: i * i for i in range(4)), 2)
+    [0, 1, 4, 9]
+    """
+    if n == 1:
+        return [task() for task in tasks]
+    results: list[Future[T]] = []
+    running: set[Future[T]] = set()
+    try:
+        for task in tasks:
+            results.append(_pool(n).submit(task))
+            running.add(results[-1])
+            if len(running) == n:
+                running = wait(running, return_when=FIRST_COMPLETED).not_done
+        return [result.result() for result in results]
+    finally:
+        # An error while drawing leaves tasks that read arrays of the caller; let them end first.
+        wait(running)

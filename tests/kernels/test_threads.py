@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import threading
+
+import pytest
+from threadpoolctl import threadpool_limits
+
+from thpi.kernels._threads import n_threads, run_in_order
+
+
+def test_limits_of_other_libraries_hold():
+    with threadpool_limits(1):
+        assert n_threads() == 1
+    assert n_threads() >= 1
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_results_come_in_order_and_tasks_are_drawn_as_they_are_needed(n):
+    running, most, lock = 0, 0, threading.Lock()
+    caller = threading.get_ident()
+
+    def task(i):
+        nonlocal running
+        with lock:
+            running -= 1
+        return i
+
+    def tasks():
+        nonlocal running, most
+        for i in range(50):
+            assert threading.get_ident() == caller
+            with lock:
+                running += 1
+                most = max(most, running)
+            yield lambda i=i: task(i)
+
+    assert run_in_order(tasks(), n) == list(range(50))
+    assert most <= n
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_errors_reach_the_caller(n):
+    def fail():
+        raise KeyError("inside a task")
+
+    def tasks():
+        yield lambda: 1
+        raise ValueError("while drawing")
+
+    with pytest.raises(KeyError, match="inside a task"):
+        run_in_order([lambda: 1, fail], n)
+    with pytest.raises(ValueError, match="while drawing"):
+        run_in_order(tasks(), n)
