@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import thpi
+from thpi.cli import run
+from thpi.stores import encode_parts, read_parquet, read_parts
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+
+@pytest.fixture
+def rows(tmp_path):
+    """Five parts of 2-D rows with an id column."""
+    folder = tmp_path / "rows"
+    folder.mkdir()
+    X = np.random.RandomState(0).standard_normal((53, 6))
+    for i, at in enumerate(np.array_split(np.arange(53), 5)):
+        columns = {"sku": [f"A{j}" for j in at]} | {f"x{j}": X[at, j] for j in range(6)}
+        pq.write_table(pa.table(columns), folder / f"part-{i}.parquet")
+    return folder, X
+
+
+@pytest.fixture
+def hasher(rows):
+    return thpi.ITQ(5, random_state=0).fit(rows[1])
+
+
+def test_one_part_an_input_part_and_the_codes_of_the_rows(rows, hasher, tmp_path):
+    folder, X = rows
+    told = []
+    report = encode_parts(
+        hasher, folder, tmp_path / "codes", ids="sku", progress=lambda done, total: told.append((done, total))
+    )
+    assert report == (5, 0, 53)
+    assert told == [(i, 5) for i in range(6)]
+    assert sorted(p.name for p in (tmp_path / "codes").glob("*.parquet")) == [f"part-{i}.parquet" for i in range(5)]
+    table = read_parts(tmp_path / "codes")
+    np.testing.assert_array_equal(table.codes, hasher.transform(X))
+    assert list(table.ids) == [f"A{j}" for j in range(53)]
+    assert table.n_bits == 5
+
+
+def test_what_is_there_is_kept_and_what_is_missing_or_stale_is_made(rows, hasher, tmp_path):
+    folder, X = rows
+    columns = [f"x{j}" for j in range(6)]
+    encode_parts(hasher, folder, tmp_path / "codes", columns=columns)
+    first = tmp_path / "codes" / "part-0.parquet"
+    stamp = first.stat().st_mtime_ns
+    (tmp_path / "codes" / "part-3.parquet").unlink()
+    # Part 4 has got one row less since.
+    pq.write_table(pq.read_table(folder / "part-4.parquet").slice(1), folder / "part-4.parquet")
+    assert encode_parts(hasher, folder, tmp_path / "codes", columns=columns) == (5, 3, 52)
+    assert first.stat().st_mtime_ns == stamp
+    np.testing.assert_array_equal(read_parquet(tmp_path / "codes" / "part-3.parquet").ids, np.arange(33, 43))
+    np.testing.assert_array_equal(read_parts(tmp_path / "codes").codes, hasher.transform(np.delete(X, 43, axis=0)))
+
+
+def test_codes_of_two_models_do_not_mix(rows, hasher, tmp_path):
+    folder, X = rows
+    encode_parts(hasher, folder, tmp_path / "codes", ids="sku")
+    other = thpi.ITQ(5, random_state=1).fit(X)
+    with pytest.raises(ValueError, match="holds codes of another model; name another folder"):
+        encode_parts(other, folder, tmp_path / "codes", ids="sku")
+    with pytest.raises(ValueError, match="holds codes of another column of ids"):
+        encode_parts(hasher, folder, tmp_path / "codes", ids="x0")
+    with pytest.raises(ValueError, match="holds Parquet files that are not parts of codes"):
+        encode_parts(hasher, folder, folder)
+    with pytest.raises(ValueError, match="has no column 'nothing'"):
+        encode_parts(hasher, folder, tmp_path / "new", columns=["nothing"])
+
+
+def test_commands_take_folders(rows, tmp_path, capsys):
+    folder, _ = rows
+    model, codes = str(tmp_path / "m.thpi"), str(tmp_path / "codes")
+    assert run(["fit", str(folder), model, "--ignore", "sku", "--bits", "5", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"] == 53
+    assert run(["encode", model, str(folder), codes, "--ids", "sku", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["parts"], facts["kept"], facts["rows"]) == (5, 0, 53)
+    assert run(["encode", model, str(folder), codes, "--ids", "sku", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["kept"] == 5
+    assert run(["info", codes]) == 0
+    assert "53" in capsys.readouterr().out
+    assert run(["index", "build", codes, str(tmp_path / "i.index")]) == 0
+    capsys.readouterr()
+    assert run(["fit", str(folder), str(tmp_path / "n.thpi"), "--ignore", "nothing"]) == 2
+    assert "has no column 'nothing'" in capsys.readouterr().err
+    assert run(["encode", model, str(folder), str(folder)]) == 2
+    assert "is read by this command too" in capsys.readouterr().err
+    assert run(["encode", model, str(folder), model]) == 2
+    assert "is a file; it must be a folder" in capsys.readouterr().err
+
+
+def test_a_scheduler_that_does_not_answer_is_named(rows, tmp_path, capsys, monkeypatch):
+    pytest.importorskip("distributed")
+    import dask
+
+    folder, _ = rows
+    with dask.config.set({"distributed.comm.timeouts.connect": "1s"}):
+        code = run(
+            ["fit", str(folder), str(tmp_path / "m.thpi"), "--scheduler", "tcp://127.0.0.1:9", "--ignore", "sku"]
+        )
+    assert code == 2
+    assert "--scheduler 'tcp://127.0.0.1:9' does not answer" in capsys.readouterr().err
+    assert not (tmp_path / "m.thpi").exists()
+    assert run(["fit", "rows.csv", str(tmp_path / "m.thpi"), "--scheduler", "bad"]) == 2
