@@ -189,11 +189,7 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 raise ValueError(
                     f"{method} needs privileged=..., the source rows paired with the rows of X; got privileged=None."
                 )
-            S = _check_source("privileged", _gathered(privileged)).astype(X.dtype, copy=False)
-            if S.shape[0] != X.shape[0]:
-                raise ValueError(
-                    f"privileged has {S.shape[0]} rows and X has {X.shape[0]}; row i of both must be one item."
-                )
+            S = self._check_privileged(privileged, X)
             views = Views(X, S)
             if isinstance(source, Whole):
                 source = source.array
@@ -230,6 +226,18 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.n_features_in_ = rows.n_columns
         self.__dict__.pop("feature_names_in_", None)
         return rows
+
+    def _check_privileged(self, privileged: Any, X: Any) -> Any:
+        if isinstance(X, Rows):
+            rows = as_rows(privileged)
+            if rows is not None:
+                return rows  # as many as X has: whoever reads both side by side will tell
+        S = _check_source("privileged", _gathered(privileged)).astype(X.dtype, copy=False)
+        if S.shape[0] != X.shape[0]:
+            raise ValueError(
+                f"privileged has {S.shape[0]} rows and X has {X.shape[0]}; row i of both must be one item."
+            )
+        return S
 
     def _check_new(self, X: Any) -> Any:
         check_is_fitted(self, "projection_")
@@ -284,7 +292,7 @@ def dimension_limit(views: Views) -> tuple[int, str]:
 def pair_limit(views: Views) -> tuple[int, str]:
     """Limit of the methods that take one pair of canonical directions a bit."""
     n, d = views.X.shape
-    d_S = views.S.shape[1]
+    d_S = views.S.n_columns if isinstance(views.S, Rows) else views.S.shape[1]
     return max(
         1, min(d, d_S, n - 1)
     ), f"the smallest of n_features={d}, privileged columns={d_S} and n_samples - 1={n - 1}"

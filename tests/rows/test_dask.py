@@ -55,6 +55,17 @@ def test_models_and_codes_are_those_in_memory(client, data):
         assert there.codes_.shape == (0, 1)
 
 
+def test_pairs_on_a_cluster_stay_there(client, data):
+    X, S = data[:, :7], data[:, 7:]
+    there = thpi.CCAITQ(4, random_state=0).fit(
+        da.from_array(X, chunks=(3000, -1)), privileged=da.from_array(S, chunks=(1234, -1))
+    )
+    here = thpi.CCAITQ(4, random_state=0).fit(X, privileged=S)
+    np.testing.assert_allclose(there.projection_, here.projection_, atol=1e-7)
+    with pytest.raises(ValueError, match="privileged has 20002 rows and X has 20003"):
+        thpi.CCAITQ(4).fit(da.from_array(X), privileged=da.from_array(S[1:]))
+
+
 def test_source_rows_of_lap_itq_plus_are_hashed_where_they_are(client, data):
     X, S, more = data[:200, :6], data[:200, 6:], data[200:, 6:]
     options = {"n_bits": 4, "random_state": 0, "max_iter": 10}

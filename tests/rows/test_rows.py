@@ -72,7 +72,22 @@ def test_the_model_is_that_of_the_array(method, spill, rows, data, monkeypatch):
     assert streamed.n_features_in_ == 12
 
 
-@pytest.mark.parametrize("method", ["DSH", "CCAITQ", "ITQPlus", "LapITQPlus"])
+@pytest.mark.parametrize("method", ["CVH", "CCAITQ"])
+@pytest.mark.parametrize("kind", ["rows", "array"])
+def test_pairs_are_read_side_by_side(method, kind, data):
+    X, S = data[:, :7], np.tanh(data[:, 5:] / 4)
+    privileged = Blocks(_cut(S, (500, 7000, 20_000))) if kind == "rows" else S
+    streamed = thpi.HASHERS[method](4, random_state=0).fit(Blocks(_cut(X)), privileged=privileged)
+    in_memory = thpi.HASHERS[method](4, random_state=0).fit(X, privileged=S)
+    np.testing.assert_allclose(streamed.correlations_, in_memory.correlations_, rtol=1e-8)
+    np.testing.assert_allclose(streamed.projection_, in_memory.projection_, atol=1e-7)
+    np.testing.assert_array_equal(streamed.codes_, in_memory.codes_)
+    for wrong, word in ((S[:-1], "fewer"), (np.vstack([S, S[:1]]), "more")):
+        with pytest.raises(ValueError, match=f"privileged has {word} rows than X"):
+            thpi.HASHERS[method](4).fit(Blocks(_cut(X)), privileged=Blocks(_cut(wrong, (500, 7000, 20_000))))
+
+
+@pytest.mark.parametrize("method", ["DSH", "ITQPlus", "LapITQPlus"])
 def test_methods_that_need_all_pairs_bring_them_into_memory(method, data):
     X, S = data[:300], data[:300, ::-1] ** 2
     options = {"n_bits": 4, "random_state": 0}

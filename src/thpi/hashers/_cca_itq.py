@@ -10,8 +10,9 @@ from sklearn.utils._param_validation import Interval
 
 from thpi.base import BaseHasher, TooManyBitsError, Views, pair_limit
 from thpi.hashers._itq import ITERATION_CONSTRAINTS, restart_seeds
-from thpi.solvers.cca import CCAResult, ridge_cca
-from thpi.solvers.moments import column_mean, full_rank_coordinates
+from thpi.rows import Beside, Rows
+from thpi.solvers.cca import CCAResult, ridge_cca, ridge_cca_of_moments
+from thpi.solvers.moments import centred_product, column_mean, full_rank_coordinates
 from thpi.solvers.quantisation import best_of, iterative_quantisation
 
 __all__ = ["CCAITQ", "canonical_directions"]
@@ -19,6 +20,9 @@ __all__ = ["CCAITQ", "canonical_directions"]
 
 def canonical_directions(views: Views, n_bits: int, ridge: float) -> tuple[CCAResult, Any]:
     """Ridge CCA of target and paired source in their own features, and the target's canonical variates (n x c)."""
+    if isinstance(views.X, Rows):
+        result = _streamed_directions(views, n_bits, ridge)
+        return result, centred_product(views.X, views.mean, result.x_directions)
     target = full_rank_coordinates(views.X, views.mean)
     source = full_rank_coordinates(views.S, column_mean(views.S))
     spans = target.values.shape[1], source.values.shape[1]
@@ -29,9 +33,24 @@ def canonical_directions(views: Views, n_bits: int, ridge: float) -> tuple[CCARe
         )
     result = ridge_cca(target.values, source.values, n_bits, ridge=ridge)
     x, y = target.back(result.x_directions), source.back(result.y_directions)
-    # The common sign of a pair of directions is free: the largest entry of x decides, whatever LAPACK is in use.
-    flip = np.where(x[np.abs(x).argmax(axis=0), np.arange(n_bits)] < 0, -1, 1).astype(x.dtype)
+    flip = _signs(x)
     return CCAResult(x * flip, y * flip, result.correlations), target.values @ (result.x_directions * flip)
+
+
+def _streamed_directions(views: Views, n_bits: int, ridge: float) -> CCAResult:
+    """From the moments of both views side by side, which one pass over the rows gives."""
+    moments = Beside.of(views.X, views.S).moments()
+    d = views.X.n_columns
+    parts = moments.scatter[:d, :d], moments.scatter[d:, d:], moments.scatter[:d, d:]
+    result = ridge_cca_of_moments(moments.n, *parts, n_bits, ridge=ridge)
+    flip = _signs(result.x_directions)
+    directions = (result.x_directions * flip, result.y_directions * flip, result.correlations)
+    return CCAResult(*(part.astype(views.X.dtype) for part in directions))
+
+
+def _signs(x: Any) -> Any:
+    """Decide the common sign of a pair of directions by the largest entry of x, whatever LAPACK is in use."""
+    return np.where(x[np.abs(x).argmax(axis=0), np.arange(x.shape[1])] < 0, -1, 1).astype(x.dtype)
 
 
 class CCAITQ(BaseHasher):
@@ -67,6 +86,7 @@ class CCAITQ(BaseHasher):
     """
 
     needs_privileged = True
+    streams = True
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseHasher._parameter_constraints,
@@ -96,7 +116,10 @@ class CCAITQ(BaseHasher):
 
     def _fit(self, views: Views, rng: np.random.RandomState) -> dict[str, Any]:
         cca, variates = canonical_directions(views, self.n_bits, self.ridge)
-        Z = variates * cca.correlations
+        if isinstance(variates, Rows):
+            Z: Any = variates.project(np.zeros(self.n_bits, variates.dtype), np.diag(cca.correlations))
+        else:
+            Z = variates * cca.correlations
         best = best_of(
             [
                 iterative_quantisation(Z, stream, tol=self.tol, max_iter=self.max_iter)

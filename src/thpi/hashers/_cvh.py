@@ -48,6 +48,7 @@ class CVH(BaseHasher):
     """
 
     needs_privileged = True
+    streams = True
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseHasher._parameter_constraints,

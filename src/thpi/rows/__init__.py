@@ -16,13 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from thpi.rows._beside import Beside
 from thpi.rows._blocks import Blocks
 from thpi.rows._mapped import MAPPED_FROM, Mapped
 from thpi.rows._parquet import Parquet
 from thpi.rows._rows import Rows
 from thpi.rows._stacked import Stacked
 
-__all__ = ["Blocks", "Mapped", "Parquet", "Rows", "Stacked", "as_rows"]
+__all__ = ["Beside", "Blocks", "Mapped", "Parquet", "Rows", "Stacked", "as_rows"]
 
 
 def as_rows(X: Any) -> Rows | None:

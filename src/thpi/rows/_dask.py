@@ -115,6 +115,20 @@ class DaskRows(Rows):
         da = require("dask.array", "dask")
         return DaskRows(da.concatenate([da.from_array(array, chunks=(-1, -1)), self.array.astype(array.dtype)]))
 
+    def beside(self, right: Any) -> DaskRows:
+        """Give these rows with those of ``right`` (array or rows) appended."""
+        da = require("dask.array", "dask")
+        if isinstance(right, DaskRows):
+            other = right.array
+        else:
+            other = da.from_array(right.gather() if isinstance(right, Rows) else right)
+        if other.shape[0] != self.shape[0]:
+            raise ValueError(
+                f"privileged has {other.shape[0]} rows and X has {self.shape[0]}; row i of both must be one item."
+            )
+        other = other.rechunk((self.array.chunks[0], -1)).astype(self.dtype)
+        return DaskRows(da.concatenate([self.array, other], axis=1))
+
     def gather(self) -> Array:
         """Bring all rows into the memory of this process."""
         with cluster_errors():

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg
 
-__all__ = ["CCAResult", "ridge_cca"]
+__all__ = ["CCAResult", "ridge_cca", "ridge_cca_of_moments"]
 
 Array = npt.NDArray[Any]
 
@@ -45,25 +45,31 @@ def ridge_cca(X: Array, Y: Array, n_components: int, *, ridge: float = 1e-4) -> 
     if not 1 <= n_components <= limit:
         raise ValueError(f"n_components={n_components} must be between 1 and {limit}, the width of the narrower view.")
     X64, Y64 = X.astype(np.float64, copy=False), Y.astype(np.float64, copy=False)
-    Lx = _ridge_cholesky(X64, ridge)
-    Ly = _ridge_cholesky(Y64, ridge)
-    cross = X64.T @ Y64 / (n - 1)
-    whitened = linalg.solve_triangular(Lx, cross, lower=True)
+    result = ridge_cca_of_moments(n, X64.T @ X64, Y64.T @ Y64, X64.T @ Y64, n_components, ridge=ridge)
+    return CCAResult(*(part.astype(X.dtype) for part in result))
+
+
+def ridge_cca_of_moments(
+    n: int, scatter_x: Array, scatter_y: Array, cross: Array, n_components: int, *, ridge: float
+) -> CCAResult:
+    """Solve :func:`ridge_cca` from ``X'X``, ``Y'Y`` and ``X'Y`` of n centred rows.
+
+    >>> ridge_cca_of_moments(3, np.eye(2), np.eye(1), np.array([[0.0], [1.0]]), 1, ridge=0.0).correlations.round(3)
+    array([1.])
+    """
+    Lx = _ridge_cholesky(scatter_x / (n - 1), n, ridge)
+    Ly = _ridge_cholesky(scatter_y / (n - 1), n, ridge)
+    whitened = linalg.solve_triangular(Lx, cross / (n - 1), lower=True)
     whitened = linalg.solve_triangular(Ly, whitened.T, lower=True).T
     U, correlations, Vt = linalg.svd(whitened, full_matrices=False)
     U, V = U[:, :n_components], Vt[:n_components].T
     x_directions = linalg.solve_triangular(Lx, U, lower=True, trans="T")
     y_directions = linalg.solve_triangular(Ly, V, lower=True, trans="T")
-    return CCAResult(
-        x_directions.astype(X.dtype),
-        y_directions.astype(Y.dtype),
-        correlations[:n_components].astype(X.dtype),
-    )
+    return CCAResult(x_directions, y_directions, correlations[:n_components])
 
 
-def _ridge_cholesky(X: Array, ridge: float) -> Array:
-    n, d = X.shape
-    covariance = X.T @ X / (n - 1)
+def _ridge_cholesky(covariance: Array, n: int, ridge: float) -> Array:
+    d = len(covariance)
     trace = float(np.trace(covariance))
     # A view without any variance has no directions; the 1 keeps the factor regular.
     absolute = max(ridge, 1e-10) * trace / max(1, min(n - 1, d)) if trace > 0 else 1.0
