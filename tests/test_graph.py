@@ -106,7 +106,8 @@ def test_blocks_do_not_change_what_is_near(monkeypatch):
     codes = np.random.RandomState(4).randint(0, 256, (300, 2)).astype(np.uint8)
     distances = hamming_distances(codes, codes)
     whole = hamming_neighbors(codes, 7, random_state=0)
-    monkeypatch.setattr("thpi.graph._PAIRS_PER_BLOCK", 1000)
+    monkeypatch.setattr("thpi.graph._PAIRS", 1000)
+    monkeypatch.setattr("thpi.graph._QUERIES", 20)
     blocked = hamming_neighbors(codes, 7, random_state=0)
     for lists in (whole, blocked):
         np.testing.assert_array_equal(np.sort(np.take_along_axis(distances, lists, axis=1)), np.sort(distances)[:, 1:8])

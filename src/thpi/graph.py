@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -10,13 +12,16 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from thpi.codes import check_codes
+from thpi.kernels._payoff import pays_off
+from thpi.kernels._threads import n_threads, run_in_order
 
 __all__ = ["hamming_knn_graph", "hamming_neighbors", "laplacian"]
 
 Rows = npt.NDArray[np.int64]
 
-# Bounds the (query, code) pairs that one range search can return at worst.
-_PAIRS_PER_BLOCK = 2**22
+# Codes searched for in one run, and entries of their lists: bounds the memory where many rows are tied.
+_QUERIES = 1024
+_PAIRS = 2**22
 
 
 def hamming_knn_graph(
@@ -89,8 +94,6 @@ def hamming_neighbors(
     >>> hamming_neighbors([[0b000], [0b001], [0b011], [0b111]], 1, n_queries=1)
     array([[1]])
     """
-    import faiss
-
     packed = check_codes(codes)
     n_rows = len(packed)
     n_queries = n_rows if n_queries is None else n_queries
@@ -100,52 +103,115 @@ def hamming_neighbors(
         raise ValueError(f"n_neighbors={n_neighbors!r} must lie between 1 and {n_rows - 1}, the number of other rows.")
     random = check_random_state(random_state)
 
-    as_one_item = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
-    _, first, group, size = np.unique(as_one_item, return_index=True, return_inverse=True, return_counts=True)
-    group = group.ravel()
+    first, group, size = _distinct(packed)
     members = np.argsort(group, kind="stable")
     begin = np.cumsum(size) - size
     place = np.empty(n_rows, dtype=np.int64)
     place[members] = np.arange(n_rows)
     place -= begin[group]
 
-    index = faiss.IndexBinaryFlat(8 * packed.shape[1])
-    unique_codes = np.ascontiguousarray(packed[first])
-    index.add(unique_codes)
     wanted = np.unique(group[:n_queries])
-    radius = _radius_of_last_neighbor(index, unique_codes[wanted], size, n_neighbors)
-
     neighbors = np.empty((n_queries, n_neighbors), dtype=np.int64)
     queries_by_group = members[members < n_queries]
     group_by_query = group[queries_by_group]
-    block = max(1, _PAIRS_PER_BLOCK // len(unique_codes))
-    for distance in np.unique(radius):
-        same_radius = wanted[radius == distance]
-        for start in range(0, len(same_radius), block):
-            groups = same_radius[start : start + block]
-            # faiss takes a radius as exclusive.
-            limits, found_distance, found = index.range_search(unique_codes[groups], int(distance) + 1)
-            slot = np.repeat(np.arange(len(groups)), np.diff(limits.astype(np.int64)))
-            at_radius = found_distance == distance
-            order = np.lexsort((found, at_radius, slot))
-            slot, at_radius, found = slot[order], at_radius[order], found[order]
-            # Number the rows found for one code: first the closer ones, then those on the radius.
-            n_closer = np.bincount(slot, size[found] * ~at_radius, len(groups)).astype(np.int64)
-            n_tied = np.bincount(slot, size[found] * at_radius, len(groups)).astype(np.int64)
-            end = np.cumsum(size[found])
-            offset = np.cumsum(n_closer + n_tied) - (n_closer + n_tied)
+    for groups, radius, limits, found, distance in _nearest_groups(packed[first], size, wanted, n_neighbors + 1):
+        slot = np.repeat(np.arange(len(groups)), np.diff(limits))
+        # Number the rows found for one code: first the closer ones, then those on the radius, each by their code.
+        key = np.sort((2 * slot + (distance == radius[slot])) * len(size) + found)
+        slot, found = np.divmod(key, len(size))
+        slot, at_radius = slot >> 1, (slot & 1).astype(np.bool_)
+        n_closer = np.bincount(slot, size[found] * ~at_radius, len(groups)).astype(np.int64)
+        n_tied = np.bincount(slot, size[found] * at_radius, len(groups)).astype(np.int64)
+        end = np.cumsum(size[found])
+        offset = np.cumsum(n_closer + n_tied) - (n_closer + n_tied)
 
-            position_in_block = np.searchsorted(groups, group_by_query)
-            position_in_block[position_in_block == len(groups)] = 0
-            mine = groups[position_in_block] == group_by_query
-            queries, slots = queries_by_group[mine], position_in_block[mine]
-            number = _draw_numbers(n_closer[slots], n_tied[slots], place[queries], n_neighbors, random)
-            number += offset[slots, None]
-            entry = np.searchsorted(end, number, side="right")
-            rows = members[begin[found[entry]] + number - (end - size[found])[entry]]
-            # Each list holds its own row exactly once; what remains are the neighbours.
-            neighbors[queries] = rows[rows != queries[:, None]].reshape(len(queries), n_neighbors)
+        mine = slice(*np.searchsorted(group_by_query, [groups[0], groups[-1] + 1]))
+        queries, slots = queries_by_group[mine], np.searchsorted(groups, group_by_query[mine])
+        number = _draw_numbers(n_closer[slots], n_tied[slots], place[queries], n_neighbors, random)
+        number += offset[slots, None]
+        entry = np.searchsorted(end, number, side="right")
+        rows = members[begin[found[entry]] + number - (end - size[found])[entry]]
+        # Each list holds its own row exactly once; what remains are the neighbours.
+        neighbors[queries] = rows[rows != queries[:, None]].reshape(len(queries), n_neighbors)
     return neighbors
+
+
+def _distinct(packed: npt.NDArray[np.uint8]) -> tuple[Rows, Rows, Rows]:
+    """First row of each distinct code, the number of each row's code, and how many rows have it."""
+    if packed.shape[1] <= 8:
+        # As one number, sorting is several times faster than as bytes.
+        values: npt.NDArray[Any] = np.pad(packed, ((0, 0), (0, 8 - packed.shape[1]))).view(np.uint64).ravel()
+    else:
+        values = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
+    _, first, group, size = np.unique(values, return_index=True, return_inverse=True, return_counts=True)
+    return first, group.ravel(), size
+
+
+Lists = tuple[Rows, Rows, Rows, Rows, Rows]
+
+
+def _nearest_groups(codes: npt.NDArray[np.uint8], size: Rows, wanted: Rows, n_rows: int) -> Iterator[Lists]:
+    """For the ``wanted`` ones of distinct codes, all codes within the least radius that holds ``n_rows`` rows.
+
+    Yields, run by run, the codes searched for, their radii, the limits of their lists, and the lists: codes and
+    distances in any order. A run is at most ``_QUERIES`` codes whose lists hold at most ``_PAIRS`` entries (or one
+    code), whoever does the search, so that random numbers are drawn in the same order.
+    """
+    search = _by_kernel if pays_off(len(codes) * len(wanted)) else _by_faiss
+    position = 0
+    for n_done, radius, limits, found, distance in search(codes, size, wanted, n_rows):
+        yield wanted[position : position + n_done], radius, limits, found, distance
+        position += n_done
+
+
+def _by_kernel(codes: npt.NDArray[np.uint8], size: Rows, wanted: Rows, n_rows: int) -> Iterator[Any]:
+    from thpi.kernels.hamming_neighbours import MultiIndex
+
+    short = -codes.shape[1] % 8
+    words = np.ascontiguousarray(np.pad(codes, ((0, 0), (0, short)))).view(np.uint64)
+    used = np.flatnonzero(np.unpackbits(np.bitwise_or.reduce(codes, axis=0), bitorder="little"))
+    index = MultiIndex(words, size, int(used[-1]) + 1 if len(used) else 1)
+    threads = n_threads()
+    blocks = [wanted[start : start + _QUERIES] for start in range(0, len(wanted), _QUERIES)]
+    for start in range(0, len(blocks), 4 * threads):
+        together = blocks[start : start + 4 * threads]
+        tasks = [partial(index.nearest, block, n_rows, _PAIRS) for block in together]
+        for block, result in zip(together, run_in_order(tasks, threads), strict=True):
+            yield result
+            n_done = result[0]
+            while n_done < len(block):  # seldom: so many ties that the lists had to be cut
+                result = index.nearest(block[n_done:], n_rows, _PAIRS)
+                yield result
+                n_done += result[0]
+
+
+def _by_faiss(codes: npt.NDArray[np.uint8], size: Rows, wanted: Rows, n_rows: int) -> Iterator[Any]:
+    import faiss
+
+    index = faiss.IndexBinaryFlat(8 * codes.shape[1])
+    index.add(np.ascontiguousarray(codes))
+    for start in range(0, len(wanted), _QUERIES):
+        block = np.ascontiguousarray(codes[wanted[start : start + _QUERIES]])
+        # Every code stands for at least one row, so n_rows codes always suffice.
+        distances, nearest = index.search(block, min(n_rows, len(codes)))
+        reached = np.cumsum(size[nearest], axis=1) >= n_rows
+        radius = distances[np.arange(len(block)), reached.argmax(axis=1)].astype(np.int64)
+        lists: list[tuple[Rows, Rows]] = []
+        length, done = 0, 0
+        for query in range(len(block)):
+            # faiss takes a radius as exclusive, and one radius for all queries.
+            _, far, found = index.range_search(block[query : query + 1], int(radius[query]) + 1)
+            if lists and length + len(found) > _PAIRS:
+                yield _run(radius[done:query], lists)
+                lists, length, done = [], 0, query
+            lists.append((found, far.astype(np.int64)))
+            length += len(found)
+        yield _run(radius[done:], lists)
+
+
+def _run(radius: Rows, lists: list[tuple[Rows, Rows]]) -> Any:
+    limits = np.concatenate([[0], np.cumsum([len(found) for found, _ in lists])])
+    return len(lists), radius, limits, *(np.concatenate(part) for part in zip(*lists, strict=True))
 
 
 def laplacian(adjacency: Any) -> sparse.csr_matrix:
@@ -164,14 +230,6 @@ def laplacian(adjacency: Any) -> sparse.csr_matrix:
     if abs(W - W.T).sum() > 1e-12 * W.sum():
         raise ValueError("adjacency must be symmetric.")
     return sparse.csr_matrix(sparse.diags(np.asarray(W.sum(axis=1)).ravel()) - W)
-
-
-def _radius_of_last_neighbor(index: Any, queries: Any, size: Rows, n_neighbors: int) -> Rows:
-    """Give the distance within which each query code finds ``n_neighbors`` rows besides itself."""
-    # Every code stands for at least one row, so this many codes always suffice.
-    distances, found = index.search(queries, min(n_neighbors + 1, index.ntotal))
-    reached = np.cumsum(size[found], axis=1) >= n_neighbors + 1
-    return np.asarray(distances[np.arange(len(queries)), reached.argmax(axis=1)], dtype=np.int64)
 
 
 def _draw_numbers(n_closer: Rows, n_tied: Rows, place: Rows, n_neighbors: int, random: np.random.RandomState) -> Rows:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import thpi
-from thpi.rows._dask import ClusterLostError, DaskRows, dask_parquet
+from thpi.rows import ClusterLostError, DaskRows, dask_parquet
 from thpi.stores import encode_parts, read_parts
 
 da = pytest.importorskip("dask.array")

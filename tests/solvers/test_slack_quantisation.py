@@ -61,7 +61,7 @@ def _balanced_codes(n):
 def test_code_step_equals_brute_force(n, c):
     rng = np.random.RandomState(n)
     M = rng.standard_normal((n, c))
-    B, _ = code_step(M, rng, None, 0.0)
+    B = code_step(M, rng, None, 0.0)
     # <B, M> is a sum over the columns, and so is its maximum.
     best = sum(max(b @ M[:, j] for b in _balanced_codes(n)) for j in range(c))
     np.testing.assert_allclose(np.sum(B * M), best)
@@ -83,7 +83,7 @@ def test_graph_code_step_is_close_to_brute_force_on_tiny_problems(lambda2):
     for seed in range(40):
         n = 6 + seed % 7
         rng, M, L = _graph_problem(n, seed)
-        B, _ = code_step(M, rng, L, lambda2)
+        B = code_step(M, rng, L, lambda2)
         best = min(_value(b, M[:, 0], L, lambda2) for b in _balanced_codes(n))
         found = _value(B[:, 0].astype(float), M[:, 0], L, lambda2)
         assert found >= best - 1e-9
@@ -96,7 +96,7 @@ def test_graph_code_step_never_gets_worse_than_the_former_code():
     for seed in range(30):
         rng, M, L = _graph_problem(12, seed)
         best = min(_balanced_codes(12), key=lambda b: _value(b, M[:, 0], L, 0.7))
-        B, _ = code_step(M, rng, L, 0.7, former=best.astype(np.int8)[:, None])
+        B = code_step(M, rng, L, 0.7, former=best.astype(np.int8)[:, None])
         np.testing.assert_allclose(_value(B[:, 0].astype(float), M[:, 0], L, 0.7), _value(best, M[:, 0], L, 0.7))
 
 

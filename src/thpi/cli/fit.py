@@ -180,7 +180,7 @@ def _rows(argument: str, spec: str, ignore: list[str], client: Any) -> tuple[Any
     if client is None and not Path(spec).is_dir():
         X, _, names = read_matrix(argument, spec, ignore=ignore)
         return X, names
-    from thpi.rows import Parquet
+    from thpi.rows import Parquet, dask_parquet
 
     found = Parquet(spec).names
     wrong = [name for name in ignore if name not in found]
@@ -191,8 +191,6 @@ def _rows(argument: str, spec: str, ignore: list[str], client: Any) -> tuple[Any
     names = None if len(columns) == 1 else tuple(columns)
     if client is None:
         return Parquet(spec, columns), names
-    from thpi.rows._dask import dask_parquet
-
     return dask_parquet(spec, columns), names
 
 

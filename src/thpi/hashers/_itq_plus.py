@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy import linalg
 from sklearn.metrics import pairwise_distances
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -15,6 +16,7 @@ from thpi.codes import pack_signs
 from thpi.hashers._cca_itq import canonical_directions
 from thpi.hashers._itq import ITERATION_CONSTRAINTS, restart_seeds
 from thpi.solvers.moments import Coordinates, centred_product, column_mean, full_rank_coordinates, principal_axes
+from thpi.solvers.pair_moments import cross_moment
 from thpi.solvers.quantisation import best_of
 from thpi.solvers.slack_quantisation import slack_quantisation
 
@@ -194,7 +196,12 @@ def _scale_factor(values: Array, scale: str | None, n_bits: int) -> float:
     n, d = values.shape
     if scale == "unit":
         k = min(n_bits, d)
-        energy = float((principal_axes(values, np.zeros(d, values.dtype), k)[1] ** 2).sum())
+        if k == d:
+            energy = float(np.einsum("ij,ij->", values, values, dtype=np.float64))
+        else:
+            # The squares of the leading singular values; the axes themselves are not needed.
+            moment = cross_moment(values, values)
+            energy = float(linalg.eigvalsh(moment, subset_by_index=[d - k, d - 1]).clip(0).sum())
         return float(np.sqrt(n * k / energy)) if energy > 0 else 1.0
     if scale == "radius":
         neighbour = min(50, n - 1)

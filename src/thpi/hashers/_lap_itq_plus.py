@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -9,12 +11,13 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from thpi.base import Views
-from thpi.codes import pack_signs
+from thpi.codes import n_bytes, pack_signs
 from thpi.graph import hamming_knn_graph, laplacian
 from thpi.hashers._itq import restart_seeds
 from thpi.hashers._itq_plus import ITQPlus
+from thpi.rows import Rows
 from thpi.solvers.moments import centred_product, column_mean, principal_axes
-from thpi.solvers.quantisation import iterative_quantisation, signs
+from thpi.solvers.quantisation import iterative_quantisation
 
 __all__ = ["LapITQPlus"]
 
@@ -64,6 +67,7 @@ class LapITQPlus(ITQPlus):
     """
 
     uses_source = True
+    streams_source = True
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **ITQPlus._parameter_constraints,
@@ -115,19 +119,27 @@ class LapITQPlus(ITQPlus):
         return fitted | {"graph_": graph}
 
     def _source_graph(self, views: Views, rng: np.random.RandomState) -> Any:
-        codes = _source_codes(views.all_source, self.n_bits, rng)
-        n = views.S.shape[0]
+        source = views.all_source
+        encode = _source_hash(source, self.n_bits, rng)
         if self.graph_scope == "paired":
-            codes = codes[:n]
+            codes = encode(views.S)
+        elif isinstance(source, Rows):
+            codes = np.asarray(source.map(encode, n_bytes(self.n_bits), np.uint8))
+        else:
+            codes = encode(source)
         # A row has at most len - 1 others; small domains get a complete graph rather than an error.
         n_neighbors = min(self.n_neighbors, len(codes) - 1)
+        n = views.S.shape[0]
         return hamming_knn_graph(codes, n_neighbors, n_queries=n, symmetrize=self.graph_symmetrize, random_state=rng)
 
 
-def _source_codes(source: Any, n_bits: int, rng: np.random.RandomState) -> Any:
-    """ITQ codes of all source rows; as many bits as asked for or as the source has dimensions."""
+def _source_hash(source: Any, n_bits: int, rng: np.random.RandomState) -> Callable[[Any], Any]:
+    """ITQ on all source rows; as many bits as asked for or as the source has dimensions."""
     mean = column_mean(source)
     V, _ = principal_axes(source, mean, min(n_bits, source.shape[1], source.shape[0] - 1))
-    Z = centred_product(source, mean, V)
-    R = iterative_quantisation(Z, rng).R
-    return pack_signs(signs(Z @ R))
+    R = iterative_quantisation(centred_product(source, mean, V), rng).R
+    return partial(_encode, mean=mean, W=V @ R)
+
+
+def _encode(rows: Any, mean: Any, W: Any) -> Any:
+    return pack_signs(centred_product(rows, mean, W))

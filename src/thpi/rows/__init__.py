@@ -18,12 +18,24 @@ import numpy as np
 
 from thpi.rows._beside import Beside
 from thpi.rows._blocks import Blocks
+from thpi.rows._dask import ClusterLostError, DaskRows, dask_parquet
 from thpi.rows._mapped import MAPPED_FROM, Mapped
 from thpi.rows._parquet import Parquet
 from thpi.rows._rows import Rows
 from thpi.rows._stacked import Stacked
 
-__all__ = ["Beside", "Blocks", "Mapped", "Parquet", "Rows", "Stacked", "as_rows"]
+__all__ = [
+    "Beside",
+    "Blocks",
+    "ClusterLostError",
+    "DaskRows",
+    "Mapped",
+    "Parquet",
+    "Rows",
+    "Stacked",
+    "as_rows",
+    "dask_parquet",
+]
 
 
 def as_rows(X: Any) -> Rows | None:
@@ -39,7 +51,5 @@ def as_rows(X: Any) -> Rows | None:
     if isinstance(X, np.memmap) and X.ndim == 2 and X.nbytes >= MAPPED_FROM:
         return Mapped(X)
     if type(X).__module__.partition(".")[0] == "dask":
-        from thpi.rows._dask import DaskRows
-
         return DaskRows(X)
     return None

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from thpi.rows._dask import DaskRows
 from thpi.rows._rows import Rows
 from thpi.solvers.blocks import row_blocks
 
@@ -32,8 +33,6 @@ class Beside(Rows):
     @staticmethod
     def of(left: Rows, right: Any) -> Rows:
         """Put ``right`` (array or rows) beside ``left``; where either is on a cluster, the whole is."""
-        from thpi.rows._dask import DaskRows
-
         if isinstance(left, DaskRows):
             return left.beside(right)
         if isinstance(right, DaskRows):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from thpi.rows._dask import DaskRows
 from thpi.rows._rows import Rows, check_block
 from thpi.solvers.blocks import row_blocks
 
@@ -30,8 +31,6 @@ class Stacked(Rows):
     @staticmethod
     def of(array: Array, rows: Rows) -> Rows:
         """Stack ``array`` on ``rows``; where these are on a cluster, the whole is."""
-        from thpi.rows._dask import DaskRows
-
         return rows.below(array) if isinstance(rows, DaskRows) else Stacked(array, rows)
 
     def blocks(self) -> Iterator[Array]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-__all__ = ["balanced_signs"]
+__all__ = ["balanced_halves", "balanced_signs"]
 
 
 def balanced_signs(M: npt.ArrayLike, random_state: int | np.random.RandomState | None = None) -> npt.NDArray[np.int8]:
@@ -53,19 +55,30 @@ def balanced_signs(M: npt.ArrayLike, random_state: int | np.random.RandomState |
         raise ValueError("M must hold finite numbers only, got NaN or infinity.")
     random = check_random_state(random_state)
 
-    n, middle = values.shape[0], values.shape[0] // 2
-    # Selection runs along contiguous memory; with this index it finds the lowest entry of the upper half
-    # (even n) or the median (odd n).
-    threshold = np.partition(np.ascontiguousarray(values.T), middle, axis=1)[:, middle]
-    n_positive = middle + (threshold >= 0) if n % 2 else np.full(values.shape[1], middle)
+    # Selection runs along contiguous memory.
+    positive = balanced_halves(np.ascontiguousarray(values.T), random)
+    return np.where(positive.T, np.int8(1), np.int8(-1))
 
-    positive = values > threshold
-    tied = values == threshold
-    n_from_tied = n_positive - np.count_nonzero(positive, axis=0)
-    n_tied = np.count_nonzero(tied, axis=0)
-    whole = n_from_tied == n_tied
-    positive |= tied & whole
-    for column in np.flatnonzero(~whole & (n_from_tied > 0)):
-        rows = random.permutation(np.flatnonzero(tied[:, column]))
-        positive[rows[: n_from_tied[column]], column] = True
-    return np.where(positive, np.int8(1), np.int8(-1))
+
+def balanced_halves(M: npt.NDArray[Any], random: np.random.RandomState) -> npt.NDArray[np.bool_]:
+    """Give, for each row of ``M`` (c x n, finite), which entries are +1 in the nearest balanced code.
+
+    :func:`balanced_signs` with one bit a row instead of one a column, for callers that keep their arrays so.
+
+    >>> balanced_halves(np.array([[0.3, 0.1, 0.9, 0.2]]), np.random.RandomState(0))
+    array([[ True, False,  True, False]])
+    """
+    n, middle = M.shape[1], M.shape[1] // 2
+    positive = np.empty(M.shape, dtype=np.bool_)
+    for row, values in enumerate(M):
+        # With this index the lowest entry of the upper half (even n) or the median (odd n) is found.
+        threshold = np.partition(values, middle)[middle]
+        above = np.greater(values, threshold, out=positive[row])
+        n_positive = middle + bool(threshold >= 0) if n % 2 else middle
+        n_from_tied = n_positive - np.count_nonzero(above)
+        if n_from_tied > 0:
+            tied = np.flatnonzero(values == threshold)
+            if n_from_tied < len(tied):
+                tied = random.permutation(tied)[:n_from_tied]
+            above[tied] = True
+    return positive

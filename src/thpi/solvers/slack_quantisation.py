@@ -6,15 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import linalg
 
-from thpi.solvers.balance import balanced_signs
-from thpi.solvers.laplacian_qp import laplacian_box_qp
-from thpi.solvers.procrustes import polar, random_orthonormal, tall_procrustes
+from thpi.solvers.balance import balanced_halves, balanced_signs
+from thpi.solvers.laplacian_qp import BoxQP
+from thpi.solvers.pair_moments import PairMoments
+from thpi.solvers.procrustes import random_orthonormal
 from thpi.solvers.quantisation import has_converged
-from thpi.solvers.swap_descent import balanced_descent
+from thpi.solvers.swap_descent import SwapDescent
 
-__all__ = ["SlackResult", "code_step", "slack_quantisation"]
+__all__ = ["GraphCodes", "SlackResult", "code_step", "slack_quantisation"]
 
 Array = npt.NDArray[Any]
 
@@ -69,33 +69,38 @@ def slack_quantisation(
     >>> bool(np.all(np.diff(result.objective) <= 0)), np.abs(result.B.sum(0)).max().item()
     (True, 0)
     """
-    R = random_orthonormal(X.shape[1], n_bits, rng).astype(X.dtype)
-    P = random_orthonormal(S.shape[1], n_bits, rng).astype(X.dtype)
-    target = _Rotation(X, n_bits, true_loss)
-    slack = _Rotation(S, n_bits, true_loss)
-    XR, SP = X @ R, S @ P
-    B: npt.NDArray[np.int8] | None = None
-    relaxed: Array | None = None
-    best: SlackResult | None = None
+    R = random_orthonormal(X.shape[1], n_bits, rng)
+    P = random_orthonormal(S.shape[1], n_bits, rng)
+    moments = PairMoments(X, S, n_bits=n_bits, lambda1=lambda1, true_loss=true_loss)
+    graph = GraphCodes(laplacian, lambda2, X.dtype) if lambda2 > 0 and laplacian is not None else None
+    positive: npt.NDArray[np.bool_] | None = None
+    best: tuple[npt.NDArray[np.bool_], Array, Array] | None = None
+    objective: list[float] = []
+    converged = False
     for _ in range(max_iter):
-        M = (1 + lambda1) * XR + lambda1 * SP
-        B, relaxed = code_step(M, rng, laplacian, lambda2, former=B, relaxed=relaxed)
-        codes = B.astype(X.dtype)
-        R = target.fit(codes - lambda1 / (1 + lambda1) * SP, R)
-        XR = X @ R
-        P = slack.fit(codes - XR, P)
-        SP = S @ P
-        value = _objective(codes, XR, SP, lambda1, lambda2, laplacian, true_loss)
-        if best is not None and value > best.objective[-1]:
+        M = moments.pull(R, P)
+        if graph is None:
+            chosen, cut = balanced_halves(M, rng), 0.0
+        else:
+            chosen, cut = graph.step(M, rng, former=positive)
+        moments.set_codes(chosen, former=positive)
+        positive = chosen
+        R = moments.fit_target(R, P)
+        P = moments.fit_slack(R, P)
+        value = moments.objective(R, P) + cut
+        if objective and value > objective[-1]:
             # In exact arithmetic no step can do this: it is rounding, at a point where nothing is left to gain.
-            return best._replace(converged=True)
-        objective = [*(best.objective if best else []), value]
-        converged = has_converged(objective, tol)
-        best = SlackResult(B, R, P, objective, converged)
-        if converged:
+            converged = True
+            break
+        objective.append(value)
+        best = positive, R, P
+        if has_converged(objective, tol):
+            converged = True
             break
     assert best is not None  # max_iter >= 1
-    return best
+    return SlackResult(
+        np.ascontiguousarray(_signs(best[0]).T), best[1].astype(X.dtype), best[2].astype(X.dtype), objective, converged
+    )
 
 
 def code_step(
@@ -105,61 +110,84 @@ def code_step(
     lambda2: float,
     *,
     former: npt.NDArray[np.int8] | None = None,
-    relaxed: Array | None = None,
-) -> tuple[npt.NDArray[np.int8], Array | None]:
-    """Minimise ``-2 <B, M> + lambda2 tr(B'LB)`` over balanced codes, the paper's eqs. (3) and (11).
+) -> npt.NDArray[np.int8]:
+    """Minimise ``-2 <B, M> + lambda2 tr(B'LB)`` over balanced codes (n x c), the paper's eqs. (3) and (11).
 
-    Without a graph term the balanced signs of ``M`` are the exact answer. With it, the box relaxation is solved
-    (``relaxed`` is its warm start), rounded to the nearest balanced code, improved by swaps of two rows while that
-    helps, and taken for those bits where it is better than ``former``: the bits share no term, so each decides for
-    itself.
+    Without a graph term the balanced signs of ``M`` are the exact answer. With it, see :class:`GraphCodes`.
 
-    >>> code_step(np.array([[2.0], [1.0], [-1.0], [0.0]]), np.random.RandomState(0), None, 0.0)[0].ravel()
+    >>> code_step(np.array([[2.0], [1.0], [-1.0], [0.0]]), np.random.RandomState(0), None, 0.0).ravel()
     array([ 1,  1, -1, -1], dtype=int8)
     """
     if lambda2 == 0 or laplacian is None:
-        return balanced_signs(M, rng), None
-    # Rounding forgets small differences: a gap of 1e-4 of the objective changes no code worth the time.
-    relaxed = laplacian_box_qp(M, laplacian, lambda2, start=relaxed, tol=1e-4).B
-    B = balanced_descent(balanced_signs(relaxed, rng), M, laplacian, lambda2)
+        return balanced_signs(M, rng)
+    graph = GraphCodes(laplacian, lambda2, M.dtype)
+    present = None
     if former is not None:
-        worse = _bit_values(B, M, laplacian, lambda2) > _bit_values(former, M, laplacian, lambda2)
-        B[:, worse] = former[:, worse]
-    return B, relaxed
+        present = np.ascontiguousarray(former.T) > 0
+        graph.cuts = lambda2 * np.einsum("ij,ij->j", former, laplacian @ former.astype(np.float64))
+    positive, _ = graph.step(np.ascontiguousarray(M.T), rng, former=present)
+    return np.ascontiguousarray(_signs(positive).T)
 
 
-def _bit_values(B: npt.NDArray[np.int8], M: Array, laplacian: Any, lambda2: float) -> Array:
-    codes = B.astype(np.float64)
-    return np.asarray(-2 * np.einsum("ij,ij->j", codes, M) + lambda2 * np.einsum("ij,ij->j", codes, laplacian @ codes))
+class GraphCodes:
+    """The code step with the graph term; keeps what depends on the graph alone, and the last relaxed codes.
+
+    The box relaxation is rounded to the nearest balanced code, which is improved by swaps of two rows while that helps.
+    A bit whose former code is still no worse, for the bits share no term, is improved from that one by swaps instead;
+    so the step never raises the objective. The relaxation is solved once; after that its solution is only improved by
+    a few iterations a step. Where it lost against the former code l times in a row, the bit does without it for the
+    next 2^l - 1 steps.
+    """
+
+    def __init__(self, laplacian: Any, lambda2: float, dtype: Any) -> None:
+        self.swaps = SwapDescent(laplacian, lambda2)
+        self.edges = bool(laplacian.diagonal().any())
+        self.programme = BoxQP(laplacian, lambda2, dtype) if self.edges else None
+        self.relaxed: Array | None = None
+        self.cuts: Array | None = None
+        self.losses: Array = np.empty(0, dtype=np.int64)
+        self.waiting: Array = np.empty(0, dtype=np.int64)
+
+    def step(
+        self, M: Array, rng: np.random.RandomState, *, former: npt.NDArray[np.bool_] | None
+    ) -> tuple[npt.NDArray[np.bool_], float]:
+        """Give where the codes are +1 (c x n) for the linear term ``M`` (c x n), and their ``lambda2 tr(B'LB)``."""
+        if former is None or self.cuts is None:
+            codes, _, cuts = self.swaps.descend(_signs(balanced_halves(self._relaxation(M), rng)), M)
+        else:
+            if not len(self.losses):
+                self.losses, self.waiting = np.zeros((2, len(M)), dtype=np.int64)
+            codes = _signs(former)
+            # The graph term of the former codes is known: their value for this M takes no product with L.
+            present = self.cuts - 2 * np.einsum("ij,ij->i", codes, M, dtype=np.float64)
+            cuts = self.cuts.copy()
+            worse = np.ones(len(M), dtype=np.bool_)
+            tried = np.flatnonzero(self.waiting == 0)
+            self.waiting -= self.waiting > 0
+            if len(tried):
+                start = _signs(balanced_halves(self._relaxation(M, tried), rng))
+                fresh, values, fresh_cuts = self.swaps.descend(start, M[tried])
+                won = values < present[tried]
+                codes[tried[won]], cuts[tried[won]], worse[tried[won]] = fresh[won], fresh_cuts[won], False
+                self.losses[tried] = np.where(won, 0, self.losses[tried] + 1)
+                self.waiting[tried] = 2 ** np.minimum(self.losses[tried], 20) - 1
+            codes[worse], _, cuts[worse] = self.swaps.descend(codes[worse], M[worse])
+        self.cuts = cuts
+        return codes > 0, float(cuts.sum())
+
+    def _relaxation(self, M: Array, bits: Any = slice(None)) -> Array:
+        """Give the relaxed codes of some bits."""
+        if self.programme is None:
+            return np.asarray(M[bits])
+        if self.relaxed is None:
+            # Rounding forgets small differences: a gap of 1e-3 of the objective changes no code worth the time.
+            self.relaxed = self.programme.solve(M.T, None, 1e-3, 2000).B
+        else:
+            # M moves little from one iteration to the next: the relaxed codes follow it, and settle when it does.
+            self.relaxed[:, bits] = self.programme.improve(M[bits].T, self.relaxed[:, bits])
+        relaxed: Array = np.ascontiguousarray(self.relaxed[:, bits].T)
+        return relaxed
 
 
-def _objective(
-    B: Array, XR: Array, SP: Array, lambda1: float, lambda2: float, laplacian: Any, true_loss: bool
-) -> float:
-    B, XR, SP = (array.astype(np.float64, copy=False) for array in (B, XR, SP))
-    if true_loss:
-        E = B - XR
-        value = float(np.vdot(E, E)) + lambda1 * float(np.vdot(E - SP, E - SP))
-    else:
-        value = -2 * float(np.vdot(B, (1 + lambda1) * XR + lambda1 * SP)) + 2 * lambda1 * float(np.vdot(XR, SP))
-    if lambda2 and laplacian is not None:
-        value += lambda2 * float(np.vdot(B, laplacian @ B))
-    return value
-
-
-class _Rotation:
-    """The step ``argmin ||X Q - T||`` over semi-orthogonal Q, or its trace form, with the moments it needs kept."""
-
-    def __init__(self, X: Array, n_bits: int, true_loss: bool) -> None:
-        self.X = X
-        self.gram: Array | None = None
-        if true_loss and X.shape[1] > n_bits:
-            self.gram = X.T @ X
-            top = len(self.gram) - 1
-            self.bound = float(linalg.eigvalsh(self.gram, subset_by_index=[top, top])[0])
-
-    def fit(self, T: Array, start: Array) -> Array:
-        cross = self.X.T @ T
-        if self.gram is None:
-            return polar(cross)
-        return tall_procrustes(self.gram, cross, start, bound=self.bound)
+def _signs(positive: npt.NDArray[np.bool_]) -> npt.NDArray[np.int8]:
+    return np.asarray(2 * positive.view(np.int8) - np.int8(1), dtype=np.int8)

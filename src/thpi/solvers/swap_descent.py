@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from thpi.kernels._payoff import pays_off
+from thpi.kernels._threads import n_threads, run_in_order
 from thpi.solvers.laplacian_qp import check_problem
 
-__all__ = ["balanced_descent"]
+__all__ = ["SwapDescent", "balanced_descent"]
 
 Array = npt.NDArray[Any]
+Codes = npt.NDArray[np.int8]
 
 
 def balanced_descent(
@@ -32,8 +36,9 @@ def balanced_descent(
 
     The last term is never negative, so the best i and the best j by their own terms are the best pair unless
     they are adjacent; and in any case both members of a best pair stand among the first (largest number of
-    neighbours + 1) of their side, because someone that far up is not adjacent to the partner. A swap hence
-    costs O(n) for selection and the degrees for the update. The objective never rises.
+    neighbours + 1) of their side, because someone that far up is not adjacent to the partner. The compiled
+    kernel keeps both sides in heaps, so that a swap costs the degrees times log n; without it the selection costs
+    O(n). Both make the same swaps. The objective never rises.
 
     For odd n a column may also go from sum +1 to -1 or back by a single flip: a swap with an extra vertex
     that has neither edges nor a linear term.
@@ -71,21 +76,85 @@ def balanced_descent(
         raise ValueError(f"B must have columns that sum to {'+-1' if n % 2 else '0'}, got sums {sums}.")
     max_swaps = n if max_swaps is None else max_swaps
 
-    K, L = K.astype(np.float64), L.astype(np.float64)
-    if n % 2:
-        K = np.vstack([K, np.zeros((1, K.shape[1]))])
-        L = sparse.block_diag([L, sparse.csr_array((1, 1))], format="csr")
-        codes = np.vstack([codes, -sums[None].astype(np.int8)])
-    for column in range(K.shape[1]):
-        _descend(codes[:, column], K[:, column], L, lambda2, max_swaps)
-    return codes[:n]
+    rows = SwapDescent(L, lambda2).descend(np.ascontiguousarray(codes.T), K.T, max_swaps=max_swaps)[0]
+    return np.ascontiguousarray(rows.T)
 
 
-def _descend(b: npt.NDArray[np.int8], k: Array, L: Any, lambda2: float, max_swaps: int) -> None:
-    """Swap in one column, in place."""
-    gradient = 2 * lambda2 * (L @ b.astype(np.float64)) - 2 * k
-    own = 4 * lambda2 * L.diagonal()
-    widest = int(np.diff(L.indptr).max(initial=0)) + 1
+class SwapDescent:
+    """The descent of :func:`balanced_descent` with what depends on the graph alone made once; one bit a row.
+
+    >>> rows, values, cuts = SwapDescent(np.array([[1.0, -1.0], [-1.0, 1.0]]), 0.5).descend(
+    ...     np.array([[1, -1]], dtype=np.int8), np.array([[-1.0, 2.0]]))
+    >>> rows, values, cuts
+    (array([[-1,  1]], dtype=int8), array([-4.]), array([2.]))
+    """
+
+    def __init__(self, laplacian: Any, lambda2: float) -> None:
+        L = sparse.csr_array(laplacian).astype(np.float64)
+        if L.shape[0] % 2:
+            L = sparse.block_diag([L, sparse.csr_array((1, 1))], format="csr")
+        L.sum_duplicates()
+        self.L, self.lambda2 = L, float(lambda2)
+        self.own = 4 * lambda2 * L.diagonal()
+        self.widest = int(np.diff(L.indptr).max(initial=0)) + 1
+
+    def descend(self, codes: Codes, K: Array, *, max_swaps: int | None = None) -> tuple[Codes, Array, Array]:
+        """Descend from ``codes`` (c x n, balanced) with the linear terms ``K`` (c x n).
+
+        Gives the new codes, the objective -2 <b, k> + lambda2 b'Lb of each, and its graph term lambda2 b'Lb alone.
+        """
+        n = codes.shape[1]
+        codes, K = codes.copy(), K.astype(np.float64)
+        if n % 2:
+            codes = np.hstack([codes, -codes.sum(axis=1, dtype=np.int64)[:, None].astype(np.int8)])
+            K = np.hstack([K, np.zeros((len(K), 1))])
+        K = np.ascontiguousarray(K)
+        compiled = pays_off(2 * len(codes) * self.L.nnz)
+        gradients = self._product(codes, compiled)
+        gradients *= 2 * self.lambda2
+        gradients -= 2 * K
+        limit = n if max_swaps is None else max_swaps
+        if compiled:
+            self._descend_compiled(codes, K, gradients, limit)
+        else:
+            for bit in range(len(codes)):
+                _descend(codes[bit], K[bit], gradients[bit], self.L, self.own, self.lambda2, limit, self.widest)
+        # With g = 2 lambda2 L b - 2 k: lambda2 b'Lb = <b, g / 2 + k>.
+        gradients *= 0.5
+        linear = np.einsum("ij,ij->i", codes, K)
+        cuts = np.einsum("ij,ij->i", codes, gradients) + linear
+        return codes[:, :n], cuts - 2 * linear, cuts
+
+    def _product(self, codes: Codes, compiled: bool) -> Array:
+        """``(L B)'``, all bits at once: several times faster than one after the other."""
+        L, rows = self.L, np.ascontiguousarray(codes.T)
+        if not compiled:
+            return np.ascontiguousarray((L @ rows.astype(np.float64)).T)
+        from thpi.kernels.swap_heap import graph_product
+
+        product = np.empty(codes.shape)
+        graph_product(L.indptr, L.indices, L.data, rows, product)
+        return product
+
+    def _descend_compiled(self, codes: Codes, K: Array, gradients: Array, max_swaps: int) -> None:
+        from thpi.kernels.swap_heap import descend
+
+        L, threads = self.L, n_threads()
+        parts = [part for part in np.array_split(np.arange(len(codes)), 4 * threads) if len(part)]
+        tasks = [
+            partial(
+                descend, codes[part[0] : part[-1] + 1], K[part[0] : part[-1] + 1], gradients[part[0] : part[-1] + 1],
+                L.indptr, L.indices, L.data, self.own, self.lambda2, max_swaps, self.widest,
+            )
+            for part in parts
+        ]  # fmt: skip
+        run_in_order(tasks, threads)
+
+
+def _descend(
+    b: Codes, k: Array, gradient: Array, L: Any, own: Array, lambda2: float, max_swaps: int, widest: int
+) -> None:
+    """Swap in one code, in place, and keep its gradient up to date."""
     rounding = 1e-12 * (np.abs(k).max() + own.max())
     # What it costs to leave one's side, leaving the partner aside; members of the other side never leave.
     cost = {side: np.where(b == side, own - 2 * side * gradient, np.inf) for side in (1, -1)}
@@ -126,10 +195,13 @@ def _best_pair(up: Array, down: Array, L: Any, lambda2: float, widest: int) -> t
 
 
 def _smallest(values: Array, count: int) -> Array:
-    """Give the places of the ``count`` smallest finite values, in rising order."""
-    places = np.argpartition(values, count)[:count] if count < len(values) else np.arange(len(values))
+    """Give the places of the ``count`` smallest finite values, in rising order, the earlier one first among equals."""
+    if count < len(values):
+        places = np.flatnonzero(values <= np.partition(values, count - 1)[count - 1])
+    else:
+        places = np.arange(len(values))
     places = places[np.isfinite(values[places])]
-    return places[np.argsort(values[places], kind="stable")]
+    return places[np.argsort(values[places], kind="stable")][:count]
 
 
 def _row(L: Any, vertex: int) -> tuple[Array, Array]:

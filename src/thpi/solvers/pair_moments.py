@@ -1,0 +1,143 @@
+"""Products and moments of the paired views that the alternation of ITQ+ needs: what costs n, and what does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import linalg, sparse
+from sklearn.utils import gen_batches
+
+from thpi.solvers.procrustes import polar, tall_procrustes
+
+__all__ = ["PairMoments", "cross_moment"]
+
+Array = npt.NDArray[Any]
+Sides = npt.NDArray[np.bool_]
+
+# Rows of one block: long enough for the matrix product, short enough for float32 sums that lose no digits.
+_BLOCK_ROWS = 4096
+# Up to this part of changed bits it is cheaper to add their rows than to multiply all rows again.
+_FEW_CHANGES = 0.15
+# X'S is worth its cost where it is that of so few iterations without it.
+_MOMENT_ITERATIONS = 10
+
+
+def cross_moment(A: Array, B: Array) -> Array:
+    """``A'B`` over the rows: products in the dtype of the arrays, block by block, summed in float64.
+
+    >>> cross_moment(np.array([[1.0], [2.0]]), np.array([[3.0], [4.0]]))
+    array([[11.]])
+    """
+    total = np.zeros((A.shape[1], B.shape[1]))
+    for rows in gen_batches(len(A), _BLOCK_ROWS):
+        total += A[rows].T @ B[rows]
+    return total
+
+
+class PairMoments:
+    """Steps and objective of :func:`thpi.solvers.slack_quantisation.slack_quantisation` from second moments.
+
+    The rows enter in two ways only: through ``M = (1 + l1) X R + l1 S P``, and through ``X'B`` and ``S'B``. All else
+    follows from them and from ``C = X'S``, at a cost without n::
+
+        R = polar((1 + l1) X'B - l1 C P)        P = polar(S'B - C'R)
+        -2 (1 + l1) <R, X'B> - 2 l1 <P, S'B> + 2 l1 <R, C P>       the trace objective
+
+    and with ``G = X'X``, ``H = S'S`` the power iterations of the true loss, which adds to the trace objective
+    ``(1 + l1) (n c + <R, G R>) + l1 <P, H P>``. Bits are kept one a row (c x n). From one iteration to the next few
+    of them change, so that ``X'B`` is brought up to date from the rows of these.
+    """
+
+    def __init__(self, X: Array, S: Array, *, n_bits: int, lambda1: float, true_loss: bool) -> None:
+        self.X, self.S = X, S
+        self.n_bits, self.lambda1, self.true_loss = n_bits, lambda1, true_loss
+        p, q = X.shape[1], S.shape[1]
+        self.C = cross_moment(X, S) if p * q <= _MOMENT_ITERATIONS * n_bits * (p + q) else None
+        self.totals = tuple(view.sum(axis=0, dtype=np.float64)[:, None] for view in (X, S))
+        self.grams = tuple(_Gram(view, n_bits) if true_loss else None for view in (X, S))
+        self.XB, self.SB = np.zeros((p, n_bits)), np.zeros((q, n_bits))
+
+    def pull(self, R: Array, P: Array) -> Array:
+        """``M'``, c x n, in the dtype of X."""
+        left = ((1 + self.lambda1) * R).T.astype(self.X.dtype)
+        right = (self.lambda1 * P).T.astype(self.X.dtype)
+        M = np.empty((self.n_bits, len(self.X)), dtype=self.X.dtype)
+        for rows in gen_batches(len(self.X), _BLOCK_ROWS):
+            block = left @ self.X[rows].T
+            if self.lambda1:
+                block += right @ self.S[rows].T
+            M[:, rows] = block
+        return M
+
+    def set_codes(self, positive: Sides, former: Sides | None) -> None:
+        """Bring ``X'B`` and ``S'B`` to the codes that are +1 where ``positive``; ``former`` is what they were for."""
+        if former is not None:
+            changed = np.flatnonzero(positive != former)
+            if len(changed) <= _FEW_CHANGES * positive.size:
+                bit, row = np.divmod(changed, positive.shape[1])
+                ends = np.concatenate([[0], np.cumsum(np.bincount(bit, minlength=self.n_bits))])
+                # By rows: each row of X is read once for all of its bits.
+                step = np.where(positive.ravel()[changed], self.X.dtype.type(2), self.X.dtype.type(-2))
+                delta = sparse.csr_array((step, row, ends), shape=positive.shape).tocsc()
+                self.XB += (delta @ self.X).T
+                self.SB += (delta @ self.S).T
+                return
+        self.XB, self.SB = -self.totals[0], -self.totals[1]
+        for rows in gen_batches(len(self.X), _BLOCK_ROWS):
+            twice = 2 * positive[:, rows].astype(self.X.dtype)
+            self.XB = self.XB + (twice @ self.X[rows]).T
+            self.SB = self.SB + (twice @ self.S[rows]).T
+
+    def fit_target(self, R: Array, P: Array) -> Array:
+        """Minimise over R from the present one: exactly, or by power iteration for the true loss."""
+        weight = self.lambda1 / (1 + self.lambda1)
+        return _rotation(self.XB - weight * self._cross_slack(P) if weight else self.XB, R, self.grams[0])
+
+    def fit_slack(self, R: Array, P: Array) -> Array:
+        """Minimise over P, in the same way."""
+        return _rotation(self.SB - self._cross_target(R), P, self.grams[1])
+
+    def objective(self, R: Array, P: Array) -> float:
+        """Give the trace objective or the true loss, without the graph term."""
+        l1 = self.lambda1
+        value = -2 * (1 + l1) * np.vdot(R, self.XB)
+        if l1:
+            value += 2 * l1 * (np.vdot(R, self._cross_slack(P)) - np.vdot(P, self.SB))
+        if self.true_loss:
+            G, H = self.grams
+            assert G is not None
+            assert H is not None
+            value += (1 + l1) * (len(self.X) * self.n_bits + G.energy(R)) + l1 * H.energy(P)
+        return float(value)
+
+    def _cross_slack(self, P: Array) -> Array:
+        if self.C is not None:
+            return np.asarray(self.C @ P)
+        return cross_moment(self.X, self.S @ P.astype(self.S.dtype))
+
+    def _cross_target(self, R: Array) -> Array:
+        if self.C is not None:
+            return np.asarray(self.C.T @ R)
+        return cross_moment(self.S, self.X @ R.astype(self.X.dtype))
+
+
+class _Gram:
+    """``X'X`` and, where R is tall, a bound on its eigenvalues."""
+
+    def __init__(self, X: Array, n_bits: int) -> None:
+        self.matrix = cross_moment(X, X)
+        self.tall = X.shape[1] > n_bits
+        if self.tall:
+            top = len(self.matrix) - 1
+            self.bound = float(linalg.eigvalsh(self.matrix, subset_by_index=[top, top])[0])
+
+    def energy(self, Q: Array) -> float:
+        return float(np.vdot(Q, self.matrix @ Q))
+
+
+def _rotation(cross: Array, start: Array, gram: _Gram | None) -> Array:
+    if gram is None or not gram.tall:
+        return polar(cross)
+    return tall_procrustes(gram.matrix, cross, start, bound=gram.bound)
