@@ -13,13 +13,28 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from thpi.base import BaseHasher, Whole
-    from thpi.hashers import CCAITQ, CVH, DSH, HASHERS, ITQ, LSH, ITQPlus, LapITQPlus, SpectralHashing
+    from thpi.hashers import (
+        CCAITQ,
+        CVH,
+        DSH,
+        HASHERS,
+        ITQ,
+        LSH,
+        AutoHasher,
+        ClassITQ,
+        ITQPlus,
+        LapITQPlus,
+        SpectralHashing,
+        TransferITQ,
+    )
     from thpi.model_file import ModelFileError, load
 
 __all__ = [
+    "AutoHasher",
     "BaseHasher",
     "CCAITQ",
     "CVH",
+    "ClassITQ",
     "DSH",
     "HASHERS",
     "ITQ",
@@ -28,6 +43,7 @@ __all__ = [
     "LapITQPlus",
     "ModelFileError",
     "SpectralHashing",
+    "TransferITQ",
     "Whole",
     "load",
 ]

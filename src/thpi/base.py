@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from thpi.codes import n_bytes, pack_signs
 from thpi.model_file import save
 from thpi.rows import Rows, Stacked, as_rows
-from thpi.solvers.blocks import row_blocks
+from thpi.solvers.blocks import map_blocks
 from thpi.solvers.moments import EXACT_LIMIT, centred_product, column_mean
 from thpi.solvers.quantisation import signs
 
@@ -261,8 +261,12 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             return X.map(self._travelling()._encode, n_bytes(self.n_bits), np.uint8)  # type: ignore[no-any-return]
         # Block by block: the projections of a large collection need not fit into memory, its codes do.
         codes = np.empty((X.shape[0], n_bytes(self.n_bits)), dtype=np.uint8)
-        for rows in row_blocks(X):
+
+        def encode(rows: slice) -> None:
             codes[rows] = pack_signs(self._project(X[rows]))
+
+        for _ in map_blocks(encode, X):
+            pass
         return codes
 
     def _travelling(self) -> Self:

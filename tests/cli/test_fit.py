@@ -97,3 +97,14 @@ def test_bad_input_is_one_line_that_names_it(shop, tmp_path, refused):
     assert "the folder" in refused(["fit", target, tmp_path / "no" / "m"])
     assert "is read by this command too" in refused(["fit", target, target, "--force"])
     assert list(tmp_path.iterdir()) == []
+
+
+def test_labels_reach_the_methods_that_use_them(shop, tmp_path, refused):
+    views, labels = f"{shop / 'views.npz'}:", str(shop / "labels.txt")
+    arguments = ["fit", views + "target", tmp_path / "m.thpi", "--bits", 8, "--privileged", views + "same"]
+    chosen = [*arguments, "--method", "AutoHasher", "--set", "relevance=labels", "--set", "max_pairs=100"]
+    assert "needs y" in refused(chosen)
+    assert run([str(argument) for argument in [*chosen, "--labels", labels]]) == 0
+    assert thpi.load(tmp_path / "m.thpi").candidates_[0]["score"] > 0
+    (tmp_path / "few.txt").write_text("1\n2\n")
+    assert "has 2 labels; DATA has 300 rows" in refused([*arguments, "--force", "--labels", tmp_path / "few.txt"])

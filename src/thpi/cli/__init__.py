@@ -17,7 +17,21 @@ from typer.core import TyperGroup
 
 __all__ = ["COMMANDS", "app", "main", "run"]
 
-COMMANDS = ("demo", "fit", "encode", "index", "search", "evaluate", "info", "export", "serve", "paper", "datasets")
+COMMANDS = (
+    "demo",
+    "fit",
+    "encode",
+    "index",
+    "search",
+    "evaluate",
+    "info",
+    "export",
+    "serve",
+    "paper",
+    "transfer",
+    "diagnose",
+    "datasets",
+)
 """The commands, in the order of the help."""
 
 

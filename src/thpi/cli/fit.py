@@ -34,7 +34,8 @@ def _print_methods(wanted: bool) -> None:
     table = Table("method", "needs", "parameters, for --set")
     for name, method in HASHERS.items():
         needs = "DATA" + (", --privileged" if method.needs_privileged else "")
-        needs += ", may use --source" if method.uses_source else ""
+        may = "--privileged and --source" if not method.needs_privileged else "--source"
+        needs += f", may use {may}" if method.uses_source else ""
         params = {key: value for key, value in method().get_params().items() if key not in ("n_bits", "random_state")}
         table.add_row(name, needs, " ".join(f"{key}={value}" for key, value in sorted(params.items())) or "-")
     Console().print(table)
@@ -59,6 +60,14 @@ def fit(
     ] = None,
     source: Annotated[
         Optional[str], typer.Option("--source", metavar="FILE", help="Further source rows, without a target row.")
+    ] = None,
+    labels: Annotated[
+        Optional[str],
+        typer.Option(
+            "--labels",
+            metavar="FILE",
+            help="Class of each row of DATA, for ClassITQ and AutoHasher: a 1-D array, FILE:COLUMN, or a line a row.",
+        ),
     ] = None,
     ignore: Annotated[
         Optional[list[str]],
@@ -97,6 +106,8 @@ def fit(
           --source texts.npz:more --bits 64
       thpi fit pictures.npy shop.thpi --method ITQ --set n_init=5 --seed 1
       thpi fit vectors/ big.thpi --bits 64 --scheduler tcp://head:8786
+      thpi fit pictures.npy shop.thpi --method AutoHasher --set relevance=labels \\
+          --privileged texts.npy --labels kinds.txt
       thpi fit --methods
     """
     check_output("MODEL", model, force=force, inputs=(data, privileged, source))
@@ -104,9 +115,10 @@ def fit(
     with cluster(scheduler) as client:
         X, S, S_U, names = _read(data, privileged, source, ignore or [], client)
         n_rows = X.shape[0]
+        y = None if labels is None else _labels(labels, n_rows)
         start = time.perf_counter()
         with spinner(f"fitting {type(hasher).__name__} on {n_rows:,} rows"):
-            hasher.fit(X, privileged=S, source=S_U)
+            hasher.fit(X, y, privileged=S, source=S_U)
         seconds = time.perf_counter() - start
     if names is not None:
         import numpy as np
@@ -131,7 +143,7 @@ def _hasher(
         raise ValueError(f"--method {method} needs --privileged, the source rows that go with the rows of DATA.")
     if source is not None and not (hasher.uses_source and privileged is not None):
         note(f"--source is not used: {method} learns from " + ("pairs only." if privileged else "target rows only."))
-    if privileged is not None and not hasher.needs_privileged:
+    if privileged is not None and not (hasher.needs_privileged or hasher.uses_source):
         note(f"--privileged is not used: {method} learns from target rows only.")
     allowed = sorted(set(hasher.get_params()) - {"n_bits", "random_state"})
     for text in parameters:
@@ -169,6 +181,15 @@ def _read(
             f"--source {source!r} has {S_U.shape[1]} columns and --privileged {S.shape[1]}; they must be the same."
         )
     return X, S, S_U, names
+
+
+def _labels(spec: str, n_rows: int) -> Any:
+    from thpi.cli._columns import read_column
+
+    values = read_column("--labels", spec)
+    if len(values) != n_rows:
+        raise ValueError(f"--labels {spec!r} has {len(values)} labels; DATA has {n_rows} rows.")
+    return values
 
 
 def _rows(argument: str, spec: str, ignore: list[str], client: Any) -> tuple[Any, Any]:

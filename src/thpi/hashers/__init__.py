@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from thpi.base import BaseHasher
 from thpi.hashers._cca_itq import CCAITQ
+from thpi.hashers._class_itq import ClassITQ
 from thpi.hashers._cvh import CVH
 from thpi.hashers._dsh import DSH
 from thpi.hashers._itq import ITQ
@@ -15,10 +16,26 @@ from thpi.hashers._itq_plus import ITQPlus
 from thpi.hashers._lap_itq_plus import LapITQPlus
 from thpi.hashers._lsh import LSH
 from thpi.hashers._spectral import SpectralHashing
+from thpi.hashers._transfer_itq import TransferITQ
+from thpi.transfer._auto import AutoHasher
 
-__all__ = ["CCAITQ", "CVH", "DSH", "HASHERS", "ITQ", "ITQPlus", "LSH", "LapITQPlus", "SpectralHashing"]
+__all__ = [
+    "AutoHasher",
+    "CCAITQ",
+    "CVH",
+    "ClassITQ",
+    "DSH",
+    "HASHERS",
+    "ITQ",
+    "ITQPlus",
+    "LSH",
+    "LapITQPlus",
+    "SpectralHashing",
+    "TransferITQ",
+]
 
 HASHERS: dict[str, type[BaseHasher]] = {
-    method.__name__: method for method in (LSH, SpectralHashing, DSH, ITQ, CVH, CCAITQ, ITQPlus, LapITQPlus)
+    method.__name__: method
+    for method in (LSH, SpectralHashing, DSH, ITQ, CVH, CCAITQ, ITQPlus, LapITQPlus, TransferITQ, ClassITQ, AutoHasher)
 }
-"""Every method by its name, from the plainest to the paper's."""
+"""Every method by its name, from the plainest over the paper's to the one that chooses."""

@@ -1,14 +1,15 @@
-"""Threads for compiled kernels, which run without the interpreter's lock: as many as numerical libraries may use."""
+"""Threads for what runs without the interpreter's lock (compiled kernels, BLAS): as many as libraries may use."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import cache
 from typing import Any, TypeVar
 
-__all__ = ["n_threads", "run_in_order"]
+__all__ = ["n_threads", "one_blas_thread", "run_in_order", "stream_in_order"]
 
 T = TypeVar("T")
 
@@ -31,7 +32,7 @@ def n_threads() -> int:
     1
     """
     limits = [library["num_threads"] for library in _controller().info()]
-    return int(min(limits, default=os.cpu_count() or 1))
+    return max(1, int(min(limits, default=os.cpu_count() or 1)))
 
 
 @cache
@@ -67,3 +68,34 @@ def run_in_order(tasks: Iterable[Callable[[], T]], n: int) -> list[T]:
     finally:
         # An error while drawing leaves tasks that read arrays of the caller; let them end first.
         wait(running)
+
+
+def stream_in_order(tasks: Iterable[Callable[[], T]], n: int) -> Iterator[T]:
+    """Run tasks on ``n`` threads and yield their results in order, with at most ``2 n`` of them held at a time.
+
+    >>> list(stream_in_order((lambda i=i: i * i for i in range(4)), 2))
+    [0, 1, 4, 9]
+    """
+    if n == 1:
+        yield from (task() for task in tasks)
+        return
+    results: deque[Future[T]] = deque()
+    try:
+        for task in tasks:
+            results.append(_pool(n).submit(task))
+            if len(results) == 2 * n:
+                yield results.popleft().result()
+        while results:
+            yield results.popleft().result()
+    finally:
+        wait(results)
+
+
+def one_blas_thread() -> Any:
+    """Give a context in which BLAS has one thread: threads that each run products do not wait for each other then.
+
+    >>> with one_blas_thread():
+    ...     n_threads()
+    1
+    """
+    return _controller().limit(limits=1)

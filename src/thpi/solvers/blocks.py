@@ -7,17 +7,21 @@ brings its own ``reduce``, ``project`` and ``take``. What comes back is small: c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils import gen_batches
 
-__all__ = ["combined", "reduce_blocks", "row_blocks", "take_rows"]
+from thpi.kernels._threads import n_threads, one_blas_thread, stream_in_order
+
+__all__ = ["combined", "map_blocks", "reduce_blocks", "row_blocks", "take_rows"]
 
 Array = npt.NDArray[Any]
 Parts = tuple[Array, ...]
+T = TypeVar("T")
 
 _CACHED = 2**20
 _LARGEST = 2**25
@@ -68,7 +72,25 @@ def reduce_blocks(
     if hasattr(X, "reduce") and not isinstance(X, np.ndarray):
         parts: Parts = X.reduce(function, *arguments, combine=combine)
         return parts
-    return combined((function(X[rows], *arguments) for rows in row_blocks(X)), combine)
+    return combined(map_blocks(lambda rows: function(X[rows], *arguments), X), combine)
+
+
+def map_blocks(function: Callable[[slice], T], X: Any) -> Iterator[T]:
+    """Yield ``function(rows)`` for the blocks of rows of an array, in order.
+
+    Where libraries may use several threads, several blocks are worked on at a time, each by one thread: products of
+    blocks that fit into a cache are too small to be shared out. The results do not depend on the number of threads.
+
+    >>> list(map_blocks(lambda rows: rows.stop - rows.start, np.zeros((5, 2))))
+    [5]
+    """
+    blocks = list(row_blocks(X))
+    threads = n_threads() if len(blocks) > 1 else 1
+    if threads == 1:
+        yield from (function(rows) for rows in blocks)
+        return
+    with one_blas_thread():
+        yield from stream_in_order((partial(function, rows) for rows in blocks), threads)
 
 
 def take_rows(X: Any, rows: npt.NDArray[np.int64]) -> Array:

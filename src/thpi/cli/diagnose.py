@@ -1,0 +1,176 @@
+"""``thpi diagnose``: does the source help, on one's own pairs, for what one means by relevant?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+from thpi.cli._output import Force, Json, check_output, plain, uninterrupted
+
+if TYPE_CHECKING:
+    from thpi.transfer_report.diagnosis import Answer, Diagnosis
+
+# typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
+# ruff: noqa: UP045
+
+_MEANINGS = ("target", "labels", "source")
+
+
+def diagnose(
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="Target rows: npy, npz, csv, tsv or parquet.")],
+    privileged: Annotated[
+        str,
+        typer.Option("--privileged", metavar="FILE", help="Source rows; row i is the same item as row i of TARGET."),
+    ],
+    source: Annotated[
+        Optional[str], typer.Option("--source", metavar="FILE", help="Further source rows, without a target row.")
+    ] = None,
+    labels: Annotated[
+        Optional[str],
+        typer.Option("--labels", metavar="COLUMN|FILE", help="Labels of the pairs: a column of TARGET, or a file."),
+    ] = None,
+    relevance: Annotated[
+        Optional[list[str]],
+        typer.Option(
+            "--relevance",
+            autocompletion=lambda: list(_MEANINGS),
+            help="target, labels or source; may be repeated. Default: all that can be asked.",
+        ),
+    ] = None,
+    bits: Annotated[int, typer.Option("--bits", min=1, help="Length of a code.")] = 32,
+    folds: Annotated[int, typer.Option("--folds", min=2, help="Parts the pairs are divided into.")] = 5,
+    ignore: Annotated[
+        Optional[list[str]],
+        typer.Option("--ignore", metavar="COLUMN", help="Column of TARGET that is no feature; may be repeated."),
+    ] = None,
+    output: Annotated[
+        Optional[Path], typer.Option("--output", metavar="PAGE.html", help="Write a page with tables and plots.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Same seed, same answer.")] = 0,
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
+    """Say whether the source helps, for what you mean by relevant.
+
+    The answer is found on the pairs alone, by cross-validation: rows held out are
+    queries, the best method with source is compared with the best without. Relevant
+    may mean near in target space, near in source space, or same label.
+
+    \b
+    Examples:
+      thpi diagnose pictures.npy --privileged texts.npz:same \\
+          --source texts.npz:more --output page.html
+      thpi diagnose shop.csv --privileged texts.npy --labels class --ignore sku
+    """
+    for kind in relevance or ():
+        if kind not in _MEANINGS:
+            raise ValueError(f"--relevance {kind!r} must be one of {', '.join(_MEANINGS)}.")
+    if "labels" in (relevance or ()) and labels is None:
+        raise ValueError("--relevance labels needs --labels.")
+    if output is not None:
+        check_output("--output", output, force=force, inputs=(target, privileged, source, labels))
+    X, S, S_U, y = _read(target, privileged, source, labels, ignore or [])
+    found = _diagnosed(X, S, S_U, y, relevance, bits, folds, seed)
+    if output is not None:
+        from thpi._files import atomic_write
+
+        page = found.to_html()
+        with uninterrupted():
+            atomic_write(output, page)
+    if as_json:
+        import json
+
+        typer.echo(json.dumps(plain(found.to_dict()), allow_nan=False))
+        return
+    _print(found)
+    if output is not None:
+        typer.echo(f"page: {output}")
+
+
+def _read(
+    target: str, privileged: str, source: str | None, labels: str | None, ignore: list[str]
+) -> tuple[Any, Any, Any, Any]:
+    import numpy as np
+
+    from thpi.cli._columns import is_column, read_column
+    from thpi.cli._output import spinner
+    from thpi.cli._tables import read_matrix
+
+    key = labels if labels is not None and is_column(target, labels) else None
+    with spinner("reading"):
+        X, keys, _ = read_matrix("TARGET", target, key=key, ignore=ignore)
+        S = read_matrix("--privileged", privileged)[0]
+        S_U = None if source is None else read_matrix("--source", source)[0]
+        values = keys if key is not None or labels is None else read_column("--labels", labels)
+    if S.shape[0] != X.shape[0]:
+        raise ValueError(
+            f"--privileged {privileged!r} has {S.shape[0]} rows and TARGET {X.shape[0]}; "
+            "row i of both must be one item."
+        )
+    if values is not None and len(values) != X.shape[0]:
+        raise ValueError(f"--labels {labels!r} has {len(values)} values and TARGET {X.shape[0]} rows.")
+    return X, S, S_U, None if values is None else np.array([str(value) for value in values])
+
+
+def _diagnosed(
+    X: Any, S: Any, S_U: Any, y: Any, relevance: list[str] | None, bits: int, folds: int, seed: int
+) -> Diagnosis:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from thpi.transfer_report import diagnose as diagnosed
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        kinds = relevance or [kind for kind in _MEANINGS if kind != "labels" or y is not None]
+        bar = progress.add_task("diagnosing", total=len(kinds) * (folds + 2))
+        steps = iter(range(10**6))
+
+        def step(text: str) -> None:
+            progress.update(bar, description=text, completed=next(steps))
+
+        return diagnosed(
+            X, S, S_U, y, relevances=kinds, n_bits=bits, n_folds=folds, random_state=seed, on_step=step
+        )  # fmt: skip
+
+
+def _print(found: Diagnosis) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console()
+    colours = {"helps": "green", "hurts": "red"}
+    about = f"{found.n_pairs:,} pairs, {found.n_source:,} source rows without target, {found.n_bits} bits"
+    console.print(Text(about, style="dim"))
+    for answer in found.answers:
+        before, after = answer.sentence.split(answer.verdict, 1)
+        console.print()
+        console.print(Text.assemble(before, (answer.verdict, f"bold {colours.get(answer.verdict, 'yellow')}"), after))
+        console.print(_table(answer))
+        for sentence in answer.curve.sentences:
+            console.print(Text(sentence))
+
+
+def _table(answer: Answer) -> Any:
+    import math
+
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("candidate", "source", box=SIMPLE_HEAD)
+    for title in ("MAP", "over no source", "interval"):
+        table.add_column(title, justify="right")
+    for c in answer.candidates:
+        known = math.isfinite(c["score"])
+        numbers = (
+            (f"{c['score']:.1f}", f"{c['gain']:+.1f}", f"{c['gain_low']:+.1f} to {c['gain_high']:+.1f}")
+            if known
+            else ("-", "-", "-")
+        )
+        name = Text(c["name"] + (" (chosen)" if c["chosen"] else ""), style="bold" if c["chosen"] else "")
+        table.add_row(name, "yes" if c["uses_source"] else "no", *numbers)
+    return table

@@ -1,0 +1,296 @@
+"""What the transfer methods know of the data, each part made once and shared by all candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import linalg, sparse
+from sklearn.utils import gen_batches
+
+from thpi.base import Views
+from thpi.solvers.frame_quantisation import FrameResult, frame_quantisation
+from thpi.solvers.kernel_features import kernel_map
+from thpi.solvers.loo_ridge import RidgeFit, loo_ridge
+from thpi.solvers.moments import (
+    EXACT_LIMIT,
+    Coordinates,
+    centred_product,
+    column_mean,
+    full_rank_coordinates,
+    principal_axes,
+)
+from thpi.solvers.procrustes import random_orthonormal
+from thpi.solvers.quantisation import iterative_quantisation, signs
+
+__all__ = ["Geometry", "Quantised", "SourceFeatures", "bent_axes", "in_coordinates", "target_coordinates"]
+
+Array = npt.NDArray[Any]
+
+MAX_COORDINATES = 512
+SOURCE_COMPONENTS = 150
+KERNEL_COMPONENTS = 100
+KERNEL_LANDMARKS = 500
+IMPUTATION_LANDMARKS = 300
+IMPUTATION_WIDTHS = (None, 0.25, 1.0, 4.0)
+TEACHER_WIDTH = 1.0
+MAX_REGRESSION_ROWS = 20_000
+
+
+def target_coordinates(X: Any, mean: Array, n_bits: int) -> Coordinates:
+    """Centred target rows in at most 512 coordinates (or twice the bits): all of them, or the principal ones."""
+    most = max(MAX_COORDINATES, 2 * n_bits)
+    n, d = X.shape
+    if (sparse.issparse(X) and min(n, d) > 4 * most) or most < d <= n:
+        V, _ = principal_axes(X, mean, most)
+        return Coordinates(centred_product(X, mean, V), axes=V)
+    whole = full_rank_coordinates(X, mean)
+    if whole.values.shape[1] <= most:
+        return whole
+    # Fewer rows than columns: the coordinates come largest first, so that the last ones can go.
+    assert whole.weights is not None
+    return replace(whole, values=whole.values[:, :most], weights=whole.weights[:, :most])
+
+
+def _principal_coordinates(source: Any) -> Array:
+    """Leading principal coordinates of the source rows; of wide rows without their axes, which would be dense."""
+    mean = column_mean(source)
+    n, d = source.shape
+    if n < d and n <= EXACT_LIMIT:
+        return np.asarray(full_rank_coordinates(source, mean).values[:, :SOURCE_COMPONENTS], dtype=np.float64)
+    V, s = principal_axes(source, mean, min(SOURCE_COMPONENTS, d))
+    kept = max(1, int((s > 1e-5 * s[0]).sum()))
+    return np.asarray(centred_product(source, mean, V[:, :kept]), dtype=np.float64)
+
+
+def in_coordinates(X: Array, values: Array) -> Array:
+    """Give ``P`` with ``X P = values``, the shortest one, for values that are linear in the coordinates ``X``."""
+    eigenvalues, Q = linalg.eigh(X.T @ X)
+    kept = eigenvalues > 1e-10 * max(float(eigenvalues[-1]), np.finfo(np.float64).tiny)
+    return np.asarray(Q[:, kept] @ ((Q[:, kept].T @ (X.T @ values)) / eigenvalues[kept, None]))
+
+
+class SourceFeatures:
+    """Source rows, paired first, seen through their principal components and a Gaussian kernel; at most
+    ``max_unpaired`` of the unpaired rows, drawn at random, are kept."""
+
+    def __init__(self, views: Views, rng: np.random.RandomState, max_unpaired: int) -> None:
+        self.n = views.S.shape[0]
+        unpaired = views.S_U
+        if unpaired is not None and unpaired.shape[0] > max_unpaired:
+            unpaired = unpaired[np.sort(rng.choice(unpaired.shape[0], max_unpaired, replace=False))]
+        source = Views(views.X[:1], views.S, unpaired).all_source
+        self.linear = _principal_coordinates(source)
+        self._landmarks = np.sort(rng.permutation(len(self.linear))[:KERNEL_LANDMARKS])
+        self._seed = int(rng.randint(np.iinfo(np.int32).max))
+
+    def taken(self, rows: Array) -> SourceFeatures:
+        """The same with only some of the pairs; what was learned of the source stays."""
+        part = copy(self)
+        kept = np.concatenate([rows, np.arange(self.n, len(self.linear))])
+        part.n, part.linear, part.rbf = len(rows), self.linear[kept], self.rbf[kept]
+        return part
+
+    @cached_property
+    def rbf(self) -> Array:
+        """Principal components of the kernel's features: what is near in the source agrees in them, what is far
+        does not, however far it is."""
+        features = kernel_map(self.linear[self._landmarks], TEACHER_WIDTH)
+        sample = features(self.linear[_spread(len(self.linear), MAX_REGRESSION_ROWS // 4)])
+        middle = sample.mean(axis=0)
+        p = sample.shape[1]
+        scatter = (sample - middle).T @ (sample - middle)
+        _, V = linalg.eigh(scatter, subset_by_index=[max(0, p - KERNEL_COMPONENTS), p - 1])
+        blocks = gen_batches(len(self.linear), 8192)
+        return np.vstack([(features(self.linear[rows]) - middle) @ V[:, ::-1] for rows in blocks])
+
+    def codes(self, n_bits: int) -> Array:
+        """ITQ codes of all source rows, as +-1."""
+        Z = self.linear[:, :n_bits]
+        return signs(Z @ iterative_quantisation(Z, np.random.RandomState(self._seed), max_iter=50).R).astype(np.float64)
+
+
+class Imputation(NamedTuple):
+    """Features of the source, the width of their kernel (None: linear), and the share of the target they explain."""
+
+    features: Callable[[Array], Array]
+    width: float | None
+    explained: float
+
+
+class Quantised(NamedTuple):
+    """Projection of the coordinates (p x c), its loss by iteration, and whether it settled."""
+
+    projection: Array
+    objective: list[float]
+    converged: bool
+
+
+class Geometry:
+    """Centred coordinates of some pairs with what was learned from them: imputed rows, scatter, teachers."""
+
+    def __init__(
+        self,
+        X: Array,
+        n_bits: int,
+        seed: int,
+        source: SourceFeatures | None = None,
+        *,
+        rows: Array | None = None,
+        start: Array | None = None,
+        widths: tuple[float | None, ...] = IMPUTATION_WIDTHS,
+    ) -> None:
+        self.mean = X.mean(axis=0)
+        self.X, self.n_bits, self.source, self.seed = X - self.mean, n_bits, source, seed
+        self.widths = widths
+        self._plain: dict[int, Quantised] = {} if start is None else {0: Quantised(start, [], True)}
+        n_source = 0 if source is None else source.n
+        self.rows = np.arange(len(X)) if rows is None else rows
+        self.unpaired = slice(n_source, None)
+        self._teachers: dict[str, RidgeFit] = {}
+        self._axes_kept: dict[tuple[int, float, float], Array] = {}
+        self._spectra: dict[float, tuple[Array, Array]] = {}
+
+    def plain(self, start: int = 0) -> Quantised:
+        """ITQ on the pairs' target rows, where everything else begins; ``start`` numbers the random starts."""
+        if start not in self._plain:
+            axes = self._axes_of(None, 0.0, 0.0)
+            Y = self.X @ axes
+            stream = np.random.RandomState((self.seed + start) % 2**32)
+            rotated = Y @ random_orthonormal(Y.shape[1], self.n_bits, stream)
+            self._plain[start] = _back(axes, frame_quantisation(Y, rotated, max_iter=50))
+        return self._plain[start]
+
+    @cached_property
+    def imputation(self) -> Imputation:
+        """The kernel over source rows from which target rows are predicted best, by leave-one-out."""
+        assert self.source is not None
+        paired = self.source.linear[self.rows]
+        rng = np.random.RandomState(self.seed)
+        landmarks = paired[np.sort(rng.permutation(len(paired))[:IMPUTATION_LANDMARKS])]
+        found = []
+        for width in self.widths:
+            features: Callable[[Array], Array] = _identity if width is None else kernel_map(landmarks, width).__call__
+            found.append(Imputation(features, width, self._regress(features, self.X)[2]))
+        return max(found, key=lambda imputation: imputation.explained)
+
+    def _regress(self, features: Callable[[Array], Array], answers: Array) -> tuple[Array, Array, float]:
+        assert self.source is not None
+        some = _spread(len(self.rows), MAX_REGRESSION_ROWS)
+        paired = features(self.source.linear[self.rows[some]])
+        middle = paired.mean(axis=0)
+        fit = loo_ridge(paired - middle, answers[some])
+        return fit.W, middle, fit.explained
+
+    def impute(self, answers: Array) -> Array:
+        """Predict what the pairs have and the unpaired source rows lack."""
+        features = self.imputation.features
+        assert self.source is not None
+        unpaired = self.source.linear[self.unpaired]
+        if not len(unpaired):
+            return np.empty((0, answers.shape[1]))
+        W, middle, _ = self._regress(features, answers)
+        return (features(unpaired) - middle) @ W
+
+    @cached_property
+    def imputed(self) -> Array:
+        """Target rows (coordinates) for the unpaired source rows."""
+        return self.impute(self.X)
+
+    @cached_property
+    def pairs_scatter(self) -> Array:
+        """X'X."""
+        return np.asarray(self.X.T @ self.X)
+
+    @cached_property
+    def imputed_scatter(self) -> Array:
+        """Scatter of the imputed rows."""
+        return np.asarray(self.imputed.T @ self.imputed)
+
+    def fitted(self, name: str, make: Callable[[], RidgeFit]) -> RidgeFit:
+        """Keep a regression by name."""
+        if name not in self._teachers:
+            self._teachers[name] = make()
+        return self._teachers[name]
+
+    def teacher(self, name: str, answers: Callable[[], Array], shrinkage: float = 1.0) -> RidgeFit:
+        """Ridge from target rows to what the teacher says of them."""
+
+        def make() -> RidgeFit:
+            T = answers()
+            return loo_ridge(self.X, T - T.mean(axis=0), shrinkage=shrinkage)
+
+        return self.fitted(f"{name} {shrinkage}", make)
+
+    def quantise(
+        self, W: Array | None, dial: float, weight: float, *, start: int = 0, tol: float = 1e-6, max_iter: int = 150
+    ) -> Quantised:
+        """ITQ of ``Z M^(1/2)`` with ``Z = [X; sqrt(weight) imputed]`` and ``M = I + dial k W W'``, begun at ITQ.
+
+        k makes the energies of ``Z W`` and ``Z`` equal. Begun at the codes of plain ITQ, the search ends near them:
+        what then differs is due to the source and not to another random start.
+        """
+        axes = self._axes_of(W, dial, weight)
+        Z = np.vstack([self.X, np.sqrt(weight) * self.imputed]) if self._adds_rows(weight) else self.X
+        result = frame_quantisation(Z @ axes, Z @ self.plain(start).projection, tol=tol, max_iter=max_iter)
+        return _back(axes, result)
+
+    def _adds_rows(self, weight: float) -> bool:
+        return weight > 0 and self.source is not None and len(self.imputed) > 0
+
+    def _axes_of(self, W: Array | None, dial: float, weight: float) -> Array:
+        key = (id(W), dial, weight)
+        if key not in self._axes_kept:
+            self._axes_kept[key] = bent_axes(*self._spectrum(weight), W, dial, self.n_bits)
+        return self._axes_kept[key]
+
+    def _spectrum(self, weight: float) -> tuple[Array, Array]:
+        """Eigenvalues and eigenvectors of the scatter of all rows."""
+        if weight not in self._spectra:
+            scatter = self.pairs_scatter
+            if self._adds_rows(weight):
+                scatter = scatter + weight * self.imputed_scatter
+            self._spectra[weight] = linalg.eigh(scatter)
+        return self._spectra[weight]
+
+
+def bent_axes(values: Array, Q: Array, W: Array | None, dial: float, n_bits: int) -> Array:
+    """Give ``A`` (p x r, r <= n_bits) such that ``Z A`` are the leading principal coordinates of ``Z M^(1/2)``.
+
+    ``Z'Z = C = Q diag(values) Q'``. With the eigenvectors U and eigenvalues L of ``C^(1/2) M C^(1/2)`` it is
+    ``A = M C^(1/2) U L^(-1/2)``: no root of M is taken, and C is factored once for all dials.
+    """
+    kept = values > 1e-10 * max(float(values[-1]), np.finfo(np.float64).tiny)
+    if not kept.any():  # all rows are equal: any direction will do
+        return np.eye(len(Q), min(n_bits, len(Q)))
+    root = Q[:, kept] * np.sqrt(values[kept])  # C^(1/2) up to a rotation
+    energy = 0.0 if W is None else float(np.vdot(root.T @ W, root.T @ W))
+    r = min(n_bits, root.shape[1])
+    if W is None or dial == 0 or energy <= 0:
+        return np.asarray(Q[:, kept][:, ::-1][:, :r])
+    pull = np.sqrt(dial * float(values[kept].sum()) / energy) * W
+    bent = root.T @ pull
+    inner = np.diag(values[kept]) + bent @ bent.T
+    size = len(inner)
+    spread, U = linalg.eigh(inner, subset_by_index=[size - r, size - 1])
+    spread, U = spread[::-1], U[:, ::-1]
+    A = root @ U + pull @ (bent.T @ U)
+    return np.asarray(A / np.sqrt(spread))
+
+
+def _back(axes: Array, result: FrameResult) -> Quantised:
+    return Quantised(axes @ result.R, result.objective, result.converged)
+
+
+def _spread(n: int, most: int) -> Array:
+    """Numbers of at most ``most`` of n rows, evenly spaced."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
+
+
+def _identity(rows: Array) -> Array:
+    return rows

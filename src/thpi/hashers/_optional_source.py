@@ -1,0 +1,93 @@
+"""Ground of the methods that may have a source, or labels, and need neither."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from thpi.base import BaseHasher, Views
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["OptionalSource", "class_indicators", "labels_of"]
+
+Array = npt.NDArray[Any]
+
+
+class OptionalSource(BaseHasher):
+    """``privileged`` is checked like everywhere where it is given; ``y`` reaches ``_fit`` as ``self._labels``."""
+
+    uses_source = True
+
+    _labels: Any
+
+    def fit(self, X: Any, y: Any = None, *, privileged: Any = None, source: Any = None) -> Self:
+        """Learn hash functions for the target domain.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Target rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_tags), optional
+            Classes of the rows, or an indicator of their tags.
+        privileged : array-like or sparse matrix of shape (n_samples, n_source_features), optional
+            Source rows paired with the rows of ``X``.
+        source : array-like or sparse matrix of shape (any, n_source_features), or Whole, optional
+            Source rows that have no target row; needs ``privileged``.
+
+        Returns
+        -------
+        self
+            Where anything is wrong, an error is raised and the estimator is as it was before.
+        """
+        self.__dict__["_labels"] = y
+        try:
+            return super().fit(X, privileged=privileged, source=source)
+        finally:
+            self.__dict__.pop("_labels", None)
+
+    def _check_views(self, X: Any, privileged: Any, source: Any) -> Views:
+        if privileged is None:
+            if source is not None:
+                raise ValueError("source needs privileged=...: without pairs nothing says what its rows are.")
+            return super()._check_views(X, None, None)
+        self.__dict__["needs_privileged"] = True
+        try:
+            return super()._check_views(X, privileged, source)
+        finally:
+            del self.__dict__["needs_privileged"]
+
+
+def labels_of(y: Any, n: int) -> Array:
+    """Check labels: 1-D classes, or a 2-D indicator of tags made dense and boolean.
+
+    >>> labels_of([[0, 2], [1, 0]], 2)
+    array([[False,  True],
+           [ True, False]])
+    """
+    labels = y.toarray() if sparse.issparse(y) else np.asarray(y)
+    if labels.ndim not in (1, 2) or labels.shape[0] != n:
+        raise ValueError(
+            f"y has shape {labels.shape}; it must have one class, or one row of tags, for each of {n} rows."
+        )
+    return labels if labels.ndim == 1 else np.asarray(labels != 0)
+
+
+def class_indicators(labels: Array) -> Array:
+    """One column a class or tag, divided by the root of its size so that every class weighs the same; centred.
+
+    >>> class_indicators(np.array(["a", "b"])).round(2)
+    array([[ 0.5, -0.5],
+           [-0.5,  0.5]])
+    """
+    if labels.ndim == 1:
+        _, number = np.unique(labels, return_inverse=True)
+        indicator = np.eye(int(number.max()) + 1)[number.ravel()]
+    else:
+        indicator = labels.astype(np.float64)
+    weighed = indicator / np.sqrt(np.maximum(indicator.sum(axis=0), 1.0))
+    return np.asarray(weighed - weighed.mean(axis=0))

@@ -1,0 +1,278 @@
+"""AutoHasher: no source, or the method that uses it best, by cross-validation on the pairs."""
+
+from __future__ import annotations
+
+import json
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from scipy import stats
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from thpi.base import BaseHasher, TooManyBitsError, Views
+from thpi.hashers._geometry import Array, Geometry
+from thpi.hashers._optional_source import OptionalSource, labels_of
+from thpi.hashers._transfer_itq import make_geometry, plain_itq
+from thpi.transfer._candidates import RELEVANCES, Candidate, candidates
+from thpi.transfer._folds import Folds, FoldScores, learn, relevance_of_pairs
+
+__all__ = ["AutoHasher"]
+
+_LEAST_PAIRS = 12
+_CONFIDENCE = 0.95
+_SLACK = 0.5
+# A fold learns from fewer pairs than the last fit, and a source helps the more the fewer there are: a gain must also
+# pass half a percent of the score.
+_MARGIN = 0.005
+_FITS = 1500
+
+
+class AutoHasher(OptionalSource):
+    """Try hashing without a source and with it, and keep what retrieves best in the sense that is meant.
+
+    Candidates are ITQ, learners of target rows and labels alone, and the transfer methods; see
+    :func:`thpi.transfer.candidates`. Each is learned on folds of the training pairs and asked to find, with held-out
+    rows as queries, what is relevant among the other pairs; average precision, expected under ties, is its score. A
+    source is used only if the best candidate that uses it gains more than ``gate`` standard errors over the best one
+    that does not; and that one is plain ITQ, unless it gains as clearly over ITQ. Of several the mildest is taken
+    that is within half a standard error of the best. It is then learned from all pairs, from some random starts, of
+    which the one is kept that finds best among the pairs themselves. The result is one linear hash function; with
+    ``choice_ == "ITQ"`` it is that of ``ITQ(n_bits, random_state=...)``.
+
+    Parameters
+    ----------
+    n_bits : int, default=32
+        Length of a code.
+    relevance : {"target", "source", "labels"}, default="target"
+        What is relevant to a query: what is near in target space (within the mean distance to 1/30 of the pairs, at
+        least 5), what is near in source space (likewise), or what has its class or shares a tag (needs ``y``).
+    n_folds : int, default=3
+        Folds of the pairs.
+    gate : float, default=1.0
+        Standard errors by which a gain must exceed half a percent of the score; twice as many for methods that do
+        not start at ITQ (the paper's).
+    max_pairs : int, default=1000
+        Pairs that take part in the cross-validation, drawn at random from more; the last fit uses all.
+    max_unpaired : int, default=3000
+        Unpaired source rows that are used, drawn at random from more.
+    n_starts : int or None, default=None
+        Random starts a fold; None: 2 for 750 pairs and more, up to 8 for fewer, whose scores are noisier.
+    n_jobs : int or None, default=None
+        Candidates scored at a time (threads); the result does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of folds, samples and fits.
+
+    Attributes
+    ----------
+    choice_ : str
+        Name of the chosen candidate; it begins with "ITQ" where no source is used.
+    candidates_ : list of dict
+        A candidate each: name, method, params, uses_source, score (MAP in points), scores (a fold and start each; one
+        alone where a costly method fell behind on the first fold),
+        gain over the best candidate without source, gain_low and gain_high (its 95 % interval).
+    gain_, gain_interval_ : float, tuple of float
+        Gain of the best candidate that uses the source over the best that does not, in points of MAP, with its 95 %
+        interval; 0 and (0, 0) where there is no source. For few folds the interval is a guide, not a guarantee.
+    projection_, mean_, codes_
+        The hash function and the codes of the training rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.RandomState(0)
+    >>> S = rng.standard_normal((300, 5)); X = S[:90] @ rng.standard_normal((5, 12)) + rng.standard_normal((90, 12))
+    >>> hasher = AutoHasher(n_bits=8, relevance="source", random_state=0).fit(X, privileged=S[:90], source=S[90:])
+    >>> hasher.choice_.startswith("Transfer"), hasher.gain_ > 0
+    (True, True)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **BaseHasher._parameter_constraints,
+        "relevance": [StrOptions(set(RELEVANCES))],
+        "n_folds": [Interval(Integral, 2, None, closed="left")],
+        "gate": [Interval(Real, 0, None, closed="left")],
+        "max_pairs": [Interval(Integral, _LEAST_PAIRS, None, closed="left")],
+        "max_unpaired": [Interval(Integral, 0, None, closed="left")],
+        "n_starts": [Interval(Integral, 1, None, closed="left"), None],
+        "n_jobs": [Integral, None],
+    }
+
+    choice_: str
+    candidates_json_: str
+    gain_: float
+    gain_limits_: Array
+
+    def __init__(
+        self,
+        n_bits: int = 32,
+        *,
+        relevance: Literal["target", "source", "labels"] = "target",
+        n_folds: int = 3,
+        gate: float = 1.0,
+        max_pairs: int = 1000,
+        max_unpaired: int = 3000,
+        n_starts: int | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_bits = n_bits
+        self.relevance = relevance
+        self.n_folds = n_folds
+        self.gate = gate
+        self.max_pairs = max_pairs
+        self.max_unpaired = max_unpaired
+        self.n_starts = n_starts
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @property
+    def candidates_(self) -> list[dict[str, Any]]:
+        """The evidence, best first among those that use no source, then among those that do."""
+        if "candidates_json_" not in vars(self):
+            raise AttributeError("candidates_ is there after fit.")
+        found: list[dict[str, Any]] = json.loads(self.candidates_json_)
+        return found
+
+    @property
+    def gain_interval_(self) -> tuple[float, float]:
+        """The 95 % interval of ``gain_``."""
+        if "gain_limits_" not in vars(self):
+            raise AttributeError("gain_interval_ is there after fit.")
+        return float(self.gain_limits_[0]), float(self.gain_limits_[1])
+
+    def _fit(self, views: Views, rng: np.random.RandomState) -> dict[str, Any]:
+        labels = self._checked_labels(views)
+        itq = plain_itq(views, self.n_bits, rng)
+        geometry, back = make_geometry(views, self.n_bits, rng, self.max_unpaired, itq)
+        listed = candidates(self.relevance, self.n_bits, has_source=geometry.source is not None)
+        if labels is None:
+            listed = [candidate for candidate in listed if candidate.method != "ClassITQ"]
+        folds = self._folds(geometry, labels, rng) if len(listed) > 1 else None
+        chosen, evidence = self._decide(listed, None if folds is None else self._scores(folds, listed))
+        fitted: dict[str, Any] = evidence | {"choice_": chosen.name}
+        if chosen.method == "ITQ" and itq is not None:
+            return fitted | itq
+        if chosen.method in ("ITQ", "TransferITQ", "ClassITQ"):
+            projection = (
+                learn(chosen, geometry, labels) if folds is None else self._last(folds, chosen, geometry, labels)
+            )
+            return fitted | {"projection_": back(projection)}
+        if not chosen.uses_source:
+            views = Views(views.X, views.X)  # ITQ+ without slack, whatever stands for the source
+        found = chosen.make(self.n_bits, random_state=rng)._fit(views, rng)
+        return fitted | {name: found[name] for name in ("projection_", "objective_", "converged_")}
+
+    def _checked_labels(self, views: Views) -> Array | None:
+        if self.relevance == "source" and views.S is None:
+            raise ValueError("relevance='source' needs privileged=..., the space where nearness is meant.")
+        if self.relevance != "labels":
+            return None
+        if self._labels is None:
+            raise ValueError("relevance='labels' needs y, the classes or tags of the rows of X; got y=None.")
+        return labels_of(self._labels, views.X.shape[0])
+
+    def _folds(self, geometry: Geometry, labels: Array | None, rng: np.random.RandomState) -> Folds | None:
+        """Folds of at most ``max_pairs`` pairs; None where they are too few, or where nothing is relevant."""
+        X, source = geometry.X, geometry.source
+        n = len(X)
+        seed = int(rng.randint(np.iinfo(np.int32).max // 2))
+        if n < max(_LEAST_PAIRS, 2 * self.n_folds):
+            return None
+        kept = np.arange(n)
+        if n > self.max_pairs:
+            kept = np.sort(rng.choice(n, self.max_pairs, replace=False))
+            X, labels = X[kept], None if labels is None else labels[kept]
+            source = None if source is None else source.taken(kept)
+        relevant = relevance_of_pairs(self.relevance, X, source, labels)
+        if not relevant.any():
+            return None
+        n_starts = self.n_starts or min(8, max(2, _FITS // len(X)))
+        # One kernel for all folds, chosen on all pairs: to choose it in each costs as much as all the rest.
+        widths = () if source is None else (geometry.imputation.width,)
+        return Folds(
+            X, source, relevant, labels,
+            kept=kept, widths=widths, n_bits=self.n_bits, n_folds=self.n_folds, n_starts=n_starts, seed=seed,
+        )  # fmt: skip
+
+    def _last(self, folds: Folds, chosen: Candidate, geometry: Geometry, labels: Array | None) -> Array:
+        # For target relevance one start, that of ITQ: to stay near ITQ is worth more there than the choice of a start.
+        return folds.last_fit(chosen, geometry, labels, several=self.relevance != "target")
+
+    def _scores(self, folds: Folds, listed: list[Candidate]) -> list[FoldScores | None]:
+        """Scores of all candidates; costly ones that do not keep up on the first fold have those of that fold alone,
+        and those that cannot give so many bits have none."""
+        cheap = [candidate for candidate in listed if not candidate.costly]
+        if self.n_jobs in (None, 1):
+            scores = [folds.score(candidate) for candidate in cheap]
+        else:
+            from joblib import Parallel, delayed
+
+            scores = Parallel(self.n_jobs, prefer="threads")(delayed(folds.score)(candidate) for candidate in cheap)
+        best = max(scores, key=lambda score: score.mean)
+        return [*scores, *(self._race(folds, candidate, best) for candidate in listed[len(cheap) :])]
+
+    def _race(self, folds: Folds, candidate: Candidate, best: FoldScores) -> FoldScores | None:
+        try:
+            first = folds.score(candidate, n_folds=1)
+            gain, error = first.gain_over(best.part_like(first))
+            return folds.score(candidate) if gain > -error else first
+        except TooManyBitsError:
+            return None
+
+    def _decide(
+        self, listed: list[Candidate], scores: list[FoldScores | None] | None
+    ) -> tuple[Candidate, dict[str, Any]]:
+        """The chosen candidate and the evidence, as plain values."""
+        if scores is None:
+            entries = [_entry(candidate, None, None) for candidate in listed]
+            return listed[0], _evidence(entries, 0.0, (0.0, 0.0))
+        score = {c.name: value for c, value in zip(listed, scores, strict=True) if value is not None}
+        scored = [c for c in listed if c.name in score]
+        n_scores = score[listed[0].name].precisions.size
+        whole = [c for c in scored if score[c.name].precisions.size == n_scores]
+
+        def better(old: Candidate, rivals: list[Candidate]) -> Candidate:
+            best = max(rivals, key=lambda c: score[c.name].mean, default=old)
+            margin = _MARGIN * score[old.name].mean
+            for rival in rivals:  # the mildest one that is not clearly worse than the best
+                lead, error = score[best.name].gain_over(score[rival.name])
+                gain, doubt = score[rival.name].gain_over(score[old.name])
+                doubt *= 2 if rival.costly else 1  # not begun at ITQ: the start adds a noise that folds do not show
+                if lead <= _SLACK * error and gain > self.gate * doubt + margin:
+                    return rival
+            return old
+
+        without = better(listed[0], [c for c in whole[1:] if not c.uses_source])
+        users = [c for c in whole if c.uses_source]
+        chosen = better(without, users)
+        base = score[without.name]
+        entries = [_entry(c, score[c.name], base.part_like(score[c.name])) for c in scored]
+        whole_names = {c.name for c in whole}
+        # Scores of one fold and start are not comparable with those of all: they stand last.
+        entries.sort(key=lambda e: (e["uses_source"], e["name"] not in whole_names, -e["score"]))
+        if not users:
+            return chosen, _evidence(entries, 0.0, (0.0, 0.0))
+        best = max((e for e in entries if e["name"] in {c.name for c in users}), key=lambda e: e["score"])
+        return chosen, _evidence(entries, best["gain"], (best["gain_low"], best["gain_high"]))
+
+
+def _entry(candidate: Candidate, score: FoldScores | None, base: FoldScores | None) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "name": candidate.name,
+        "method": candidate.method,
+        "params": dict(candidate.params),
+        "uses_source": candidate.uses_source,
+    }
+    if score is None or base is None:
+        return entry | {"score": None, "scores": [], "gain": None, "gain_low": None, "gain_high": None}
+    gain, error = score.gain_over(base)
+    reach = float(stats.norm.ppf((1 + _CONFIDENCE) / 2)) * error if error > 0 and gain != 0 else 0.0
+    by_fold = [round(float(value), 4) for value in score.by_fold]
+    return entry | {
+        "score": score.mean, "scores": by_fold, "gain": gain, "gain_low": gain - reach, "gain_high": gain + reach,
+    }  # fmt: skip
+
+
+def _evidence(entries: list[dict[str, Any]], gain: float, interval: tuple[float, float]) -> dict[str, Any]:
+    return {"candidates_json_": json.dumps(entries), "gain_": gain, "gain_limits_": np.array(interval)}

@@ -1,0 +1,265 @@
+"""Does the source help on these pairs, for what the user means by relevant? By cross-validation on the pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.utils import check_array, check_consistent_length, check_random_state
+
+from thpi.base import TooManyBitsError
+from thpi.evaluation import RELEVANCES, PairedDifference
+from thpi.hashers import HASHERS
+from thpi.transfer_report.folds import Fold, Pairs, divide
+from thpi.transfer_report.learning_curve import LearningCurve, learning_curve
+
+__all__ = ["Answer", "Diagnosis", "diagnose"]
+
+Floats = npt.NDArray[np.float64]
+
+CLEAR = 0.5
+"""A difference below half a point of MAP is called none, however sure it is."""
+
+CURVE_FOLDS = 3
+"""Folds of the learning curve, whose fits are many and which needs its shape, not an interval."""
+
+MEANINGS = {
+    "target": "near in target space",
+    "labels": "same label",
+    "source": "near in source space",
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was found for one meaning of relevant; MAP and differences in percent.
+
+    ``gain`` compares, on rows held out, the best method with source against the best without, each chosen on the
+    other rows. Its interval of 95 % is 1.96 standard errors, of queries or of folds, whichever are larger.
+    ``candidates`` are those of AutoHasher on all pairs, best first.
+    """
+
+    relevance: str
+    gain: PairedDifference
+    no_source: float
+    with_source: float
+    choice: str
+    best_with_source: str
+    candidates: tuple[dict[str, Any], ...]
+    curve: LearningCurve
+
+    @property
+    def verdict(self) -> str:
+        """``"helps"``, ``"hurts"`` or ``"makes no difference"``."""
+        if self.gain.low > 0 and self.gain.mean >= CLEAR:
+            return "helps"
+        if self.gain.high < 0 and self.gain.mean <= -CLEAR:
+            return "hurts"
+        return "makes no difference"
+
+    @property
+    def sentence(self) -> str:
+        """The answer in words."""
+        wide = self.verdict == "makes no difference" and max(-self.gain.low, self.gain.high) > 2 * CLEAR
+        doubt = " The interval is wide: on so few pairs no more can be said." if wide else ""
+        return (
+            f"The source {self.verdict} where relevant means {MEANINGS[self.relevance]}: {self.gain.mean:+.1f} points "
+            f"of MAP ({self.gain.low:+.1f} to {self.gain.high:+.1f}), {self.with_source:.1f} with it and "
+            f"{self.no_source:.1f} without.{doubt}"
+        )
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The answers, one a meaning of relevant, and what they were found on."""
+
+    n_pairs: int
+    n_source: int
+    n_bits: int
+    n_folds: int
+    answers: tuple[Answer, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values, for JSON."""
+        answers = [
+            {**asdict(a), "gain": a.gain._asdict(), "verdict": a.verdict, "sentence": a.sentence} for a in self.answers
+        ]
+        return {**asdict(self), "answers": answers}
+
+    def to_html(self) -> str:
+        """Give a page that needs no network and no script."""
+        from thpi.transfer_report.diagnosis_page import diagnosis_page
+
+        return diagnosis_page(self)
+
+
+def diagnose(
+    X: Any,
+    privileged: Any,
+    source: Any = None,
+    y: Any = None,
+    *,
+    relevances: Sequence[str] | None = None,
+    n_bits: int = 32,
+    n_folds: int = 5,
+    share: float = 0.05,
+    max_pairs: int = 2_000,
+    random_state: Any = None,
+    on_step: Callable[[str], None] = lambda text: None,
+) -> Diagnosis:
+    """Say whether the source helps, for each meaning of relevant.
+
+    The pairs are divided into folds. The rows of a fold are queries, the others are training rows and database. On
+    the training rows alone the best method with source and the best without are chosen (by AutoHasher's
+    own cross-validation), and both are then measured on the queries. So neither the choice nor the fit has seen what
+    it is judged by.
+
+    Parameters
+    ----------
+    X, privileged : the pairs; row i of both is one item.
+    source : source rows without target, or None.
+    y : labels of the pairs (1-D), or tags (2-D, nonzero where a row has a tag); None: labels are not asked about.
+    relevances : meanings to ask about; None: target, source and, with ``y``, labels.
+    n_bits : length of the codes.
+    n_folds : outer folds; at least 2.
+    share : where nearness is meant, the nearest ``share`` of the training rows are relevant (at least 3 rows).
+    max_pairs : of more pairs than these a random sample is used.
+    random_state : seed; the same seed gives the same answer.
+    on_step : called with a few words as the work goes on.
+
+    >>> rng = np.random.RandomState(0)
+    >>> S = rng.standard_normal((60, 3)); X = np.hstack([S, rng.standard_normal((60, 5))])
+    >>> found = diagnose(X, S, relevances=["source"], n_bits=4, n_folds=2, random_state=0)
+    >>> found.answers[0].verdict in ("helps", "makes no difference", "hurts")
+    True
+    """
+    pairs, kinds = _checked(X, privileged, source, y, relevances, n_folds, share)
+    rng = check_random_state(random_state)
+    seed = int(rng.randint(np.iinfo(np.int32).max))
+    n = pairs.X.shape[0]
+    if n > max_pairs:
+        pairs = pairs.take(np.sort(rng.choice(n, max_pairs, replace=False)))
+    answers = tuple(_answer(pairs, kind, n_bits, n_folds, share, seed, on_step) for kind in kinds)
+    n_source = 0 if pairs.source is None else pairs.source.shape[0]
+    return Diagnosis(pairs.X.shape[0], n_source, n_bits, n_folds, answers)
+
+
+def _checked(
+    X: Any, privileged: Any, source: Any, y: Any, relevances: Sequence[str] | None, n_folds: int, share: float
+) -> tuple[Pairs, tuple[str, ...]]:
+    kinds = (
+        tuple(relevances) if relevances is not None else tuple(k for k in RELEVANCES if k != "labels" or y is not None)
+    )
+    for kind in kinds:
+        if kind not in RELEVANCES:
+            raise ValueError(f"relevances has {kind!r}; it must be one of {', '.join(RELEVANCES)}.")
+    if "labels" in kinds and y is None:
+        raise ValueError("relevances has 'labels', which needs y, the labels of the pairs.")
+    X, S = (
+        check_array(rows, accept_sparse="csr", input_name=name) for name, rows in (("X", X), ("privileged", privileged))
+    )
+    if X.shape[0] != S.shape[0]:
+        raise ValueError(f"privileged has {S.shape[0]} rows and X {X.shape[0]}; row i of both must be one item.")
+    if source is not None:
+        source = check_array(source, accept_sparse="csr", input_name="source")
+        if source.shape[1] != S.shape[1]:
+            raise ValueError(f"source has {source.shape[1]} columns and privileged {S.shape[1]}; they must agree.")
+    if y is not None:
+        y = sparse.csr_array(y) if sparse.issparse(y) else np.asarray(y)
+        check_consistent_length(X, y)
+    if not 2 <= n_folds <= X.shape[0] // 4:
+        raise ValueError(f"n_folds={n_folds!r} must be from 2 to a quarter of the {X.shape[0]} pairs.")
+    if not 0 < share < 1:
+        raise ValueError(f"share={share!r} must be greater than 0 and less than 1.")
+    return Pairs(X, S, source, y), kinds
+
+
+def _answer(
+    pairs: Pairs, kind: str, n_bits: int, n_folds: int, share: float, seed: int, on_step: Callable[[str], None]
+) -> Answer:
+    on_step(f"{MEANINGS[kind]}: candidates on all pairs")
+    auto = _auto(pairs, kind, n_bits, seed)
+    folds = list(divide(pairs, kind, n_folds, share, seed))
+    scores = []
+    for number, fold in enumerate(folds, 1):
+        on_step(f"{MEANINGS[kind]}: fold {number} of {n_folds}")
+        scores.append(_fold_scores(fold, kind, n_bits, seed))
+    without, with_source = (np.concatenate(parts) for parts in zip(*scores, strict=True))
+    fold_of = np.repeat(np.arange(n_folds), [len(part) for part, _ in scores])
+    best = _best(auto.candidates_, uses_source=True)
+    on_step(f"{MEANINGS[kind]}: quality against the number of pairs")
+    curve = learning_curve(
+        folds[:CURVE_FOLDS],
+        lambda: _hasher(best, n_bits, seed),
+        lambda: HASHERS["ITQ"](n_bits=n_bits, random_state=seed),
+        seed,
+    )
+    return Answer(
+        relevance=kind,
+        gain=_gain(with_source - without, fold_of),
+        no_source=float(np.nanmean(without)),
+        with_source=float(np.nanmean(with_source)),
+        choice=auto.choice_,
+        best_with_source=best["name"],
+        candidates=tuple(_shown(auto)),
+        curve=curve,
+    )
+
+
+def _auto(pairs: Pairs, kind: str, n_bits: int, seed: int) -> Any:
+    y = pairs.y if kind == "labels" else None
+    hasher = HASHERS["AutoHasher"](n_bits=n_bits, relevance=kind, random_state=seed)
+    return hasher.fit(pairs.X, y, privileged=pairs.S, source=pairs.source)
+
+
+def _gain(differences: Floats, fold_of: npt.NDArray[np.int64]) -> PairedDifference:
+    """Mean over queries; queries of one fold share a fit, so that their own spread may be too small a measure."""
+    known = ~np.isnan(differences)
+    values, folds = differences[known], fold_of[known]
+    if len(values) < 2:
+        return PairedDifference(0.0, -np.inf, np.inf, len(values))
+    means = np.array([values[folds == fold].mean() for fold in np.unique(folds)])
+    of_queries = values.std(ddof=1) / np.sqrt(len(values))
+    of_folds = means.std(ddof=1) / np.sqrt(len(means)) if len(means) > 1 else 0.0
+    mean, reach = float(values.mean()), 1.96 * float(max(of_queries, of_folds))
+    return PairedDifference(mean, mean - reach, mean + reach, len(values))
+
+
+def _fold_scores(fold: Fold, kind: str, n_bits: int, seed: int) -> tuple[Floats, Floats]:
+    """Average precisions of the held-out queries by the best candidate without source and by the best with it."""
+    candidates = _auto(fold.training, kind, n_bits, seed).candidates_
+    found = []
+    for uses_source in (False, True):
+        values = fold.precisions(_hasher(_best(candidates, uses_source), n_bits, seed))
+        if values is None:
+            raise TooManyBitsError(
+                f"n_bits={n_bits} is too many for the {fold.training.X.shape[0]} training rows of a fold, which have "
+                f"{fold.training.X.shape[1]} columns."
+            )
+        found.append(values)
+    return found[0], found[1]
+
+
+def _best(candidates: Sequence[dict[str, Any]], uses_source: bool) -> dict[str, Any]:
+    eligible = [c for c in candidates if bool(c["uses_source"]) == uses_source]
+    # Without a score, on very few pairs, the first of the list stands for the others.
+    return max(eligible, key=lambda candidate: -np.inf if candidate["score"] is None else float(candidate["score"]))
+
+
+def _hasher(candidate: dict[str, Any], n_bits: int, seed: int) -> Any:
+    return HASHERS[candidate["method"]](n_bits=n_bits, random_state=seed, **candidate["params"])
+
+
+def _shown(auto: Any) -> list[dict[str, Any]]:
+    """Give the candidates for the table, best first; what was not scored has NaN."""
+    keys = ("score", "gain", "gain_low", "gain_high")
+    rows = [
+        {"name": c["name"], "uses_source": bool(c["uses_source"]), "chosen": c["name"] == auto.choice_}
+        | {key: np.nan if c[key] is None else float(c[key]) for key in keys}
+        for c in auto.candidates_
+    ]
+    return sorted(rows, key=lambda row: np.inf if np.isnan(row["score"]) else -row["score"])

@@ -1,0 +1,104 @@
+"""The diagnosis as one page, and its plot."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from thpi.transfer_report.diagnosis import MEANINGS, Answer, Diagnosis
+from thpi.transfer_report.report import figure_html, html_page
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["diagnosis_page", "draw_curve"]
+
+_BADGES = {"helps": "confirmed", "hurts": "not-confirmed", "makes no difference": "not-testable-here"}
+
+
+def diagnosis_page(diagnosis: Diagnosis) -> str:
+    """Give the page; all names are escaped, for they may come from a user's own method."""
+    items = "".join(
+        f"<li><span class='badge {_BADGES[a.verdict]}'>{a.verdict}</span> {escape(a.sentence)}</li>"
+        for a in diagnosis.answers
+    )
+    body = (
+        "<h1>Does the source help?</h1>"
+        f"<p class=lead>{diagnosis.n_pairs:,} pairs, {diagnosis.n_source:,} source rows without target, codes of "
+        f"{diagnosis.n_bits} bits.</p><ul class=claims>{items}</ul>"
+        f"<p>Found by cross-validation on the pairs, {diagnosis.n_folds} folds: the rows of a fold are queries, the "
+        "others are training rows and database. The best method with source and the best without are chosen on the "
+        "training rows alone. The interval is 1.96 standard errors over queries or folds, whichever are larger: a "
+        "guide. A difference below half a point counts as none.</p>"
+        + "".join(_section(answer) for answer in diagnosis.answers)
+    )
+    return html_page("Does the source help?", body, "thpi diagnose")
+
+
+def _section(answer: Answer) -> str:
+    from thpi.paper.figures import figure_bytes
+
+    rows = "".join(_row(candidate) for candidate in answer.candidates)
+    words = " ".join(answer.curve.sentences)
+    caption = (
+        f"Quality against the number of pairs, mean over folds. With source: {answer.best_with_source}; the source of "
+        "the rows that are not pairs goes in as unpaired source. Dashed: ITQ on all target rows."
+    )
+    return (
+        f"<h2>Relevant = {escape(MEANINGS[answer.relevance])}</h2>"
+        f"<p>AutoHasher chooses <b>{escape(answer.choice)}</b>.</p>"
+        "<div class=scroll><table><thead><tr><th>candidate</th><th>source</th><th>MAP</th><th>over no source</th>"
+        f"<th>interval</th></tr></thead><tbody>{rows}</tbody></table></div>"
+        "<p class=notes>AutoHasher's own cross-validation on all pairs, best first. What comes first among many is "
+        "partly lucky; the answer above is free of that.</p>"
+        f"{figure_html(figure_bytes(draw_curve(answer), 'svg'), caption)}<p>{escape(words)}</p>"
+    )
+
+
+def _row(candidate: dict[str, Any]) -> str:
+    name = escape(candidate["name"])
+    if candidate["chosen"]:
+        name += "<small>chosen</small>"
+    if not np.isfinite(candidate["score"]):
+        return f"<tr><th>{name}</th><td>{_used(candidate)}</td><td>-</td><td>-</td><td>-</td></tr>"
+    interval = f"{candidate['gain_low']:+.1f} to {candidate['gain_high']:+.1f}"
+    return (
+        f"<tr><th>{name}</th><td>{_used(candidate)}</td><td>{candidate['score']:.1f}</td>"
+        f"<td>{candidate['gain']:+.1f}</td><td>{interval}</td></tr>"
+    )
+
+
+def _used(candidate: dict[str, Any]) -> str:
+    return "yes" if candidate["uses_source"] else "no"
+
+
+def draw_curve(answer: Answer) -> Figure:
+    """MAP against the number of pairs, with and without source."""
+    from matplotlib.figure import Figure as NewFigure
+
+    curve = answer.curve
+    figure = NewFigure(figsize=(7.5, 3.6), layout="constrained")
+    axis = figure.subplots()
+    for values, colour, marker, label in (
+        (curve.with_source, "#0072B2", "o", "with source"),
+        (curve.no_source, "#000000", "x", "ITQ, no source"),
+    ):
+        known = [(m, value) for m, value in zip(curve.pairs, values, strict=True) if value is not None]
+        if known:
+            axis.plot(*zip(*known, strict=True), color=colour, marker=marker, label=label)
+    end = curve.no_source[-1]
+    if end is not None:
+        axis.axhline(
+            end, color="#000000", linestyle=(0, (4, 2)), linewidth=1, label=f"ITQ, all {curve.pairs[-1]:,} rows"
+        )
+    axis.set_xscale("log", base=2)
+    axis.set_xticks(curve.pairs, [f"{m:,}" for m in curve.pairs])
+    axis.minorticks_off()
+    axis.set_xlabel("pairs (with source) or target rows (without)")
+    axis.set_ylabel("MAP (%)")
+    axis.grid(alpha=0.25)
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.legend(frameon=False, fontsize=8)
+    return figure

@@ -1,0 +1,79 @@
+"""The user's pairs divided into folds: the rows held out are queries, the others are training rows and database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.model_selection import KFold
+
+from thpi.base import TooManyBitsError
+from thpi.evaluation import label_relevance, multilabel_relevance, nearest_relevance
+from thpi.metrics import average_precision
+
+__all__ = ["Fold", "Pairs", "divide"]
+
+Rows = npt.NDArray[np.int64]
+
+
+class Pairs(NamedTuple):
+    """Target rows, the source rows that go with them, unpaired source rows or None, labels or None."""
+
+    X: Any
+    S: Any
+    source: Any
+    y: Any
+
+    def take(self, rows: Rows) -> Pairs:
+        """Keep some pairs; the unpaired source rows stay."""
+        return Pairs(self.X[rows], self.S[rows], self.source, None if self.y is None else self.y[rows])
+
+    def with_source(self, more: Any) -> Pairs:
+        """Add source rows without target."""
+        if not more.shape[0]:
+            return self
+        if self.source is None:
+            return self._replace(source=more)
+        if sparse.issparse(more) or sparse.issparse(self.source):
+            return self._replace(source=sparse.vstack([self.source, more], format="csr"))
+        return self._replace(source=np.vstack([self.source, more]))
+
+
+class Fold:
+    """One division and its ground truth, which all methods share.
+
+    The source of the held-out rows says what is relevant where nearness in source space is meant; no method sees it.
+    """
+
+    def __init__(self, pairs: Pairs, train: Rows, held: Rows, relevance: str, share: float) -> None:
+        self.training, self.queries = pairs.take(train), pairs.X[held]
+        if relevance == "labels":
+            y = pairs.y
+            found: Any = label_relevance(y[held], y[train]) if y.ndim == 1 else multilabel_relevance(y[held], y[train])
+        else:
+            space = pairs.X if relevance == "target" else pairs.S
+            k = min(len(train), max(3, round(share * len(train))))
+            found = nearest_relevance(space[held], space[train], k)
+        self.relevance = found.toarray() if sparse.issparse(found) else found
+
+    def precisions(self, hasher: Any, pairs: Pairs | None = None) -> npt.NDArray[np.float64] | None:
+        """Average precision in percent of each query, by a hasher fitted on ``pairs`` (default: all of the fold).
+
+        NaN where nothing is relevant; None where the data do not allow so many bits.
+        """
+        rows = self.training if pairs is None else pairs
+        try:
+            hasher.fit(rows.X, rows.y, privileged=rows.S, source=rows.source)
+        except TooManyBitsError:
+            return None
+        codes = hasher.transform(self.queries), hasher.transform(self.training.X)
+        return 100 * average_precision(*codes, self.relevance, hasher.n_bits)
+
+
+def divide(pairs: Pairs, relevance: str, n_folds: int, share: float, seed: int) -> Iterator[Fold]:
+    """Give the folds, the same for every meaning of relevant."""
+    for train, held in KFold(n_folds, shuffle=True, random_state=seed).split(np.arange(pairs.X.shape[0])):
+        yield Fold(pairs, train, held, relevance, share)

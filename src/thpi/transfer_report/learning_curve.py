@@ -1,0 +1,79 @@
+"""Quality against the number of pairs: would more pairs help, or more target rows?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from thpi.transfer_report.folds import Fold
+
+__all__ = ["LearningCurve", "learning_curve"]
+
+SHARES = (0.125, 0.25, 0.5, 1.0)
+CLEAR = 0.5
+"""Points of MAP from which a change is worth a word."""
+
+
+@dataclass(frozen=True)
+class LearningCurve:
+    """MAP in percent, mean over folds, at increasing numbers of pairs; None where the bits are too many.
+
+    With m pairs the source of the other rows is still known: it goes to the method as unpaired source. ``no_source``
+    is ITQ on the same m target rows, so its end is ITQ on all target rows there are.
+    """
+
+    pairs: tuple[int, ...]
+    with_source: tuple[float | None, ...]
+    no_source: tuple[float | None, ...]
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What the last doubling says."""
+        pairs = _last_doubling(self.with_source)
+        rows = _last_doubling(self.no_source)
+        found = []
+        if pairs is not None:
+            found.append(
+                f"Doubling the pairs to {self.pairs[-1]:,} changed the method with source by {pairs:+.1f} points: "
+                + ("more pairs are likely to help." if pairs > CLEAR else "more pairs are not likely to help much.")
+            )
+        if rows is not None:
+            found.append(
+                f"Doubling the target rows changed ITQ without source by {rows:+.1f} points: more target rows alone "
+                + ("are likely to help." if rows > CLEAR else "are not likely to help much.")
+            )
+        end = self.no_source[-1]
+        enough = [m for m, value in zip(self.pairs, self.with_source, strict=True) if value and end and value >= end]
+        if enough and enough[0] < self.pairs[-1]:
+            found.append(
+                f"With the source, {enough[0]:,} pairs are as good as {self.pairs[-1]:,} target rows without it."
+            )
+        return tuple(found)
+
+
+def _last_doubling(values: Sequence[float | None]) -> float | None:
+    before, after = values[-2], values[-1]
+    return None if before is None or after is None else after - before
+
+
+def learning_curve(
+    folds: Sequence[Fold], with_source: Callable[[], Any], no_source: Callable[[], Any], seed: int
+) -> LearningCurve:
+    """Fit both methods on growing parts of the training rows of every fold."""
+    n = min(fold.training.X.shape[0] for fold in folds)
+    counts = tuple(sorted({max(2, round(share * n)) for share in SHARES}))
+    rng = np.random.RandomState(seed)
+    orders = [rng.permutation(fold.training.X.shape[0])[:n] for fold in folds]
+    curves: dict[str, list[float | None]] = {"with": [], "without": []}
+    for m in counts:
+        for name, make in (("with", with_source), ("without", no_source)):
+            values = []
+            for fold, order in zip(folds, orders, strict=True):
+                few = fold.training.take(np.sort(order[:m])).with_source(fold.training.S[np.sort(order[m:])])
+                values.append(fold.precisions(make(), few))
+            known = [value for value in values if value is not None]
+            curves[name].append(float(np.nanmean(np.concatenate(known))) if len(known) == len(values) else None)
+    return LearningCurve(counts, tuple(curves["with"]), tuple(curves["without"]))

@@ -1,0 +1,94 @@
+"""What is compared: two reference lines, the methods, and the control."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from thpi.hashers import HASHERS
+
+__all__ = ["ALL_TARGET", "AUTO", "CONTROL", "LABELS_ONLY", "LINES", "Line", "NO_SOURCE"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One column of the tables.
+
+    ``trained_on`` is ``"pairs"`` or, for the reference line, ``"all"``: every target row that is not a query.
+    ``per_relevance`` says that the method is told what relevant means, and is fitted once for each meaning; the
+    others are fitted once and measured under every meaning. ``shuffled`` permutes the privileged rows against the
+    target rows: whatever a method then gains is not due to the pairs. ``without_source`` withholds the source;
+    ``only`` restricts a line to one meaning.
+    """
+
+    key: str
+    title: str
+    method: str
+    role: Literal["reference", "method", "control"] = "method"
+    trained_on: Literal["pairs", "all"] = "pairs"
+    per_relevance: bool = False
+    shuffled: bool = False
+    without_source: bool = False
+    only: str | None = None
+
+    def told(self, relevances: Sequence[str]) -> tuple[str | None, ...]:
+        """Give the meanings that it is fitted for, of those that are run; (None,) where it is not told any.
+
+        >>> LINES["itq"].told(["target"]), LINES["labels_only"].told(["target", "labels"])
+        ((None,), ('labels',))
+        """
+        if not self.per_relevance:
+            return (None,)
+        return tuple(relevance for relevance in relevances if self.only in (None, relevance))
+
+    def hasher(self, bits: int, relevance: str | None, random_state: Any) -> Any:
+        """Give the estimator of this line, not yet fitted.
+
+        >>> LINES["itq"].hasher(16, None, 0)
+        ITQ(n_bits=16, random_state=0)
+        """
+        meaning = {"relevance": relevance} if self.per_relevance else {}
+        return HASHERS[self.method](n_bits=bits, random_state=random_state, **meaning)
+
+    def to_dict(self, bits: int, relevance: str | None) -> dict[str, Any]:
+        """Plain values for the key of a result: all parameters, defaults included, so that new defaults are new."""
+        values = {name: _plain(value) for name, value in self.hasher(bits, relevance, None).get_params().items()}
+        return {
+            "method": self.method,
+            "trained_on": self.trained_on,
+            "shuffled": self.shuffled,
+            "without_source": self.without_source,
+            "parameters": values,
+        }
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, (str, int, float, bool, type(None))) else repr(value)
+
+
+NO_SOURCE, ALL_TARGET, AUTO, CONTROL, LABELS_ONLY = "itq", "itq_all", "auto", "auto_shuffled", "labels_only"
+
+LINES: dict[str, Line] = {
+    line.key: line
+    for line in (
+        Line(NO_SOURCE, "ITQ, no source", "ITQ", role="reference"),
+        Line("itq_plus", "ITQ+", "ITQPlus"),
+        Line("lap_itq_plus", "LapITQ+", "LapITQPlus"),
+        Line("transfer_itq", "TransferITQ", "TransferITQ"),
+        # Under the other meanings AutoHasher without source is ITQ.
+        Line(
+            LABELS_ONLY,
+            "AutoHasher, labels but no source",
+            "AutoHasher",
+            role="reference",
+            per_relevance=True,
+            without_source=True,
+            only="labels",
+        ),
+        Line(AUTO, "AutoHasher", "AutoHasher", per_relevance=True),
+        Line(CONTROL, "AutoHasher, shuffled pairs", "AutoHasher", "control", per_relevance=True, shuffled=True),
+        Line(ALL_TARGET, "ITQ, all target data", "ITQ", role="reference", trained_on="all"),
+    )
+}
+"""The lines by key, in the order of the tables."""

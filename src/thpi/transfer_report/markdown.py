@@ -1,0 +1,44 @@
+"""The tables as Markdown, for the page of the documentation that includes them."""
+
+from __future__ import annotations
+
+from thpi.paper.terminal import RELEVANCE_TITLES
+from thpi.transfer_report.lines import NO_SOURCE
+from thpi.transfer_report.results import TransferResults
+from thpi.transfer_report.tables import summary_cells
+from thpi.transfer_report.targets import Judged
+from thpi.transfer_report.words import cell_parts, discipline, left_out, line_title, what_was_run
+
+__all__ = ["markdown_tables"]
+
+
+def markdown_tables(results: TransferResults, judged: list[Judged]) -> str:
+    """Give the targets, one table a meaning of relevant, and what was left out."""
+    parts = [f"Run: {what_was_run(results)} {discipline(results)}"]
+    if judged:
+        rows = [f"| {RELEVANCE_TITLES[j.relevance]} | {j.target} | **{j.outcome}** | {j.found} |" for j in judged]
+        parts.append("| relevant = | target | outcome | found |\n|---|---|---|---|\n" + "\n".join(rows))
+    for relevance in results.settings.relevances:
+        if results.sets(relevance):
+            parts += [f"**Relevant = {RELEVANCE_TITLES[relevance]}**", _table(results, relevance)]
+    missing = left_out(results)
+    if missing:
+        parts.append("Left out, because a line has no value there:\n\n" + "\n".join(f"- {text}" for text in missing))
+    return "\n\n".join(parts) + "\n"
+
+
+def _table(results: TransferResults, relevance: str) -> str:
+    cells = {(cell.set, cell.line): cell for cell in summary_cells(results, relevance)}
+    head = "| set | " + " | ".join(line_title(results, line) for line in results.lines(relevance)) + " |"
+    rows = [head, "|---|" + "--:|" * len(results.lines(relevance))]
+    for name in results.sets(relevance):
+        shown = []
+        for line in results.lines(relevance):
+            if (name, line) not in cells:
+                shown.append("-")
+                continue
+            value, gain, interval, share = cell_parts(cells[name, line])
+            small = f"{gain} ({interval})" if interval else gain
+            shown.append(value if line == NO_SOURCE else f"{value}<br><small>{small}, {share}</small>")
+        rows.append(f"| {name} | " + " | ".join(shown) + " |")
+    return "\n".join(rows)

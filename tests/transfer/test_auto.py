@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import thpi
+from thpi import ITQ
+from thpi.hashers import AutoHasher
+
+
+@pytest.fixture(scope="module")
+def views():
+    """Few pairs, whose target is a noisy and distorted view of a source of few dimensions."""
+    rng = np.random.RandomState(0)
+    S = rng.standard_normal((700, 6)) * [3, 3, 2, 2, 1, 1]
+    X = S @ rng.standard_normal((6, 30)) + 4 * rng.standard_normal((700, 30))
+    return X[:120], S[:120], S[120:]
+
+
+def _auto(relevance, views, **params):
+    X, S, S_U = views
+    return AutoHasher(16, relevance=relevance, random_state=0, **params).fit(X, privileged=S, source=S_U)
+
+
+def test_a_source_that_helps_is_used(views):
+    hasher = _auto("source", views)
+    assert hasher.choice_.startswith("Transfer")
+    assert hasher.gain_interval_[0] > 0
+    entry = next(entry for entry in hasher.candidates_ if entry["name"] == hasher.choice_)
+    assert entry["uses_source"]
+    assert entry["gain_low"] < entry["gain"] < entry["gain_high"]
+    assert len(entry["scores"]) == 3 * 8
+
+
+def test_shuffled_pairs_lose_the_gain(views):
+    X, S, S_U = views
+    order = np.random.RandomState(1).permutation(len(S))
+    hasher = _auto("source", (X, S[order], S_U))
+    assert hasher.gain_ < 0.2 * _auto("source", views).gain_
+
+
+def test_a_source_independent_of_the_target_is_left_out(views):
+    X = views[0]
+    noise = np.random.RandomState(1).standard_normal((700, 6))
+    hasher = _auto("target", (X, noise[:120], noise[120:]))
+    assert hasher.choice_ == "ITQ"
+    np.testing.assert_array_equal(hasher.codes_, ITQ(16, random_state=0).fit(X).codes_)
+    assert hasher.projection_.tobytes() == ITQ(16, random_state=0).fit(X).projection_.tobytes()
+
+
+def test_no_unpaired_source_leaves_nothing_to_impute(views):
+    X, S, _ = views
+    hasher = AutoHasher(16, relevance="target", random_state=0).fit(X, privileged=S)
+    imputed = next(entry for entry in hasher.candidates_ if entry["name"] == "Transfer imputed")
+    # The same rows in the same metric: begun at ITQ it stays there, up to the tolerance of the folds.
+    assert abs(imputed["gain"]) < 0.5
+    assert AutoHasher(16, relevance="source", random_state=0).fit(X, privileged=S).choice_.startswith("Transfer")
+
+
+def test_a_source_equal_to_the_target_does_no_harm(views):
+    X = views[0]
+    more = np.random.RandomState(2).permutation(np.vstack([X, X + 0.1]))
+    hasher = AutoHasher(16, relevance="target", random_state=0).fit(X, privileged=X, source=more)
+    by_name = {entry["name"]: entry for entry in hasher.candidates_}
+    assert by_name[hasher.choice_]["score"] >= by_name["ITQ"]["score"]
+
+
+def test_fewer_pairs_than_bits(views):
+    X, S, S_U = views
+    for n in (2, 5, 14):
+        hasher = AutoHasher(16, random_state=0).fit(X[:n], privileged=S[:n], source=S_U)
+        assert hasher.transform(X).shape == (120, 2)
+        assert hasher.choice_.startswith(("ITQ", "Transfer"))
+    assert AutoHasher(16, random_state=0).fit(X[:2]).choice_ == "ITQ"
+
+
+def test_labels(views):
+    X, S, S_U = views
+    y = (S[:, 4] > 0).astype(int) + 2 * (S[:, 5] > 0)
+    hasher = AutoHasher(16, relevance="labels", random_state=0).fit(X, y, privileged=S, source=S_U)
+    assert "classes" in hasher.choice_
+    alone = AutoHasher(16, relevance="labels", random_state=0).fit(X, y)
+    assert alone.choice_.startswith("ITQ")
+    assert alone.gain_ == 0
+    assert not any(entry["uses_source"] for entry in alone.candidates_)
+    tags = AutoHasher(16, relevance="labels", random_state=0).fit(X, sparse.csr_array(np.eye(4)[y]))
+    np.testing.assert_array_equal(tags.codes_, alone.codes_)
+
+
+def test_what_is_missing_is_named(views):
+    X, S, S_U = views
+    hasher = AutoHasher(8, relevance="labels")
+    with pytest.raises(ValueError, match="relevance='labels' needs y.*y=None"):
+        hasher.fit(X, privileged=S)
+    assert set(vars(hasher)) == set(hasher.get_params())
+    with pytest.raises(ValueError, match="relevance='source' needs privileged"):
+        AutoHasher(8, relevance="source").fit(X)
+    with pytest.raises(ValueError, match="source needs privileged"):
+        AutoHasher(8).fit(X, source=S_U)
+    with pytest.raises(ValueError, match="privileged has 119 rows and X has 120"):
+        AutoHasher(8).fit(X, privileged=S[1:])
+    with pytest.raises(ValueError, match="'relevance' parameter of AutoHasher"):
+        AutoHasher(8, relevance="near").fit(X)
+    with pytest.raises(AttributeError, match="after fit"):
+        _ = hasher.candidates_
+
+
+def test_a_gate_that_nothing_passes_gives_itq(views):
+    assert _auto("source", views, gate=1e6).choice_ == "ITQ"
+
+
+def test_saved_with_its_evidence(views, tmp_path):
+    hasher = _auto("source", views)
+    hasher.save(tmp_path / "model.thpi")
+    again = thpi.load(tmp_path / "model.thpi")
+    assert again.candidates_ == hasher.candidates_ == json.loads(json.dumps(hasher.candidates_))
+    assert (again.choice_, again.gain_, again.gain_interval_) == (hasher.choice_, hasher.gain_, hasher.gain_interval_)
+    np.testing.assert_array_equal(again.transform(views[0]), hasher.transform(views[0]))
+
+
+def test_threads_and_limits_change_nothing_or_keep_to_the_rules(views):
+    one, two = _auto("source", views), _auto("source", views, n_jobs=2)
+    assert one.candidates_ == two.candidates_
+    assert one.projection_.tobytes() == two.projection_.tobytes()
+    few = _auto("source", views, max_pairs=60, max_unpaired=50, n_starts=1)
+    assert next(len(entry["scores"]) for entry in few.candidates_ if entry["name"] == "ITQ") == 3
+    assert few.codes_.shape == (120, 2)

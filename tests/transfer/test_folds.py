@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from thpi.codes import pack_signs
+from thpi.metrics import average_precision
+from thpi.transfer import FoldScores
+from thpi.transfer._folds import _precisions, relevance_of_pairs
+
+
+def test_precision_of_a_row_among_the_others_leaves_the_row_out():
+    rng = np.random.RandomState(0)
+    codes = pack_signs(rng.standard_normal((12, 6)))
+    relevant = rng.uniform(size=(12, 12)) < 0.4
+    np.fill_diagonal(relevant, False)
+    held = np.array([2, 7])
+    expected = []
+    for row in held:
+        others = np.delete(np.arange(12), row)
+        expected.append(average_precision(codes[[row]], codes[others], relevant[[row]][:, others], 6)[0])
+    np.testing.assert_allclose(_precisions(codes, held, relevant, 6), expected)
+
+
+def test_gain_and_its_error():
+    fold_of = np.array([0, 0, 1, 1])
+    base = FoldScores(np.zeros((1, 4)), fold_of)
+    # Queries differ, fold means do not: the error is that of the queries.
+    gain, error = FoldScores(np.array([[1.0, 3.0, 1.0, 3.0]]), fold_of).gain_over(base)
+    assert gain == 2
+    assert error == pytest.approx(np.std([1, 3, 1, 3], ddof=1) / 2)
+    # Folds differ more than their queries: the error is that of the folds.
+    gain, error = FoldScores(np.array([[0.0, 0.0, 4.0, 4.0]]), fold_of).gain_over(base)
+    assert gain == 2
+    assert error == pytest.approx(np.std([0, 4], ddof=1) / np.sqrt(2))
+
+
+def test_part_like_keeps_folds_and_starts():
+    scores = FoldScores(np.arange(8.0).reshape(2, 4), np.array([0, 0, 1, 1]))
+    part = scores.part_like(FoldScores(np.zeros((1, 2)), np.array([0, 0])))
+    np.testing.assert_array_equal(part.precisions, [[0.0, 1.0]])
+    np.testing.assert_array_equal(scores.by_fold, [0.5, 4.5, 2.5, 6.5])
+
+
+def test_near_means_within_the_mean_distance_to_the_fifth_neighbour_of_few_rows():
+    X = np.arange(30.0)[:, None]
+    relevant = relevance_of_pairs("target", X, None, None)
+    fifth = np.mean([np.sort(np.abs(X[:, 0] - x))[5] for x in X[:, 0]])
+    np.testing.assert_array_equal(relevant, (np.abs(X - X.T) < fifth) & ~np.eye(30, dtype=bool))
+
+
+def test_labels_and_tags():
+    y = np.array([0, 1, 0])
+    np.testing.assert_array_equal(
+        relevance_of_pairs("labels", np.zeros((3, 1)), None, y),
+        [[False, False, True], [False] * 3, [True, False, False]],
+    )
+    tags = np.array([[True, True], [False, True], [True, False]])
+    assert relevance_of_pairs("labels", np.zeros((3, 1)), None, tags).sum() == 4

@@ -1,0 +1,129 @@
+"""The answer is right where it is known beforehand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from thpi.transfer_report import diagnose
+from thpi.transfer_report.diagnosis import Answer, Diagnosis, _gain
+from thpi.transfer_report.folds import Fold, Pairs
+from thpi.transfer_report.learning_curve import LearningCurve
+
+FEW = {"n_bits": 8, "n_folds": 4, "random_state": 0}
+
+
+def _classes(n, rng):
+    """Five classes in six directions of the source; in the target they drown in louder directions."""
+    labels = rng.randint(5, size=n)
+    S = 4 * rng.standard_normal((5, 6))[labels] + rng.standard_normal((n, 6))
+    X = np.hstack([0.5 * S, 3 * rng.standard_normal((n, 12))])
+    return X, S, labels
+
+
+@pytest.fixture(scope="module")
+def informative():
+    X, S, _ = _classes(260, np.random.RandomState(0))
+    return diagnose(X[:160], S[:160], S[160:], relevances=["source"], **FEW)
+
+
+def test_an_informative_source_helps(informative):
+    answer = informative.answers[0]
+    assert answer.verdict == "helps"
+    assert answer.gain.mean > 5
+    assert "The source helps where relevant means near in source space" in answer.sentence
+    assert answer.choice in {row["name"] for row in answer.candidates if row["uses_source"]}
+    assert answer.with_source - answer.no_source == pytest.approx(answer.gain.mean)
+
+
+def test_a_source_that_is_noise_does_not_help():
+    X, _, _ = _classes(80, np.random.RandomState(0))
+    noise = np.random.RandomState(1).standard_normal((80, 6))
+    found = diagnose(X, noise, relevances=["target"], n_bits=8, n_folds=2, random_state=0)
+    assert found.answers[0].verdict in ("makes no difference", "hurts")
+
+
+def test_same_seed_same_answer_and_every_meaning_that_can_be_asked():
+    X, S, labels = _classes(40, np.random.RandomState(0))
+    small = {"n_bits": 4, "n_folds": 2, "random_state": 0}
+    found = diagnose(X, S, y=labels, **small)
+    assert found.n_source == 0
+    assert [answer.relevance for answer in found.answers] == ["target", "labels", "source"]
+    again = diagnose(X, S, y=labels, relevances=["target"], **small)
+    assert again.to_dict()["answers"] == found.to_dict()["answers"][:1]
+
+
+def test_bad_input_is_named():
+    X, S, _ = _classes(40, np.random.RandomState(0))
+    for arguments, changes, words in (
+        ((X, S[:30]), {}, "privileged has 30 rows and X 40"),
+        ((X, S, S[:, :2]), {}, "source has 2 columns and privileged 6"),
+        ((X, S), {"relevances": ["labels"]}, "needs y"),
+        ((X, S), {"relevances": ["near"]}, "'near'"),
+        ((X, S), {"n_folds": 20}, "n_folds=20"),
+        ((X, S), {"share": 0}, "share=0"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            diagnose(*arguments, **changes)
+
+
+def test_a_fold_asks_for_the_nearest_in_the_space_that_is_meant():
+    X, S = np.arange(20.0)[:, None], np.arange(20.0)[::-1][:, None] ** 2
+    pairs = Pairs(X, S, None, np.arange(20) % 2)
+    train, held = np.arange(2, 20), np.array([0, 1])
+    assert Fold(pairs, train, held, "target", 0.01).relevance.nonzero()[1].tolist() == [0, 1, 2, 0, 1, 2]
+    expected = [np.sort(np.argsort(np.abs(S[train, 0] - S[q, 0]), kind="stable")[:3]).tolist() for q in held]
+    found = Fold(pairs, train, held, "source", 0.01).relevance
+    assert [row.nonzero()[0].tolist() for row in found] == expected
+    assert Fold(pairs, train, held, "labels", 0.01).relevance[0].tolist() == [i % 2 == 0 for i in range(2, 20)]
+
+
+def test_the_curve_ends_with_all_pairs(informative):
+    curve = informative.answers[0].curve
+    assert curve.pairs == (15, 30, 60, 120)
+    assert len(curve.with_source) == len(curve.no_source) == 4
+    assert all(value is not None for value in curve.with_source)
+
+
+def test_what_the_curve_says():
+    curve = LearningCurve((10, 20, 40), (20.0, 30.0, 33.0), (None, 28.0, 28.1))
+    first, second, third = curve.sentences
+    assert "Doubling the pairs to 40 changed the method with source by +3.0 points: more pairs are likely" in first
+    assert "by +0.1 points: more target rows alone are not likely" in second
+    assert third == "With the source, 20 pairs are as good as 40 target rows without it."
+
+
+def test_the_page_is_whole_and_names_are_escaped(informative):
+    from xml.etree import ElementTree
+
+    from thpi.transfer_report.diagnosis_page import draw_curve
+
+    found = informative.answers[0]
+    bad = "<script>alert('&')</script>"
+    rows = ({**found.candidates[0], "name": bad, "chosen": True}, {**found.candidates[1], "score": float("nan")})
+    answer = Answer(**{**vars(found), "choice": bad, "best_with_source": bad, "candidates": rows})
+    page = Diagnosis(160, 100, 8, 4, (answer,)).to_html()
+    assert "<script" not in page
+    assert page.count("&lt;script&gt;") >= 3
+    assert page.startswith("<!doctype html>")
+    assert page.rstrip().endswith("</html>")
+    body = page[page.index("<main>") : page.index("</main>") + len("</main>")]
+    # Attributes without quotes and images without an end are HTML, not XML.
+    plain = body.replace("class=lead", "class='a'").replace("class=claims", "class='a'")
+    plain = plain.replace("class=scroll", "class='a'").replace("class=notes", "class='a'")
+    import re
+
+    ElementTree.fromstring(re.sub(r"(<img [^>]*)>", r"\1/>", plain))
+    assert len(draw_curve(found).axes) == 1
+
+
+def test_the_interval_is_the_larger_of_queries_and_folds():
+    folds = np.repeat([0, 1], 4)
+    # Queries spread, folds agree: the spread of queries counts.
+    spread = np.array([1.0, -1, 1, -1, 1, -1, 1, -1])
+    found = _gain(spread, folds)
+    assert (found.mean, found.high) == pytest.approx((0, 1.96 * spread.std(ddof=1) / np.sqrt(8)))
+    # Queries of a fold agree, folds do not: the spread of folds counts.
+    found = _gain(np.where(folds == 0, 1.0, 3.0), folds)
+    assert (found.mean, found.low) == pytest.approx((2, 2 - 1.96 * np.sqrt(2) / np.sqrt(2)))
+    assert _gain(np.array([np.nan, 2.0, 2.0, 2.0]), np.array([0, 0, 1, 1]))[:3] == pytest.approx((2, 2, 2))

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import pytest
+
+from thpi.transfer_report.results import Setting, TransferResults
+from thpi.transfer_report.settings import quick_settings
+from thpi.transfer_report.targets import judge_targets
+
+SETS = ("digits-fac-pix", "bbc")
+
+
+def _judged(relevance, auto, all_target=(33.0, 33.0), control=(30.0, 30.0), lap=(30.5, 30.5), labels_only=(30.0, 30.0)):
+    """Judge two sets, two splits, where ITQ has 30 throughout."""
+    results = TransferResults.__new__(TransferResults)
+    results.settings = quick_settings(sets=SETS, alphas=(0.1,), relevances=(relevance,))
+    results.left_out, results.sizes, results._about = {}, {}, {}
+    lines = {"itq": (30.0, 30.0), "itq_plus": (30.0, 30.0), "transfer_itq": (30.0, 30.0), "lap_itq_plus": lap}
+    lines |= {"auto": auto, "auto_shuffled": control, "itq_all": all_target, "labels_only": labels_only}
+    results._values = {
+        (name, relevance, Setting(0.1, 16), line): {0: values[i], 1: values[i] + (0.2 if line == "auto" else 0)}
+        for line, values in lines.items()
+        for i, name in enumerate(SETS)
+    }
+    return [j.met for j in judge_targets(results)]
+
+
+def test_targets_for_target_relevance():
+    assert _judged("target", (31.5, 31.5)) == [True, True, True, True]
+    assert _judged("target", (35.0, 28.5)) == [False, False, True, True]
+    assert _judged("target", (30.2, 30.2))[2] is False
+    assert _judged("target", (31.5, 31.5), all_target=(31.0, 31.0))[2] is None
+    assert _judged("target", (31.5, 31.5), control=(31.0, 31.0))[3] is False
+
+
+def test_targets_for_labels_and_source():
+    assert _judged("source", (38.0, 38.0)) == [True, True, True, True, True]
+    assert _judged("source", (48.0, 27.0)) == [False, True, False, True, True]
+    assert _judged("source", (32.0, 32.0)) == [True, False, True, False, True]
+    assert _judged("source", (38.0, 38.0), all_target=(29.0, 29.0))[3] is None
+
+
+def test_what_labels_alone_give_is_not_counted_against_the_control():
+    kept = {"control": (37.1, 37.1), "labels_only": (37.0, 37.0)}
+    assert _judged("labels", (38.0, 38.0), **kept)[4] is True
+    assert _judged("source", (38.0, 38.0), control=(37.1, 37.1))[4] is False
+
+
+@pytest.mark.parametrize("outcome", ["met", "not met", "cannot be judged here"])
+def test_outcomes_have_words(outcome):
+    from thpi.transfer_report.targets import Judged
+
+    met = {"met": True, "not met": False, "cannot be judged here": None}[outcome]
+    assert Judged("target", "", met, "").outcome == outcome

@@ -1,0 +1,81 @@
+"""What is stored is what a direct computation gives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import thpi
+from thpi.datasets.preprocessing import standardised
+from thpi.evaluation import PROTOCOLS, relevance_matrix
+from thpi.evaluation.data import load_rows, training_views
+from thpi.evaluation.split import database_rows, split_rows
+from thpi.hashers import HASHERS
+from thpi.metrics import average_precision
+from thpi.transfer_report.lines import LINES
+from thpi.transfer_report.results import Setting
+from thpi.transfer_report.settings import SETS, quick_settings, transfer_tasks
+
+
+def _direct(hasher, alpha, seed, kind, shuffled=False, y=False):
+    """Compute MAP without anything of the package under test."""
+    data = load_rows(quick_settings().data("digits-fac-pix"))
+    split = split_rows(data.n, alpha, random_state=seed)
+    rows = database_rows(split, "all")
+    views = training_views(data, split)
+    S = views.source[split.train]
+    if shuffled:
+        S = S[np.random.RandomState(1_000_003 + seed).permutation(len(S))]
+    labels = data.labels[split.train] if y else None
+    hasher.fit(views.target[split.train], labels, privileged=S, source=views.source[split.rest])
+    target, source = (standardised().fit_transform(view) for view in (data.target, data.source))
+    relevant = relevance_matrix(
+        kind, PROTOCOLS["standard"], split, target=target, source=source, labels=data.labels, random_state=seed
+    )
+    codes = hasher.transform(views.target)
+    return 100 * np.nanmean(average_precision(codes[split.query], codes[rows], relevant, hasher.n_bits))
+
+
+@pytest.mark.parametrize("kind", ["target", "labels", "source"])
+def test_values_equal_a_direct_computation(results, kind):
+    at = Setting(0.1, 16)
+    for seed in (0, 1):
+        value = results.splits("digits-fac-pix", kind, "itq_plus", at)[seed]
+        assert value == pytest.approx(_direct(thpi.ITQPlus(16, random_state=seed), 0.1, seed, kind), abs=1e-9)
+
+
+def test_the_control_shuffles_the_pairs_and_nothing_else(results):
+    hasher = HASHERS["AutoHasher"](16, relevance="source", random_state=0)
+    value = results.splits("digits-fac-pix", "source", "auto_shuffled", Setting(0.1, 16))[0]
+    assert value == pytest.approx(_direct(hasher, 0.1, 0, "source", shuffled=True), abs=1e-9)
+    assert value != results.splits("digits-fac-pix", "source", "auto", Setting(0.1, 16))[0]
+
+
+def test_each_fit_is_asked_for_once_and_by_name():
+    settings = quick_settings(bits=(16, 32, 64))
+    task = transfer_tasks(settings)[0]
+    assert len(set(task.fits)) == len(task.fits)
+    # Five lines that are not told, AutoHasher for three meanings, labels alone for one, the control at one length.
+    assert len(task.fits) == 3 * (5 + 3 + 1) + 3
+    assert {fit.bits for fit in task.fits if LINES[fit.line].role == "control"} == {32}
+    configs = [str(task.config(fit)) for fit in task.fits]
+    assert len(set(configs)) == len(configs)
+
+
+def test_bad_settings_are_refused_by_name():
+    for changes, words in (
+        ({"sets": ("bcc",)}, "'bcc' is not one of"),
+        ({"alphas": (1.5,)}, "1.5 must be greater than 0"),
+        ({"bits": (0,)}, "bits: 0"),
+        ({"splits": 0}, "splits=0"),
+        ({"relevances": ("near",)}, "'near' is not one of"),
+        ({"control_bits": (8,)}, "control_bits: 8"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            transfer_tasks(quick_settings(**changes))
+
+
+def test_every_set_says_what_it_was_used_for():
+    assert {entry.use for entry in SETS.values()} == {"development", "confirmation"}
+    confirming = {name for name, entry in SETS.items() if entry.use == "confirmation"}
+    assert confirming == {"reuters", "ddtp", "nuswide", "mediamill"}
