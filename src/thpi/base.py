@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from thpi.codes import n_bytes, pack_signs
 from thpi.model_file import save
 from thpi.rows import Rows, Stacked, as_rows
-from thpi.solvers.blocks import map_blocks
+from thpi.solvers.blocks import map_blocks, take_block
 from thpi.solvers.moments import EXACT_LIMIT, centred_product, column_mean
 from thpi.solvers.quantisation import signs
 
@@ -170,7 +170,10 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
         Of a dask array they are a dask array, computed when it is asked for.
         """
-        return self._encode(self._check_new(X))
+        codes, finite = self._encode_finite(self._check_new(X, finite=False))
+        if not finite:  # or the numbers are so large that their projections are not finite
+            self._check_new(X)
+        return codes
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted hasher to one file that :func:`thpi.load` reads; see :mod:`thpi.model_file`."""
@@ -239,14 +242,16 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             )
         return S
 
-    def _check_new(self, X: Any) -> Any:
+    def _check_new(self, X: Any, finite: bool = True) -> Any:
+        """Check new rows. Without ``finite`` NaN and infinity pass: whoever projects them will notice."""
         check_is_fitted(self, "projection_")
         rows = as_rows(X)
         if rows is not None:
             if rows.n_columns != self.n_features_in_:
                 raise ValueError(f"X has {rows.n_columns} columns; the model was fitted on {self.n_features_in_}.")
             return rows
-        return _named_errors("X", lambda: validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, reset=False))
+        options = {"accept_sparse": "csr", "dtype": _FLOATS, "reset": False, "ensure_all_finite": finite}
+        return _named_errors("X", lambda: validate_data(self, X, **options))
 
     def _check_fitted(self) -> None:
         """Check after loading that the parts fit together."""
@@ -257,17 +262,23 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             raise ValueError(f"codes_ {self.codes_.shape} does not fit {c} bits")
 
     def _encode(self, X: Any) -> npt.NDArray[np.uint8]:
+        return self._encode_finite(X)[0]
+
+    def _encode_finite(self, X: Any) -> tuple[npt.NDArray[np.uint8], bool]:
+        """Give the codes, and whether all projections are finite: they are not where a number of X is not."""
         if isinstance(X, Rows):
-            return X.map(self._travelling()._encode, n_bytes(self.n_bits), np.uint8)  # type: ignore[no-any-return]
+            return X.map(self._travelling()._encode, n_bytes(self.n_bits), np.uint8), True
         # Block by block: the projections of a large collection need not fit into memory, its codes do.
         codes = np.empty((X.shape[0], n_bytes(self.n_bits)), dtype=np.uint8)
 
-        def encode(rows: slice) -> None:
-            codes[rows] = pack_signs(self._project(X[rows]))
+        def encode(rows: slice) -> bool:
+            with np.errstate(invalid="ignore", over="ignore"):
+                values = self._project(take_block(X, rows))
+                codes[rows] = pack_signs(values)
+                # One sum over n_bits columns in place of a look at every number of X.
+                return bool(np.isfinite(values.sum()))
 
-        for _ in map_blocks(encode, X):
-            pass
-        return codes
+        return codes, all(list(map_blocks(encode, X)))
 
     def _travelling(self) -> Self:
         """Give a copy without what belongs to the training rows, to be sent to the workers of a cluster."""

@@ -13,11 +13,10 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.utils import gen_batches
 
 from thpi.kernels._threads import n_threads, one_blas_thread, stream_in_order
 
-__all__ = ["combined", "map_blocks", "reduce_blocks", "row_blocks", "take_rows"]
+__all__ = ["combined", "map_blocks", "reduce_blocks", "row_blocks", "take_block", "take_rows"]
 
 Array = npt.NDArray[Any]
 Parts = tuple[Array, ...]
@@ -39,10 +38,27 @@ def row_blocks(X: Any) -> Iterator[slice]:
     """
     n, d = X.shape[0], max(1, X.shape[1])
     if sparse.issparse(X):
-        yield from gen_batches(n, _SPARSE_ROWS)
-        return
-    width = X.dtype.itemsize * d
-    yield from gen_batches(n, max(1, _CACHED // width, min(2 * d, _LARGEST // width)))
+        size = _SPARSE_ROWS
+    else:
+        width = X.dtype.itemsize * d
+        size = max(1, _CACHED // width, min(2 * d, _LARGEST // width))
+    # sklearn's gen_batches checks its arguments, which takes as long as a small block.
+    for start in range(0, n, size):
+        yield slice(start, min(start + size, n))
+
+
+def take_block(X: Any, rows: slice) -> Any:
+    """Give a block of rows without copying it, of a sparse matrix too.
+
+    >>> take_block(sparse.csr_matrix(np.eye(3)), slice(1, 3)).toarray()
+    array([[0., 1., 0.],
+           [0., 0., 1.]])
+    """
+    if not sparse.issparse(X) or (rows.start == 0 and rows.stop == X.shape[0]):
+        return X[rows] if not sparse.issparse(X) else X
+    low, high = X.indptr[rows.start], X.indptr[rows.stop]
+    parts = X.data[low:high], X.indices[low:high], X.indptr[rows.start : rows.stop + 1] - low
+    return type(X)(parts, shape=(rows.stop - rows.start, X.shape[1]), copy=False)
 
 
 def combined(parts: Iterable[Parts], combine: Callable[..., Any] = np.add) -> Parts:
