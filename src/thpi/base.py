@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from thpi.codes import n_bytes, pack_signs
 from thpi.model_file import save
 from thpi.rows import Rows, Stacked, as_rows
-from thpi.solvers.blocks import map_blocks, take_block
+from thpi.solvers.blocks import map_groups, take_block
 from thpi.solvers.moments import EXACT_LIMIT, centred_product, column_mean
 from thpi.solvers.quantisation import signs
 
@@ -271,14 +271,17 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         # Block by block: the projections of a large collection need not fit into memory, its codes do.
         codes = np.empty((X.shape[0], n_bytes(self.n_bits)), dtype=np.uint8)
 
-        def encode(rows: slice) -> bool:
+        def encode(group: list[slice]) -> bool:
+            finite = True
             with np.errstate(invalid="ignore", over="ignore"):
-                values = self._project(take_block(X, rows))
-                codes[rows] = pack_signs(values)
-                # One sum over n_bits columns in place of a look at every number of X.
-                return bool(np.isfinite(values.sum()))
+                for rows in group:
+                    values = self._project(take_block(X, rows))
+                    codes[rows] = pack_signs(values)
+                    # One sum over n_bits columns in place of a look at every number of X.
+                    finite &= bool(np.isfinite(values.sum()))
+            return finite
 
-        return codes, all(list(map_blocks(encode, X)))
+        return codes, all(list(map_groups(encode, X)))
 
     def _travelling(self) -> Self:
         """Give a copy without what belongs to the training rows, to be sent to the workers of a cluster."""

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from thpi.kernels._threads import n_threads, one_blas_thread, stream_in_order
 
-__all__ = ["combined", "map_blocks", "reduce_blocks", "row_blocks", "take_block", "take_rows"]
+__all__ = ["combined", "map_groups", "reduce_blocks", "row_blocks", "take_block", "take_rows"]
 
 Array = npt.NDArray[Any]
 Parts = tuple[Array, ...]
@@ -25,6 +25,7 @@ T = TypeVar("T")
 _CACHED = 2**20
 _LARGEST = 2**25
 _SPARSE_ROWS = 2**14
+_BLOCKS_A_GROUP = 16
 
 
 def row_blocks(X: Any) -> Iterator[slice]:
@@ -88,25 +89,31 @@ def reduce_blocks(
     if hasattr(X, "reduce") and not isinstance(X, np.ndarray):
         parts: Parts = X.reduce(function, *arguments, combine=combine)
         return parts
-    return combined(map_blocks(lambda rows: function(X[rows], *arguments), X), combine)
+
+    def add_up(group: list[slice]) -> Parts:
+        return combined((function(X[rows], *arguments) for rows in group), combine)
+
+    return combined(map_groups(add_up, X), combine)
 
 
-def map_blocks(function: Callable[[slice], T], X: Any) -> Iterator[T]:
-    """Yield ``function(rows)`` for the blocks of rows of an array, in order.
+def map_groups(function: Callable[[list[slice]], T], X: Any) -> Iterator[T]:
+    """Yield ``function(group)`` for groups of blocks of rows of an array, in order.
 
-    Where libraries may use several threads, several blocks are worked on at a time, each by one thread: products of
-    blocks that fit into a cache are too small to be shared out. The results do not depend on the number of threads.
+    Where libraries may use several threads, several groups are worked on at a time, each by one thread: products of
+    blocks that fit into a cache are too small to be shared out, and single blocks too short to be handed over. The
+    groups, and so the results, do not depend on the number of threads.
 
-    >>> list(map_blocks(lambda rows: rows.stop - rows.start, np.zeros((5, 2))))
+    >>> list(map_groups(lambda group: sum(rows.stop - rows.start for rows in group), np.zeros((5, 2))))
     [5]
     """
     blocks = list(row_blocks(X))
-    threads = n_threads() if len(blocks) > 1 else 1
+    groups = [blocks[i : i + _BLOCKS_A_GROUP] for i in range(0, len(blocks), _BLOCKS_A_GROUP)]
+    threads = n_threads() if len(groups) > 1 else 1
     if threads == 1:
-        yield from (function(rows) for rows in blocks)
+        yield from (function(group) for group in groups)
         return
     with one_blas_thread():
-        yield from stream_in_order((partial(function, rows) for rows in blocks), threads)
+        yield from stream_in_order((partial(function, group) for group in groups), threads)
 
 
 def take_rows(X: Any, rows: npt.NDArray[np.int64]) -> Array:

@@ -16,7 +16,7 @@ from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, svds
 from sklearn.utils.extmath import svd_flip
 
-from thpi.solvers.blocks import map_blocks, reduce_blocks
+from thpi.solvers.blocks import map_groups, reduce_blocks
 
 __all__ = [
     "Coordinates",
@@ -95,7 +95,12 @@ def centred_product(X: Any, mean: Array, W: Array) -> Array:
         return product
     # Subtracting first, block by block, keeps the digits that X W - m W would lose where the mean is large.
     out = np.empty((X.shape[0], W.shape[1]), dtype=X.dtype)
-    for _ in map_blocks(lambda rows: np.matmul(X[rows] - mean, W, out=out[rows]), X):
+
+    def project(group: list[slice]) -> None:
+        for rows in group:
+            np.matmul(X[rows] - mean, W, out=out[rows])
+
+    for _ in map_groups(project, X):
         pass
     return out
 
