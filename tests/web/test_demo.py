@@ -34,8 +34,9 @@ def test_the_quality_told_is_the_mean_average_precision(demo: Catalogue) -> None
 def test_progress_is_told() -> None:
     steps: list[tuple[str, int, int]] = []
     demo_catalogue(bits=[8], progress=lambda *step: steps.append(step))
-    assert [done for _, done, _ in steps] == list(range(10))
-    assert {total for _, _, total in steps} == {9}
+    n_steps = 1 + len(thpi.HASHERS)
+    assert [done for _, done, _ in steps] == list(range(n_steps + 1))
+    assert {total for _, _, total in steps} == {n_steps}
 
 
 def test_an_unknown_data_set_is_refused() -> None:

@@ -108,7 +108,7 @@ def demo_catalogue(
 
     >>> catalogue = demo_catalogue(bits=[8])
     >>> catalogue.methods[-1], catalogue.bits, len(catalogue.gallery)
-    ('LapITQPlus', [8], 300)
+    ('AutoHasher', [8], 300)
     """
     from threadpoolctl import threadpool_limits
 
