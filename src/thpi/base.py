@@ -267,7 +267,7 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _encode_finite(self, X: Any) -> tuple[npt.NDArray[np.uint8], bool]:
         """Give the codes, and whether all projections are finite: they are not where a number of X is not."""
         if isinstance(X, Rows):
-            return X.map(self._travelling()._encode, n_bytes(self.n_bits), np.uint8), True
+            return X.map(self._travelling()._encode_block, n_bytes(self.n_bits), np.uint8), True
         # Block by block: the projections of a large collection need not fit into memory, its codes do.
         codes = np.empty((X.shape[0], n_bytes(self.n_bits)), dtype=np.uint8)
 
@@ -282,6 +282,13 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             return finite
 
         return codes, all(list(map_groups(encode, X)))
+
+    def _encode_block(self, block: Array) -> npt.NDArray[np.uint8]:
+        """Encode a block of rows that nobody has checked; on a cluster, where the block is."""
+        codes, finite = self._encode_finite(block)
+        if not finite and not np.isfinite(block).all():
+            raise ValueError("X holds NaN or infinity.")
+        return codes
 
     def _travelling(self) -> Self:
         """Give a copy without what belongs to the training rows, to be sent to the workers of a cluster."""

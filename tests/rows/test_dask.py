@@ -201,6 +201,9 @@ def test_errors_say_what_is_wrong(data):
         DaskRows(da.from_array(np.array([["a"]])))
     with pytest.raises(ValueError, match="X holds NaN"):
         thpi.ITQ(4).fit(da.where(X > 20, np.nan, X))
+    codes = thpi.ITQ(4, random_state=0).fit(data[:100]).transform(da.where(X > 20, np.nan, X))
+    with pytest.raises(ValueError, match="X holds NaN or infinity"):
+        codes.compute()
 
 
 def test_integers_become_floats(data):

@@ -154,6 +154,8 @@ def test_errors_say_what_is_wrong(data, tmp_path):
         thpi.ITQ(4).fit(Blocks([data[:1]]))
     with pytest.raises(ValueError, match="X has 5 columns; the model was fitted on 12"):
         thpi.ITQ(4, random_state=0).fit(data[:100]).transform(Blocks([data[:10, :5]]))
+    with pytest.raises(ValueError, match="X holds NaN or infinity"):
+        thpi.ITQ(4, random_state=0).fit(data[:100]).transform(Blocks([data[:10], np.full((2, 12), np.nan)]))
     with pytest.raises(ValueError, match="at most 12, the smaller of n_features=12"):
         thpi.ITQ(13).fit(Blocks([data]))
     with pytest.raises(ValueError, match="X has 5000 columns; rows that are not in memory may have 4096"):
