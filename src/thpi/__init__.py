@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         ClassITQ,
         ITQPlus,
         LapITQPlus,
+        NeighbourHash,
         SpectralHashing,
         TransferITQ,
     )
@@ -41,6 +42,7 @@ __all__ = [
     "ITQPlus",
     "LSH",
     "LapITQPlus",
+    "NeighbourHash",
     "ModelFileError",
     "SpectralHashing",
     "TransferITQ",

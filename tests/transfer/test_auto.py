@@ -32,7 +32,7 @@ def test_a_source_that_helps_is_used(views):
     entry = next(entry for entry in hasher.candidates_ if entry["name"] == hasher.choice_)
     assert entry["uses_source"]
     assert entry["gain_low"] < entry["gain"] < entry["gain_high"]
-    assert len(entry["scores"]) == 3 * 8
+    assert len(entry["scores"]) == 3 * 5
 
 
 def test_shuffled_pairs_lose_the_gain(views):
@@ -46,6 +46,15 @@ def test_a_source_independent_of_the_target_is_left_out(views):
     X = views[0]
     noise = np.random.RandomState(1).standard_normal((700, 6))
     hasher = _auto("target", (X, noise[:120], noise[120:]))
+    assert hasher.choice_.startswith("ITQ")
+    assert not next(e for e in hasher.candidates_ if e["name"] == hasher.choice_)["uses_source"]
+    alone = AutoHasher(16, relevance="target", random_state=0).fit(X)
+    assert not any(entry["uses_source"] for entry in alone.candidates_)
+
+
+def test_itq_is_itq_to_the_bit(views):
+    X = views[0]
+    hasher = _auto("source", views, gate=1e6)
     assert hasher.choice_ == "ITQ"
     np.testing.assert_array_equal(hasher.codes_, ITQ(16, random_state=0).fit(X).codes_)
     assert hasher.projection_.tobytes() == ITQ(16, random_state=0).fit(X).projection_.tobytes()
@@ -53,11 +62,12 @@ def test_a_source_independent_of_the_target_is_left_out(views):
 
 def test_no_unpaired_source_leaves_nothing_to_impute(views):
     X, S, _ = views
-    hasher = AutoHasher(16, relevance="target", random_state=0).fit(X, privileged=S)
+    hasher = AutoHasher(16, relevance="source", random_state=0).fit(X, privileged=S)
     imputed = next(entry for entry in hasher.candidates_ if entry["name"] == "Transfer imputed")
     # The same rows in the same metric: begun at ITQ it stays there, up to the tolerance of the folds.
     assert abs(imputed["gain"]) < 0.5
-    assert AutoHasher(16, relevance="source", random_state=0).fit(X, privileged=S).choice_.startswith("Transfer")
+    assert hasher.choice_.startswith("Transfer")
+    assert AutoHasher(16, relevance="target", random_state=0).fit(X, privileged=S).choice_.startswith("ITQ")
 
 
 def test_a_source_equal_to_the_target_does_no_harm(views):
@@ -108,8 +118,10 @@ def test_what_is_missing_is_named(views):
         _ = hasher.candidates_
 
 
-def test_a_gate_that_nothing_passes_gives_itq(views):
-    assert _auto("source", views, gate=1e6).choice_ == "ITQ"
+def test_neighbours_are_kept_by_default_under_target_relevance(views):
+    hasher = _auto("target", views, gate=1e6)
+    assert hasher.choice_ == "ITQ near 1"
+    assert hasher.gain_interval_[0] < hasher.gain_ < hasher.gain_interval_[1]
 
 
 def test_saved_with_its_evidence(views, tmp_path):

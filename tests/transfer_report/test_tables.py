@@ -13,7 +13,7 @@ from thpi.transfer_report.results import TransferResults
 from thpi.transfer_report.settings import quick_settings
 from thpi.transfer_report.tables import run_rows, setting_cells, summary_cells, to_csv
 
-LINES = ("itq", "itq_plus", "lap_itq_plus", "transfer_itq", "labels_only", "auto", "auto_shuffled", "itq_all")
+LINES = ("itq", "itq_plus", "lap_itq_plus", "transfer_itq", "auto_no_source", "auto", "auto_shuffled", "itq_all")
 
 
 class _Made(TransferResults):
@@ -76,4 +76,5 @@ def test_summary_of_a_real_run_follows_from_its_runs(results):
         assert cell.value == pytest.approx(np.mean(mine), abs=1e-3)
         assert cell.gain == pytest.approx(np.mean(mine) - np.mean(base), abs=1e-3)
     assert {c.bits for c in setting_cells(results, "labels")} == {16}
-    assert all(r["labels_only"] == "" for r in rows if r["relevance"] != "labels")
+    assert all((r["auto_no_source"] == "") == (r["relevance"] == "source") for r in rows)
+    assert all((r["auto_unlabelled"] == "") == (r["relevance"] != "labels") for r in rows)

@@ -9,13 +9,22 @@ from thpi.transfer_report.targets import judge_targets
 SETS = ("digits-fac-pix", "bbc")
 
 
-def _judged(relevance, auto, all_target=(33.0, 33.0), control=(30.0, 30.0), lap=(30.5, 30.5), labels_only=(30.0, 30.0)):
+def _judged(
+    relevance,
+    auto,
+    all_target=(33.0, 33.0),
+    control=(30.0, 30.0),
+    lap=(30.5, 30.5),
+    no_source=(30.0, 30.0),
+    unlabelled=(31.0, 31.0),
+):
     """Judge two sets, two splits, where ITQ has 30 throughout."""
     results = TransferResults.__new__(TransferResults)
     results.settings = quick_settings(sets=SETS, alphas=(0.1,), relevances=(relevance,))
     results.left_out, results.sizes, results._about = {}, {}, {}
     lines = {"itq": (30.0, 30.0), "itq_plus": (30.0, 30.0), "transfer_itq": (30.0, 30.0), "lap_itq_plus": lap}
-    lines |= {"auto": auto, "auto_shuffled": control, "itq_all": all_target, "labels_only": labels_only}
+    lines |= {"auto": auto, "auto_shuffled": control, "itq_all": all_target, "auto_no_source": no_source}
+    lines |= {"auto_unlabelled": unlabelled}
     results._values = {
         (name, relevance, Setting(0.1, 16), line): {0: values[i], 1: values[i] + (0.2 if line == "auto" else 0)}
         for line, values in lines.items()
@@ -39,8 +48,14 @@ def test_targets_for_labels_and_source():
     assert _judged("source", (38.0, 38.0), all_target=(29.0, 29.0))[3] is None
 
 
+def test_a_source_without_labels_is_judged_by_class_as_well():
+    judged = _judged("labels", (38.0, 38.0), unlabelled=(38.0, 30.0))
+    assert judged[:5] == [True, True, True, True, True]
+    assert judged[5:] == [True, False, False, True]
+
+
 def test_what_labels_alone_give_is_not_counted_against_the_control():
-    kept = {"control": (37.1, 37.1), "labels_only": (37.0, 37.0)}
+    kept = {"control": (37.1, 37.1), "no_source": (37.0, 37.0)}
     assert _judged("labels", (38.0, 38.0), **kept)[4] is True
     assert _judged("source", (38.0, 38.0), control=(37.1, 37.1))[4] is False
 

@@ -15,6 +15,7 @@ from thpi.hashers._itq import ITQ
 from thpi.hashers._itq_plus import ITQPlus
 from thpi.hashers._lap_itq_plus import LapITQPlus
 from thpi.hashers._lsh import LSH
+from thpi.hashers._neighbour_hash import NeighbourHash
 from thpi.hashers._spectral import SpectralHashing
 from thpi.hashers._transfer_itq import TransferITQ
 from thpi.transfer._auto import AutoHasher
@@ -30,12 +31,17 @@ __all__ = [
     "ITQPlus",
     "LSH",
     "LapITQPlus",
+    "NeighbourHash",
     "SpectralHashing",
     "TransferITQ",
 ]
 
 HASHERS: dict[str, type[BaseHasher]] = {
     method.__name__: method
-    for method in (LSH, SpectralHashing, DSH, ITQ, CVH, CCAITQ, ITQPlus, LapITQPlus, TransferITQ, ClassITQ, AutoHasher)
+    for method in (
+        *(LSH, SpectralHashing, DSH, ITQ, CVH, CCAITQ),
+        *(ITQPlus, LapITQPlus),
+        *(TransferITQ, ClassITQ, NeighbourHash, AutoHasher),
+    )
 }
 """Every method by its name, from the plainest over the paper's to the one that chooses."""

@@ -119,4 +119,4 @@ def taught_by_classes(geometry: Geometry, labels: Array, soft_weight: float = 0.
         soft = (root * geometry.imputed, root * geometry.impute(Y))
         return loo_ridge(geometry.X, Y, extra=soft, shrinkage=shrinkage)
 
-    return geometry.fitted(f"classes {soft_weight} {shrinkage}", make)
+    return geometry.kept(f"classes {soft_weight} {shrinkage}", make)

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy import linalg, sparse
 from sklearn.utils import gen_batches
+from sklearn.utils.extmath import svd_flip
 
 from thpi.base import Views
 from thpi.solvers.frame_quantisation import FrameResult, frame_quantisation
@@ -31,6 +32,7 @@ from thpi.solvers.quantisation import iterative_quantisation, signs
 __all__ = ["Geometry", "Quantised", "SourceFeatures", "bent_axes", "in_coordinates", "target_coordinates"]
 
 Array = npt.NDArray[Any]
+Made = TypeVar("Made")
 
 MAX_COORDINATES = 512
 SOURCE_COMPONENTS = 150
@@ -152,7 +154,7 @@ class Geometry:
         n_source = 0 if source is None else source.n
         self.rows = np.arange(len(X)) if rows is None else rows
         self.unpaired = slice(n_source, None)
-        self._teachers: dict[str, RidgeFit] = {}
+        self._kept: dict[str, Any] = {}
         self._axes_kept: dict[tuple[int, float, float], Array] = {}
         self._spectra: dict[float, tuple[Array, Array]] = {}
 
@@ -212,11 +214,12 @@ class Geometry:
         """Scatter of the imputed rows."""
         return np.asarray(self.imputed.T @ self.imputed)
 
-    def fitted(self, name: str, make: Callable[[], RidgeFit]) -> RidgeFit:
-        """Keep a regression by name."""
-        if name not in self._teachers:
-            self._teachers[name] = make()
-        return self._teachers[name]
+    def kept(self, name: str, make: Callable[[], Made]) -> Made:
+        """Make once, and keep by name, what several candidates need."""
+        if name not in self._kept:
+            self._kept[name] = make()
+        made: Made = self._kept[name]
+        return made
 
     def teacher(self, name: str, answers: Callable[[], Array], shrinkage: float = 1.0) -> RidgeFit:
         """Ridge from target rows to what the teacher says of them."""
@@ -225,7 +228,7 @@ class Geometry:
             T = answers()
             return loo_ridge(self.X, T - T.mean(axis=0), shrinkage=shrinkage)
 
-        return self.fitted(f"{name} {shrinkage}", make)
+        return self.kept(f"{name} {shrinkage}", make)
 
     def quantise(
         self, W: Array | None, dial: float, weight: float, *, start: int = 0, tol: float = 1e-6, max_iter: int = 150
@@ -255,7 +258,9 @@ class Geometry:
             scatter = self.pairs_scatter
             if self._adds_rows(weight):
                 scatter = scatter + weight * self.imputed_scatter
-            self._spectra[weight] = linalg.eigh(scatter)
+            values, Q = linalg.eigh(scatter)
+            # Signs by rule: random starts are taken along these axes, and rounding is not to change them.
+            self._spectra[weight] = values, svd_flip(None, np.ascontiguousarray(Q.T), u_based_decision=False)[1].T
         return self._spectra[weight]
 
 

@@ -12,6 +12,7 @@ from sklearn.model_selection import KFold
 from thpi.codes import pack_signs
 from thpi.hashers._class_itq import taught_by_classes
 from thpi.hashers._geometry import Geometry, SourceFeatures
+from thpi.hashers._neighbour_hash import keep_neighbours
 from thpi.hashers._transfer_itq import taught_by_source
 from thpi.metrics._average_precision import _expected
 from thpi.metrics._histograms import distance_histograms
@@ -29,6 +30,7 @@ neighbours are 1/20 to 1/60 of its collections, and fewer than 5 in a sample of 
 # Selection needs the order of the candidates, not their last digit.
 _FOLD_STEPS = {"max_iter": 20, "tol": 1e-4}
 _LAST_STEPS = {"max_iter": 60, "tol": 1e-5}
+_FOLD_NEIGHBOURS: dict[str, Any] = {"max_iter": 15, "tol": 1e-4, "max_rows": 500}
 _LAST_STARTS = 8
 
 
@@ -69,7 +71,8 @@ class FoldScores:
 class Folds:
     """Divisions of the pairs with their ground truth and geometries, which all candidates share.
 
-    A held-out row asks, the other pairs, held out or not, answer. Each fold is learned from ``n_starts`` random
+    A held-out row asks, the other rows of its fold answer: codes of rows that were learned from are better than those
+    of new rows, and the more so the more freely a method learns. Each fold is learned from ``n_starts`` random
     starts. Of the held-out rows neither target nor labels are seen in learning; their source rows take part in the
     components of the source, for which no target is needed. ``widths`` are the kernels among which a fold chooses.
     """
@@ -100,53 +103,56 @@ class Folds:
         """Average precisions of a candidate, on all folds and starts, or from one start on the first ``n_folds``."""
         geometries = self.geometries[:n_folds]
         starts = self.n_starts if n_folds is None else 1
-        asked = self.relevant.any(axis=1) & (self.fold_of < len(geometries))
+        same_fold = self.fold_of[:, None] == self.fold_of
+        asked = (self.relevant & same_fold).any(axis=1) & (self.fold_of < len(geometries))
         precisions = np.empty((starts, len(self.X)))
         for geometry, held in geometries:
             for start in range(starts):
                 projection = learn(candidate, geometry, self.labels, start=start, steps=_FOLD_STEPS)
-                codes = pack_signs((self.X - geometry.mean) @ projection)
-                precisions[start, held] = _precisions(codes, held, self.relevant, self.n_bits)
+                codes = pack_signs((self.X[held] - geometry.mean) @ projection)
+                precisions[start, held] = _precisions(codes, self.relevant[np.ix_(held, held)], self.n_bits)
         return FoldScores(100 * precisions[:, asked], self.fold_of[asked])
 
     def last_fit(self, candidate: Candidate, geometry: Geometry, labels: Array | None, several: bool) -> Array:
         """Learn from all pairs; from several starts, keep the one that finds best among the pairs themselves.
 
         ITQ's loss says little about which of its local optima retrieves best; what is found among the training rows
-        says somewhat more.
+        says somewhat more. NeighbourHash is begun at the best of the projections that it would begin at.
         """
-        if not several:
-            return learn(candidate, geometry, labels, steps=_LAST_STEPS)
-        rows, everyone = geometry.X[self.kept], np.arange(len(self.kept))
-        best, projection = -1.0, np.empty(0)
-        for start in range(min(_LAST_STARTS, 2 * self.n_starts)):
-            found = learn(candidate, geometry, labels, start=start, steps=_LAST_STEPS)
-            value = float(_precisions(pack_signs(rows @ found), everyone, self.relevant, self.n_bits).mean())
-            if value > best:
-                best, projection = value, found
-        return projection
+        start = 0
+        if several:
+            rows, tried = geometry.X[self.kept], candidate.beginning
+            values = []
+            for number in range(min(_LAST_STARTS, 2 * self.n_starts + 1)):
+                found = learn(tried, geometry, labels, start=number, steps=_LAST_STEPS)
+                values.append(float(_precisions(pack_signs(rows @ found), self.relevant, self.n_bits).mean()))
+            start = int(np.argmax(values))
+        return learn(candidate, geometry, labels, start=start, steps=_LAST_STEPS)
 
 
 def learn(
-    candidate: Candidate, geometry: Geometry, labels: Array | None, *, start: int = 0, steps: Any = _LAST_STEPS
+    candidate: Candidate,
+    geometry: Geometry,
+    labels: Array | None,
+    *,
+    start: int = 0,
+    steps: dict[str, Any] = _LAST_STEPS,
 ) -> Array:
     """Projection (coordinates x bits) of a candidate in a geometry."""
     params = candidate.params
     if candidate.method == "ITQ":
         return geometry.plain(start).projection
     if candidate.method == "TransferITQ":
-        dial, weight = params.get("dial", 0.1), params.get("imputed_weight", 0.3)
-        W = (
-            taught_by_source(geometry, params.get("teacher", "rbf"), params.get("shrinkage", 1.0)).W
-            if dial > 0
-            else None
-        )
-        return geometry.quantise(W, dial, weight, start=start, **steps).projection
+        return _transferred(geometry, params, start, steps)
     if candidate.method == "ClassITQ":
         assert labels is not None
         taught = taught_by_classes(geometry, labels[geometry.rows], params["soft_weight"], params.get("shrinkage", 1.0))
         dial, weight = params["dial"], params["imputed_weight"]
         return geometry.quantise(taught.W, dial, weight, start=start, **steps).projection
+    if candidate.method == "NeighbourHash":
+        begin = learn(candidate.beginning, geometry, labels, start=start, steps=steps)
+        within = _FOLD_NEIGHBOURS if steps is _FOLD_STEPS else {}
+        return keep_neighbours(geometry, begin, params["near"], tether=params["tether"], **within).projection
     hasher = candidate.make(geometry.n_bits, random_state=(geometry.seed + start) % 2**32).set_params(**steps)
     source = geometry.source
     if not candidate.uses_source:
@@ -155,6 +161,18 @@ def learn(
         assert source is not None
         hasher.fit(geometry.X, privileged=source.linear[geometry.rows], source=source.linear[geometry.unpaired])
     return np.asarray(hasher.projection_)
+
+
+def _transferred(geometry: Geometry, params: dict[str, Any], start: int, steps: Any) -> Array:
+    """Projection of TransferITQ; kept, for NeighbourHash begins at it."""
+    teacher, shrinkage = params.get("teacher", "rbf"), params.get("shrinkage", 1.0)
+    dial, weight = params.get("dial", 0.1), params.get("imputed_weight", 0.3)
+
+    def make() -> Array:
+        W = taught_by_source(geometry, teacher, shrinkage).W if dial > 0 else None
+        return geometry.quantise(W, dial, weight, start=start, **steps).projection
+
+    return geometry.kept(f"{teacher} {shrinkage} {dial} {weight} {start} {steps}", make)
 
 
 def relevance_of_pairs(relevance: str, X: Array, source: SourceFeatures | None, labels: Array | None) -> Array:
@@ -177,9 +195,9 @@ def relevance_of_pairs(relevance: str, X: Array, source: SourceFeatures | None, 
     return relevant
 
 
-def _precisions(codes: Array, held: Array, relevant: Array, n_bits: int) -> Array:
-    """Average precision, expected under ties, of held-out rows among all other rows."""
-    histograms = distance_histograms(codes[held], codes, relevant[held], n_bits)
+def _precisions(codes: Array, relevant: Array, n_bits: int) -> Array:
+    """Average precision, expected under ties, of each row among all others."""
+    histograms = distance_histograms(codes, codes, relevant, n_bits)
     t, r = histograms.hist_all.copy(), histograms.hist_relevant
     t[:, 0] -= 1  # the row itself is no answer
     a, R = t.cumsum(axis=1) - t, r.cumsum(axis=1) - r

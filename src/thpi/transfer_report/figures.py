@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from thpi.paper.terminal import RELEVANCE_TITLES
-from thpi.transfer_report.lines import ALL_TARGET, AUTO, CONTROL, LABELS_ONLY, LINES, NO_SOURCE
+from thpi.transfer_report.lines import ALL_TARGET, AUTO, AUTO_NO_SOURCE, AUTO_UNLABELLED, CONTROL, LINES, NO_SOURCE
 from thpi.transfer_report.results import Setting, TransferResults
 from thpi.transfer_report.settings import SETS
 from thpi.transfer_report.tables import Cell, summary_cells
@@ -25,7 +25,8 @@ COLOURS = {
     "transfer_itq": "#009E73",
     AUTO: "#0072B2",
     CONTROL: "#999999",
-    LABELS_ONLY: "#CC79A7",
+    AUTO_NO_SOURCE: "#CC79A7",
+    AUTO_UNLABELLED: "#E69F00",
 }
 MARKERS = {
     NO_SOURCE: "x",
@@ -35,7 +36,8 @@ MARKERS = {
     "transfer_itq": "s",
     AUTO: "o",
     CONTROL: "D",
-    LABELS_ONLY: "d",
+    AUTO_NO_SOURCE: "d",
+    AUTO_UNLABELLED: "^",
 }
 _COLUMNS = 4
 
@@ -46,9 +48,8 @@ def draw_gains(results: TransferResults) -> Figure:
 
     kinds = [kind for kind in results.settings.relevances if results.sets(kind)]
     names = [name for name in results.settings.sets if any(name in results.sets(kind) for kind in kinds)]
-    lines = [
-        line for line in ("lap_itq_plus", "transfer_itq", LABELS_ONLY, AUTO, CONTROL) if line in results.settings.lines
-    ]
+    order = ("lap_itq_plus", "transfer_itq", AUTO_NO_SOURCE, AUTO_UNLABELLED, AUTO, CONTROL)
+    lines = [line for line in order if line in results.settings.lines]
     height = 1.8 + 0.62 * len(names)
     figure = NewFigure(figsize=(3.9 * len(kinds) + 1.5, height), layout="constrained")
     axes = figure.subplots(1, len(kinds), squeeze=False, sharey=True)[0]
@@ -61,7 +62,7 @@ def draw_gains(results: TransferResults) -> Figure:
             for place, line in enumerate(lines):
                 cell = cells.get((name, line))
                 if cell is not None:
-                    _point(axis, cell, row + (place - (len(lines) - 1) / 2) * 0.16, label=row == 0)
+                    _point(axis, cell, row + (place - (len(lines) - 1) / 2) * 0.14, label=row == 0)
         axis.set_title(f"relevant = {RELEVANCE_TITLES[kind]}", fontsize=9)
         axis.set_xlabel("points of MAP over ITQ on the pairs")
         axis.grid(axis="x", alpha=0.25)
@@ -70,7 +71,7 @@ def draw_gains(results: TransferResults) -> Figure:
     axes[0].set_yticks(range(len(names)), shown)
     axes[0].set_ylim(len(names) - 0.5, -0.5)
     found = {label: handle for axis in axes for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
-    figure.legend(list(found.values()), list(found), loc="outside lower center", ncols=5, fontsize=8, frameon=False)
+    figure.legend(list(found.values()), list(found), loc="outside lower center", ncols=6, fontsize=8, frameon=False)
     star = (
         "   (* not looked at while methods were chosen)" if any(shown[i] != names[i] for i in range(len(names))) else ""
     )

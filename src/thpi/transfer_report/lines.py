@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from thpi.hashers import HASHERS
 
-__all__ = ["ALL_TARGET", "AUTO", "CONTROL", "LABELS_ONLY", "LINES", "Line", "NO_SOURCE"]
+__all__ = ["ALL_TARGET", "AUTO", "AUTO_NO_SOURCE", "AUTO_UNLABELLED", "CONTROL", "LINES", "Line", "NO_SOURCE"]
 
 
 @dataclass(frozen=True)
@@ -18,8 +18,9 @@ class Line:
     ``trained_on`` is ``"pairs"`` or, for the reference line, ``"all"``: every target row that is not a query.
     ``per_relevance`` says that the method is told what relevant means, and is fitted once for each meaning; the
     others are fitted once and measured under every meaning. ``shuffled`` permutes the privileged rows against the
-    target rows: whatever a method then gains is not due to the pairs. ``without_source`` withholds the source;
-    ``only`` restricts a line to one meaning.
+    target rows: whatever a method then gains is not due to the pairs. ``without_source`` withholds the source.
+    ``only`` are the meanings under which a line is measured (none: all); ``told_as`` is the meaning it is told, if
+    that is another one.
     """
 
     key: str
@@ -30,17 +31,29 @@ class Line:
     per_relevance: bool = False
     shuffled: bool = False
     without_source: bool = False
-    only: str | None = None
+    only: tuple[str, ...] = ()
+    told_as: str | None = None
+
+    def stands_under(self, relevance: str) -> bool:
+        """Whether the line is in the table of a meaning."""
+        return not self.only or relevance in self.only
 
     def told(self, relevances: Sequence[str]) -> tuple[str | None, ...]:
         """Give the meanings that it is fitted for, of those that are run; (None,) where it is not told any.
 
-        >>> LINES["itq"].told(["target"]), LINES["labels_only"].told(["target", "labels"])
+        >>> LINES["itq"].told(["target"]), LINES["auto_no_source"].told(["labels", "source"])
         ((None,), ('labels',))
+        >>> LINES["auto_unlabelled"].told(["target", "labels"])
+        ('source',)
         """
         if not self.per_relevance:
             return (None,)
-        return tuple(relevance for relevance in relevances if self.only in (None, relevance))
+        asked = tuple(relevance for relevance in relevances if self.stands_under(relevance))
+        return asked if self.told_as is None else (self.told_as,) * bool(asked)
+
+    def measured_under(self, told: str | None, relevance: str) -> bool:
+        """Whether a fit that was told one meaning counts under another."""
+        return self.stands_under(relevance) if told is None or self.told_as is not None else told == relevance
 
     def hasher(self, bits: int, relevance: str | None, random_state: Any) -> Any:
         """Give the estimator of this line, not yet fitted.
@@ -67,7 +80,8 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, (str, int, float, bool, type(None))) else repr(value)
 
 
-NO_SOURCE, ALL_TARGET, AUTO, CONTROL, LABELS_ONLY = "itq", "itq_all", "auto", "auto_shuffled", "labels_only"
+NO_SOURCE, ALL_TARGET, AUTO, CONTROL = "itq", "itq_all", "auto", "auto_shuffled"
+AUTO_NO_SOURCE, AUTO_UNLABELLED = "auto_no_source", "auto_unlabelled"
 
 LINES: dict[str, Line] = {
     line.key: line
@@ -76,15 +90,23 @@ LINES: dict[str, Line] = {
         Line("itq_plus", "ITQ+", "ITQPlus"),
         Line("lap_itq_plus", "LapITQ+", "LapITQPlus"),
         Line("transfer_itq", "TransferITQ", "TransferITQ"),
-        # Under the other meanings AutoHasher without source is ITQ.
+        # Under source relevance there is no AutoHasher without source: it could not know what is relevant.
         Line(
-            LABELS_ONLY,
-            "AutoHasher, labels but no source",
+            AUTO_NO_SOURCE,
+            "AutoHasher, no source",
             "AutoHasher",
             role="reference",
             per_relevance=True,
             without_source=True,
-            only="labels",
+            only=("target", "labels"),
+        ),
+        Line(
+            AUTO_UNLABELLED,
+            "AutoHasher, source but no labels",
+            "AutoHasher",
+            per_relevance=True,
+            only=("labels",),
+            told_as="source",
         ),
         Line(AUTO, "AutoHasher", "AutoHasher", per_relevance=True),
         Line(CONTROL, "AutoHasher, shuffled pairs", "AutoHasher", "control", per_relevance=True, shuffled=True),

@@ -49,6 +49,8 @@ class TransferResults:
                 self.left_out.setdefault((task.set_name, at), f"{LINES[line].title}: {entry['unavailable']}")
             return
         for kind, measure in entry["measures"].items():
+            if not LINES[line].measured_under(relevance, kind):
+                continue
             self._values.setdefault((task.set_name, kind, at, line), {})[task.seed] = 100 * measure["map"]
         self._about.setdefault((task.set_name, at, line), []).append({**entry, "relevance": relevance})
         _, pairs = self.sizes.setdefault(task.set_name, (entry["n_rows"], {}))
@@ -56,7 +58,7 @@ class TransferResults:
 
     def lines(self, relevance: str) -> tuple[str, ...]:
         """Lines of the table of one meaning of relevant, in its order."""
-        return tuple(k for k, line in LINES.items() if k in self.settings.lines and line.only in (None, relevance))
+        return tuple(k for k, line in LINES.items() if k in self.settings.lines and line.stands_under(relevance))
 
     def sets(self, relevance: str) -> tuple[str, ...]:
         """Sets with at least one setting in which all lines have values."""
@@ -102,7 +104,7 @@ class TransferResults:
         counts: dict[str, int] = {}
         for at in self.complete(name, relevance):
             for entry in self._about.get((name, at, line), []):
-                if entry["relevance"] == relevance and "choice" in entry:
+                if entry["relevance"] == (LINES[line].told_as or relevance) and "choice" in entry:
                     counts[entry["choice"]] = counts.get(entry["choice"], 0) + 1
         return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
@@ -112,6 +114,6 @@ class TransferResults:
             entry["uses_source"]
             for at in self.complete(name, relevance)
             for entry in self._about.get((name, at, line), [])
-            if entry["relevance"] == relevance and "uses_source" in entry
+            if entry["relevance"] == (LINES[line].told_as or relevance) and "uses_source" in entry
         ]
         return float(np.mean(used)) if used else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thpi.transfer_report.lines import ALL_TARGET, AUTO, CONTROL, LABELS_ONLY, NO_SOURCE
+from thpi.transfer_report.lines import ALL_TARGET, AUTO, AUTO_NO_SOURCE, AUTO_UNLABELLED, CONTROL, LINES, NO_SOURCE
 from thpi.transfer_report.results import TransferResults
 from thpi.transfer_report.settings import SETS
 from thpi.transfer_report.tables import Cell, summary_cells
@@ -34,9 +34,10 @@ class Judged:
 
 
 class _Table:
-    """Summary cells by line and set."""
+    """Summary cells by line and set, and the line that is judged."""
 
-    def __init__(self, cells: Sequence[Cell]) -> None:
+    def __init__(self, cells: Sequence[Cell], judged: str = AUTO) -> None:
+        self.judged = judged
         self.cells = {(cell.line, cell.set): cell for cell in cells}
         self.sets = tuple(dict.fromkeys(cell.set for cell in cells))
 
@@ -47,13 +48,17 @@ class _Table:
     def of(self, line: str, sets: Sequence[str] | None = None) -> list[Cell]:
         return [self.cells[line, name] for name in (self.sets if sets is None else sets)]
 
+    def named(self, text: str) -> str:
+        """Give the text of a target, with the name of the line where that is not AutoHasher itself."""
+        return text if self.judged == AUTO else f"{LINES[self.judged].title}: {text[0].lower()}{text[1:]}"
+
     def gap(self, name: str) -> float:
         return self.cells[ALL_TARGET, name].gain
 
 
 def judge_targets(results: TransferResults) -> list[Judged]:
     """Judge AutoHasher, and the control, under every meaning of relevant that was run."""
-    needed = {NO_SOURCE, ALL_TARGET, AUTO, CONTROL, LABELS_ONLY, "lap_itq_plus"}
+    needed = {NO_SOURCE, ALL_TARGET, AUTO, AUTO_NO_SOURCE, AUTO_UNLABELLED, CONTROL, "lap_itq_plus"}
     if needed - set(results.settings.lines):
         return []
     judged: list[Judged] = []
@@ -68,6 +73,9 @@ def judge_targets(results: TransferResults) -> list[Judged]:
         else:
             rules = (_not_below_beyond_interval, _mean_gain, _above_lap, _efficiency, _control)
         judged += [rule(results, relevance, table) for rule in rules]
+        if relevance == "labels":  # what the source gives where classes are meant and nobody has named them
+            unlabelled = _Table(summary_cells(results, relevance), judged=AUTO_UNLABELLED)
+            judged += [rule(results, relevance, unlabelled) for rule in rules[:-1]]
     return judged
 
 
@@ -110,50 +118,52 @@ def _gain_where_there_is_a_gap(results: TransferResults, relevance: str, table: 
 
 
 def _not_below_beyond_interval(results: TransferResults, relevance: str, table: _Table) -> Judged:
-    cells = table.of(AUTO)
+    cells = table.of(table.judged)
     text = "On no set below ITQ beyond the interval."
     if cells[0].gain_high is None:
-        return Judged(relevance, text, None, "One split has no interval.")
+        return Judged(relevance, table.named(text), None, "One split has no interval.")
     below = [cell.set for cell in cells if cell.gain_high is not None and cell.gain_high < 0]
     found = f"below: {', '.join(below)}; " if below else ""
-    return Judged(relevance, text, not below, f"{found}{_worst(cells)}.")
+    return Judged(relevance, table.named(text), not below, f"{found}{_worst(cells)}.")
 
 
 def _mean_gain(results: TransferResults, relevance: str, table: _Table) -> Judged:
     text = "At least +7 over ITQ on average over the labelled sets."
     if not table.labelled:
-        return Judged(relevance, text, None, "No set has classes.")
-    cells = table.of(AUTO, table.labelled)
+        return Judged(relevance, table.named(text), None, "No set has classes.")
+    cells = table.of(table.judged, table.labelled)
     mean = float(np.mean([cell.gain for cell in cells]))
     listed = ", ".join(f"{cell.set} {cell.gain:+.2f}" for cell in cells)
-    return Judged(relevance, text, mean >= 7, f"{mean:+.2f} over {len(cells)} sets ({listed}).")
+    return Judged(relevance, table.named(text), mean >= 7, f"{mean:+.2f} over {len(cells)} sets ({listed}).")
 
 
 def _above_lap(results: TransferResults, relevance: str, table: _Table) -> Judged:
     text = "Above LapITQ+ on every labelled set."
-    apart = {n: table.cells[AUTO, n].value - table.cells["lap_itq_plus", n].value for n in table.labelled}
+    apart = {n: table.cells[table.judged, n].value - table.cells["lap_itq_plus", n].value for n in table.labelled}
     below = {name: value for name, value in apart.items() if value <= 0}
     if not apart:
-        return Judged(relevance, text, None, "No set has classes.")
+        return Judged(relevance, table.named(text), None, "No set has classes.")
     found = "not above: " + ", ".join(f"{name} {value:+.2f}" for name, value in below.items()) if below else ""
     lowest = min(apart, key=lambda name: apart[name])
-    return Judged(relevance, text, not below, f"{found or f'least apart: {lowest} {apart[lowest]:+.2f}'}.")
+    return Judged(relevance, table.named(text), not below, f"{found or f'least apart: {lowest} {apart[lowest]:+.2f}'}.")
 
 
 def _efficiency(results: TransferResults, relevance: str, table: _Table) -> Judged:
     text = "Transfer efficiency above 100 % on average: summed gains over summed gaps to ITQ on all target rows."
-    gains = sum(cell.gain for cell in table.of(AUTO))
+    gains = sum(cell.gain for cell in table.of(table.judged))
     gaps = sum(table.gap(name) for name in table.sets)
     if gaps <= 0:
-        return Judged(relevance, text, None, f"More target rows do not help: the gaps sum to {gaps:+.2f}.")
+        return Judged(relevance, table.named(text), None, f"More target rows do not help: the gaps sum to {gaps:+.2f}.")
     share = gains / gaps
-    return Judged(relevance, text, share > 1, f"{100 * share:.0f} % (gains {gains:+.2f}, gaps {gaps:+.2f}).")
+    return Judged(
+        relevance, table.named(text), share > 1, f"{100 * share:.0f} % (gains {gains:+.2f}, gaps {gaps:+.2f})."
+    )
 
 
 def _control(results: TransferResults, relevance: str, table: _Table) -> Judged:
-    # Where AutoHasher knows labels, what these alone give is not the source's gain, and stays when pairs are shuffled.
-    base = LABELS_ONLY if relevance == "labels" else NO_SOURCE
-    name = "labels without source" if relevance == "labels" else "ITQ"
+    # What AutoHasher gains by better learners or by labels is not the source's gain, and stays when pairs are shuffled.
+    base = AUTO_NO_SOURCE if LINES[AUTO_NO_SOURCE].stands_under(relevance) else NO_SOURCE
+    name = LINES[base].title
     text = f"The control with shuffled pairs loses the gain over {name}: at most a quarter of it is left, on average."
     names = [name for name in table.sets if results.settings_of(name, relevance, CONTROL)]
     if not names:

@@ -84,7 +84,9 @@ def run_transfer_task(task: TransferTask, store: ResultStore, data_home: str | N
         return
     bench = _Bench(task, store, load_rows(task.data, data_home))
     for fit in missing:
-        store.write_values(KIND, task.config(fit), bench.result(fit))
+        # Two lines may be one fit, seen under two meanings.
+        if not store.path(KIND, task.config(fit), "json").is_file():
+            store.write_values(KIND, task.config(fit), bench.result(fit))
 
 
 class _Bench:
@@ -113,7 +115,7 @@ class _Bench:
         codes = hasher.transform(target)
         seconds = time.perf_counter() - start
         measures = {}
-        for kind in self.kinds if fit.relevance is None else (fit.relevance,):
+        for kind in self.kinds:
             queries, rows = codes[self.split.query], codes[self.database]
             found = mean_average_precision(queries, rows, self.relevance(kind), fit.bits)
             measures[kind] = {"map": found.value, "n_queries": found.n_queries, "n_empty": found.n_empty}

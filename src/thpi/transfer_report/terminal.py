@@ -19,10 +19,12 @@ __all__ = ["print_targets", "print_transfer"]
 _SHORT = {
     "auto": "Auto",
     "auto_shuffled": "shuffled",
+    "lap_itq_plus": "Lap+",
     "itq_all": "all",
     "itq": "ITQ",
-    "transfer_itq": "Transfer",
-    "labels_only": "labels",
+    "transfer_itq": "TrITQ",
+    "auto_no_source": "alone",
+    "auto_unlabelled": "no y",
 }
 
 
@@ -53,7 +55,11 @@ def print_transfer(console: Console, results: TransferResults) -> None:
             table.add_row(Text(name), *shown)
         console.print(table)
     console.print(
-        Text("ITQ: MAP on the pairs, no source; the others: points over it; all: ITQ on all target rows", style="dim")
+        Text(
+            "ITQ: MAP on the pairs, no source; the others: points over it; alone: AutoHasher without source; "
+            "no y: without labels; all: ITQ on all target rows",
+            style="dim",
+        )
     )
 
 

@@ -1,0 +1,123 @@
+"""Stochastic neighbour embedding into codes: a linear map, the signs of which keep who is near to whom."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import minimize
+from sklearn.metrics.pairwise import euclidean_distances
+
+__all__ = ["NeighbourResult", "neighbour_embedding", "neighbour_probabilities"]
+
+Array = npt.NDArray[Any]
+
+_NEVER = np.float32(-1e30)  # the log-probability, but for a constant, that a row is its own neighbour
+_WIDTH_ROWS = 100
+_HALVINGS = 30
+
+
+class NeighbourResult(NamedTuple):
+    """Projection (p x c), the objective at the start and after each iteration, and whether it settled."""
+
+    projection: Array
+    objective: list[float]
+    converged: bool
+
+
+def neighbour_probabilities(rows: Array, share: float) -> Array:
+    """Give ``A_ij``, the probability that row i takes j as its neighbour: n x n, zero diagonal, rows that sum to 1.
+
+    ``A_ij`` is in proportion to ``exp(-||x_i - x_j||^2 / w)``. One width w serves all rows, so that a row in a crowd
+    has many neighbours and a lonely one few, as under a radius; it is such that the perplexity, the effective number
+    of neighbours, is ``share`` of the rows on average.
+
+    >>> A = neighbour_probabilities(np.array([[0.0], [1.0], [5.0], [6.0]]), 0.3)
+    >>> A.argmax(axis=1), A.sum(axis=1).round(6)
+    (array([1, 0, 3, 2]), array([1., 1., 1., 1.], dtype=float32))
+    """
+    n = len(rows)
+    if n < 2:
+        raise ValueError(f"rows: {n} of them; neighbours need at least 2.")
+    squared = euclidean_distances(rows, squared=True).astype(np.float32)
+    np.fill_diagonal(squared, np.inf)
+    squared -= squared.min(axis=1, keepdims=True)  # a constant a row; the nearest neighbour cannot vanish
+    some = squared[np.unique(np.linspace(0, n - 1, min(n, _WIDTH_ROWS)).astype(int))]
+    largest = float(some[np.isfinite(some)].max())
+    if largest <= 0:  # all as near: everybody is everybody's neighbour
+        return np.asarray(np.where(np.isfinite(squared), np.float32(1 / (n - 1)), np.float32(0)))
+    wanted = max(1.0, share * n)
+    low, high = np.log(1e-9 * largest), np.log(1e3 * largest)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if _perplexity(some, np.exp(middle)) > wanted else (middle, high)
+    A = np.exp(squared / np.float32(-np.exp(low)))
+    return np.asarray(A / A.sum(axis=1, keepdims=True))
+
+
+def _perplexity(squared: Array, width: float) -> float:
+    weight = np.exp(squared.astype(np.float64) / -width)
+    total = weight.sum(axis=1)
+    energy = (weight * np.where(weight > 0, squared, 0.0)).sum(axis=1) / width
+    return float(np.exp(np.log(total) + energy / total).mean())
+
+
+def neighbour_embedding(
+    X: Array, start: Array, A: Array, *, tether: float = 0.3, tol: float = 1e-5, max_iter: int = 30
+) -> NeighbourResult:
+    """Minimise ``1/n sum_i KL(A_i || Q_i) + tether/c tr((P - P_0)' (C + r I) (P - P_0))`` over P (p x c) and t > 0.
+
+    ``h_i = tanh(P'x_i)`` stands for the code of row i; ``Q_ij``, in proportion to ``exp(t h_i'h_j)``, j != i, is the
+    probability that i takes j as its neighbour when all it sees are codes: ``h_i'h_j`` is c less twice the Hamming
+    distance where h has +-1. ``P_0`` is ``start``, scaled so that ``|X P_0|`` is 1 on average; ``C = X'X / n`` and r
+    its mean eigenvalue, so that the tether holds both what the map does to the rows and the map itself, there being
+    more coefficients than rows say something about. It is divided by c, the number of bits it is summed over.
+
+    Quasi-Newton steps with a line search (L-BFGS): the objective never rises. It is not convex, so that P stays near
+    the local optimum that ``start`` leads to.
+
+    >>> X = np.random.RandomState(0).standard_normal((60, 5))
+    >>> found = neighbour_embedding(X, np.eye(5)[:, :3], neighbour_probabilities(X, 0.3))
+    >>> found.projection.shape, bool(np.all(np.diff(found.objective) <= 0))
+    ((5, 3), True)
+    """
+    rows = np.ascontiguousarray(X, dtype=np.float32)
+    (n, p), c = rows.shape, start.shape[1]
+    reach = float(np.abs(rows @ start.astype(np.float32)).mean())
+    P0 = (start / reach if reach > 0 else start).astype(np.float32)
+    C = rows.T @ rows / np.float32(n)
+    C[np.diag_indices(p)] += C.trace() / p
+    hold = tether / c
+    both = A + A.T
+    entropy = float((A * np.log(np.maximum(A, np.finfo(np.float32).tiny))).sum(dtype=np.float64))
+    latest = np.inf
+
+    def value(x: Array) -> tuple[float, Array]:
+        nonlocal latest
+        P, t = x[:-1].reshape(p, c).astype(np.float32), np.float32(np.exp(x[-1]))
+        H = np.tanh(rows @ P)
+        E = (t * H) @ H.T
+        np.fill_diagonal(E, _NEVER)
+        top = E.max(axis=1, keepdims=True)
+        np.exp(np.subtract(E, top, out=E), out=E)
+        total = E.sum(axis=1, keepdims=True)
+        # sum_ij A_ij h_i'h_j and sum_ij Q_ij h_i'h_j, with the products that the gradient needs as well.
+        wanted, seen = both @ H, (E @ H) / total
+        drawn = float(np.vdot(wanted, H)) / 2
+        divergence = entropy + float((top + np.log(total)).sum(dtype=np.float64)) - float(t) * drawn
+        pull = t * (seen + E.T @ (H / total) - wanted)
+        moved = P - P0
+        held = C @ moved
+        slope = rows.T @ (pull * (1 - H * H)) / np.float32(n) + np.float32(2 * hold) * held
+        by_t = float(t) * (float(np.vdot(seen, H)) - drawn) / n
+        latest = divergence / n + hold * float(np.vdot(moved, held))
+        return latest, np.append(slope.ravel().astype(np.float64), by_t)
+
+    x = np.append(P0.ravel().astype(np.float64), np.log(4 / np.sqrt(c)))
+    objective = [value(x)[0]]
+    found = minimize(
+        value, x, jac=True, method="L-BFGS-B", callback=lambda _: objective.append(latest),
+        options={"maxiter": max_iter, "maxcor": 8, "ftol": tol},
+    )  # fmt: skip
+    return NeighbourResult(found.x[:-1].reshape(p, c), objective, bool(found.success))

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import approx_fprime
+
+from thpi.solvers import neighbour_embedding as module
+from thpi.solvers.neighbour_embedding import neighbour_embedding, neighbour_probabilities
+
+
+def _objective(X, P, log_t, A, P0, tether):
+    """The formula of the docstring, row by row in float64."""
+    n, p = X.shape
+    H, t = np.tanh(X @ P), np.exp(log_t)
+    total = 0.0
+    for i in range(n):
+        others = [j for j in range(n) if j != i]
+        Q = np.exp(t * H[others] @ H[i])
+        Q /= Q.sum()
+        a = A[i, others]
+        total += np.sum(a[a > 0] * np.log(a[a > 0] / Q[a > 0]))
+    C = X.T @ X / n
+    D = P - P0
+    return total / n + tether / P.shape[1] * np.trace(D.T @ (C + np.trace(C) / p * np.eye(p)) @ D)
+
+
+@pytest.fixture
+def problem():
+    rng = np.random.RandomState(0)
+    X = rng.standard_normal((12, 4))
+    return X, rng.standard_normal((4, 3)), neighbour_probabilities(X, 0.3)
+
+
+def _watched(monkeypatch, X, start, A, tether):
+    """The function that is given to L-BFGS, and where it starts."""
+    seen = {}
+
+    def minimise(value, x, **options):
+        seen.update(value=value, x=x)
+        return real(value, x, **options)
+
+    real = module.minimize
+    monkeypatch.setattr(module, "minimize", minimise)
+    neighbour_embedding(X, start, A, tether=tether, max_iter=1)
+    return seen["value"], seen["x"]
+
+
+def test_objective_is_the_formula_and_the_gradient_its_slope(problem, monkeypatch):
+    X, start, A = problem
+    value, x = _watched(monkeypatch, X, start, A, 0.7)
+    P0 = start / np.abs(X @ start).mean()
+    np.testing.assert_allclose(x[:-1].reshape(4, 3), P0, rtol=1e-5)
+    for step in (0.0, 0.3):
+        at = x + step * np.random.RandomState(1).standard_normal(len(x))
+
+        def formula(z):
+            return _objective(X, z[:-1].reshape(4, 3), z[-1], A.astype(np.float64), P0, 0.7)
+
+        found, slope = value(at)
+        assert found == pytest.approx(formula(at), rel=1e-4)
+        np.testing.assert_allclose(slope, approx_fprime(at, formula, 1e-6), atol=2e-4)
+
+
+def test_objective_never_rises_and_the_trace_is_true(problem):
+    X, start, A = problem
+    found = neighbour_embedding(X, start, A, tether=0.05, max_iter=50)
+    assert np.all(np.diff(found.objective) <= 0)
+    assert found.objective[-1] < 0.9 * found.objective[0]
+    short = neighbour_embedding(X, start, A, tether=0.05, max_iter=2)
+    assert short.objective == found.objective[:3]
+    assert not short.converged
+
+
+def test_a_strong_tether_holds_the_start(problem):
+    X, start, A = problem
+    held = neighbour_embedding(X, start, A, tether=1e6).projection
+    np.testing.assert_allclose(held, start / np.abs(X @ start).mean(), atol=1e-4)
+
+
+@given(st.integers(2, 40), st.floats(0.05, 0.9), st.integers(0, 100))
+def test_probabilities_are_probabilities_of_the_wanted_perplexity(n, share, seed):
+    rows = np.random.RandomState(seed).standard_normal((n, 3))
+    A = neighbour_probabilities(rows, share)
+    assert np.all(A.diagonal() == 0)
+    np.testing.assert_allclose(A.sum(axis=1), 1, rtol=1e-5)
+    entropy = -np.sum(np.where(A > 0, A * np.log(np.maximum(A, 1e-38)), 0), axis=1)
+    # At most the n - 1 others, and at least one.
+    assert np.exp(entropy).mean() == pytest.approx(np.clip(share * n, 1, n - 1), rel=0.02, abs=0.02)
+
+
+def test_the_nearer_is_the_likelier():
+    rows = np.random.RandomState(3).standard_normal((20, 2))
+    A = neighbour_probabilities(rows, 0.4)
+    distances = np.linalg.norm(rows[:, None] - rows, axis=2)
+    for i in range(20):
+        others = np.delete(np.arange(20), i)
+        order = others[np.argsort(distances[i, others])]
+        assert np.all(np.diff(A[i, order]) <= 0)
+
+
+def test_equal_rows_are_neighbours_alike():
+    A = neighbour_probabilities(np.ones((5, 2)), 0.3)
+    np.testing.assert_allclose(A, (1 - np.eye(5)) / 4)
+    found = neighbour_embedding(np.zeros((5, 2)), np.eye(2), A)
+    assert np.all(np.isfinite(found.projection))
+
+
+def test_one_row_has_no_neighbours():
+    with pytest.raises(ValueError, match="rows: 1 of them"):
+        neighbour_probabilities(np.ones((1, 2)), 0.3)
