@@ -16,7 +16,7 @@ from types import ModuleType
 
 from benchmarks._cases import Case, measure
 from benchmarks._growth import Growth, measure_growth
-from benchmarks._machine import machine_line
+from benchmarks._machine import Peaks, machine_line, measured_peaks
 from benchmarks._table import case_header, case_row, growth_rows, lined_up, markdown, put_between_markers
 
 Table = tuple[list[str], list[list[str]]]
@@ -30,8 +30,8 @@ def modules() -> Iterator[ModuleType]:
 class Run:
     """One run of everything: what was asked for, the tables so far, and what failed."""
 
-    def __init__(self, threads: list[int], only: str, full: bool) -> None:
-        self.threads, self.only, self.full = threads, only.lower(), full
+    def __init__(self, peaks: dict[int, Peaks], only: str, full: bool) -> None:
+        self.threads, self.peaks, self.only, self.full = list(peaks), list(peaks.values()), only.lower(), full
         self.case_rows: list[list[str]] = []
         self.growth_tables: list[Table] = []
         self.failures: list[str] = []
@@ -60,13 +60,13 @@ class Run:
         start = time.perf_counter()
         print(f"{case.what} | against {case.against} ...", end=" ", flush=True)
         try:
-            row = case_row(case, [measure(case, n) for n in self.threads])
+            row = case_row(case, [measure(case, n) for n in self.threads], self.peaks)
         except Exception as error:
             self.failed(case.what, error)
             return
         self.case_rows.append(row)
         ratios = ", ".join(row[4 : 4 + len(self.threads)])
-        print(f"ratio {ratios}, target {row[-3]}, met: {row[-2]} ({time.perf_counter() - start:.0f} s)", flush=True)
+        print(f"ratio {ratios}, target {row[-4]}, met: {row[-3]} ({time.perf_counter() - start:.0f} s)", flush=True)
 
     def growth(self, growth: Growth) -> None:
         print(f"{growth.what} at n = {', '.join(map(str, growth.sizes))} ...", end=" ", flush=True)
@@ -94,9 +94,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--only", default="", metavar="PATTERN", help="cases whose name or file contains this")
     parser.add_argument("--output", type=Path, metavar="FILE", help="put the tables between the markers of this file")
     options = parser.parse_args(arguments)
-    machine = machine_line(options.threads)
+    peaks = measured_peaks(options.threads)
+    machine = machine_line(peaks)
     print(machine, flush=True)
-    run = Run(options.threads, options.only, options.full)
+    run = Run(peaks, options.only, options.full)
     run.all()
     for header, rows in run.tables():
         print("\n" + lined_up(header, rows))

@@ -28,7 +28,9 @@ class Case:
     ``target`` is the largest ratio aimed at: 1.2 for "at most 1.2 times its time", 1 / 3 for "at least 3 times faster".
     ``check`` is called once with both results and gives a remark on their quality (loss, objective), or raises.
     ``work`` is how many times the work of ``other`` is done by ``ours``, where the other side would take too long for
-    all of it: its time is multiplied by this.
+    all of it: its time is multiplied by this. ``operations`` (floating point) and ``bytes_read`` are what no
+    implementation can do without: over the peaks of the machine they give the least time, and the table says how near
+    to it ours is.
     """
 
     what: str
@@ -39,6 +41,8 @@ class Case:
     check: Callable[[Any, Any], str] | None = None
     repeats: int = 5
     work: float = 1.0
+    operations: float = 0.0
+    bytes_read: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -7,23 +7,45 @@ import platform
 import time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from benchmarks._cases import limited_threads
 
-__all__ = ["machine_line"]
+__all__ = ["Peaks", "machine_line", "measured_peaks"]
 
 
-def machine_line(threads: list[int]) -> str:
-    """Name cores, processor and versions, and the measured peaks of float32 products and of reading memory."""
+class Peaks(NamedTuple):
+    """Measured float32 operations (products of matrices) and bytes read from memory, a second."""
+
+    operations: float
+    bytes_read: float
+
+    def least_seconds(self, operations: float, bytes_read: float) -> float:
+        """Give the time below which the work cannot be done.
+
+        >>> Peaks(2e9, 1e9).least_seconds(4e9, 1e9)
+        2.0
+        """
+        return max(operations / self.operations, bytes_read / self.bytes_read)
+
+
+def measured_peaks(threads: list[int]) -> dict[int, Peaks]:
+    """Measure the peaks at each number of threads."""
+    return {n: Peaks(1e9 * _sgemm(n), 1e9 * _bandwidth(n)) for n in threads}
+
+
+def machine_line(peaks: dict[int, Peaks]) -> str:
+    """Name cores, processor and versions, and the measured peaks."""
     names = ("numpy", "scipy", "scikit-learn", "faiss-cpu", "numba")
     versions = ", ".join(f"{name} {_version(name)}" for name in names)
-    peaks = "; ".join(
-        f"{n} thread{'s' * (n > 1)}: sgemm {_sgemm(n):.0f} GFLOP/s, memory {_bandwidth(n):.0f} GB/s" for n in threads
+    reached = "; ".join(
+        f"{n} thread{'s' * (n > 1)}: sgemm {peak.operations / 1e9:.0f} GFLOP/s, memory {peak.bytes_read / 1e9:.0f} GB/s"
+        for n, peak in peaks.items()
     )
     python = platform.python_version()
-    return f"{os.cpu_count()} cores, {_processor()}, Python {python}, {versions}. Measured peaks, {peaks}."
+    return f"{os.cpu_count()} cores, {_processor()}, Python {python}, {versions}. Measured peaks, {reached}."
 
 
 def _version(name: str) -> str:

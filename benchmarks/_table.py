@@ -8,6 +8,7 @@ from pathlib import Path
 
 from benchmarks._cases import Case, Measured
 from benchmarks._growth import Grown, Growth
+from benchmarks._machine import Peaks
 
 __all__ = ["BEGIN", "END", "case_header", "case_row", "growth_rows", "lined_up", "markdown", "put_between_markers"]
 
@@ -18,11 +19,15 @@ Row = Sequence[str]
 
 def case_header(threads: Sequence[int]) -> list[str]:
     ratios = [f"ratio, {n} thread{'s' * (n > 1)}" for n in threads]
-    return ["what", "against", "ours", "other", *ratios, "target", "met", "remark"]
+    return ["what", "against", "ours", "other", *ratios, "target", "met", "limit / ours", "remark"]
 
 
-def case_row(case: Case, measured: Sequence[Measured]) -> list[str]:
-    """Give the line of one case, ``measured`` at each number of threads; the seconds are those of the first."""
+def case_row(case: Case, measured: Sequence[Measured], peaks: Sequence[Peaks]) -> list[str]:
+    """Give the line of one case, ``measured`` at each number of threads; the seconds are those of the first.
+
+    "limit / ours" is the least time that the machine would need over the time of ours, for each number of threads.
+    """
+    least = [peak.least_seconds(case.operations, case.bytes_read) for peak in peaks]
     met = all(m.ratio <= case.target for m in measured)
     return [
         case.what,
@@ -32,6 +37,7 @@ def case_row(case: Case, measured: Sequence[Measured]) -> list[str]:
         *(f"{m.ratio:.3g}" for m in measured),
         f"<= {case.target:.3g}",
         "yes" if met else "NO",
+        ", ".join(f"{100 * low / m.ours:.0f} %" for low, m in zip(least, measured, strict=True) if low > 0),
         measured[0].remark,
     ]
 

@@ -124,6 +124,7 @@ def exact_search(n_bits: int, n_queries: int, full: bool) -> Case:
         other=lambda: other.search(queries, k),
         check=check,
         repeats=(101 if full else 51) if n_queries == 1 else (15 if full else 9),
+        bytes_read=database.nbytes,
     )
 
 

@@ -66,6 +66,10 @@ def itq_plus_case(full: bool) -> Case:
         other=lambda: algorithm_1(X, S, bits, lambda1=0.01, n_iter=ITERATIONS),
         check=same_objective,
         repeats=1 if full else 3,
+        # Halves of X'X and S'S, X'S; then the products with R and P once an iteration (codes change little).
+        operations=n * (d_target**2 + d_source**2 + 2.0 * d_target * d_source)
+        + ITERATIONS * 2.0 * n * (d_target + d_source) * bits,
+        bytes_read=ITERATIONS * (X.nbytes + S.nbytes),
     )
 
 

@@ -10,8 +10,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # benchmarks are not installed
 
-from benchmarks._cases import Case, measure
+from benchmarks._cases import Case, Measured, measure
 from benchmarks._growth import Growth, exponent, measure_growth
+from benchmarks._machine import Peaks
 from benchmarks._table import BEGIN, END, case_row, lined_up, markdown, put_between_markers
 
 from benchmarks import __main__ as command
@@ -56,7 +57,14 @@ def test_work_scales_the_other_side():
 @pytest.mark.parametrize(("target", "met"), [(1e9, "yes"), (0.0, "NO")])
 def test_a_row_tells_whether_the_target_is_met(target, met):
     case = _case(target=target)
-    assert case_row(case, [measure(case, 1)])[-2] == met
+    assert case_row(case, [measure(case, 1)], [Peaks(1e9, 1e9)])[-3] == met
+
+
+def test_a_row_tells_how_near_the_limit_is():
+    half, none = _case(operations=2e9, bytes_read=1e9), _case()
+    measured = Measured(4.0, 8.0, 0.5, "")
+    assert case_row(half, [measured, measured], [Peaks(1e9, 1e9), Peaks(2e9, 2e9)])[-2] == "50 %, 25 %"
+    assert case_row(none, [measured], [Peaks(1e9, 1e9)])[-2] == ""
 
 
 def test_a_run_goes_on_after_a_failure_and_ends_with_1(monkeypatch, tmp_path, capsys):
@@ -67,7 +75,8 @@ def test_a_run_goes_on_after_a_failure_and_ends_with_1(monkeypatch, tmp_path, ca
 
     module = SimpleNamespace(__name__="benchmarks.speed_test", cases=cases)
     monkeypatch.setattr(command, "modules", lambda: [module])
-    monkeypatch.setattr(command, "machine_line", lambda threads: "a machine")
+    monkeypatch.setattr(command, "machine_line", lambda peaks: "a machine")
+    monkeypatch.setattr(command, "measured_peaks", lambda threads: dict.fromkeys(threads, Peaks(1e9, 1e9)))
     output = tmp_path / "results.md"
     assert command.main(["--threads", "1", "--output", str(output)]) == 1
     text = output.read_text()

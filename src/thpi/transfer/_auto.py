@@ -38,12 +38,13 @@ class AutoHasher(OptionalSource):
 
     Candidates are ITQ, learners of target rows and labels alone, and the transfer methods; see
     :func:`thpi.transfer.candidates`. Each is learned on folds of the training pairs and asked to find, with held-out
-    rows as queries, what is relevant among the other pairs; average precision, expected under ties, is its score. A
-    source is used only if the best candidate that uses it gains more than ``gate`` standard errors over the best one
-    that does not; and that one is plain ITQ, unless it gains as clearly over ITQ. Of several the mildest is taken
-    that is within half a standard error of the best. It is then learned from all pairs, from some random starts, of
-    which the one is kept that finds best among the pairs themselves. The result is one linear hash function; with
-    ``choice_ == "ITQ"`` it is that of ``ITQ(n_bits, random_state=...)``.
+    rows as queries, what is relevant among the other held-out rows; average precision, expected under ties, is its
+    score. A source is used only if the best candidate that uses it gains more than ``gate`` standard errors over the
+    best one that does not; and that one is, under target relevance, cautious :class:`~thpi.NeighbourHash` without a
+    source ("ITQ near 1"), else plain ITQ, unless another gains as clearly over it. Of several the first in the list is
+    taken that is within half a standard error of the best. It is then learned from all pairs; under source relevance
+    and labels from some random starts, of which the one is kept that finds best among the pairs themselves. The
+    result is one linear hash function; with ``choice_ == "ITQ"`` it is that of ``ITQ(n_bits, random_state=...)``.
 
     Parameters
     ----------
@@ -55,14 +56,14 @@ class AutoHasher(OptionalSource):
     n_folds : int, default=3
         Folds of the pairs.
     gate : float, default=1.0
-        Standard errors by which a gain must exceed half a percent of the score; twice as many for methods that do
-        not start at ITQ (the paper's).
+        Standard errors by which a gain must exceed half a percent of the score; four times as many for methods that
+        do not start at ITQ (the paper's).
     max_pairs : int, default=500
         Pairs that take part in the cross-validation, drawn at random from more; the last fit uses all.
     max_unpaired : int, default=3000
         Unpaired source rows that are used, drawn at random from more.
     n_starts : int or None, default=None
-        Random starts a fold; None: 2 for 750 pairs and more, up to 8 for fewer, whose scores are noisier.
+        Random starts a fold; None: 1 for more than 450 pairs, up to 5 for fewer, whose scores are noisier.
     n_jobs : int or None, default=None
         Candidates scored at a time (threads); the result does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -74,8 +75,9 @@ class AutoHasher(OptionalSource):
         Name of the chosen candidate; it begins with "ITQ" where no source is used.
     candidates_ : list of dict
         A candidate each: name, method, params, uses_source, score (MAP in points), scores (a fold and start each; one
-        alone where a costly method fell behind on the first fold),
-        gain over the best candidate without source, gain_low and gain_high (its 95 % interval).
+        alone where a costly method did not lead on the first fold), gain over the best candidate without source,
+        gain_low and gain_high (its 95 % interval). A costly method is not listed where a milder setting of it fell
+        behind, or where the data do not allow so many bits.
     gain_, gain_interval_ : float, tuple of float
         Gain of the best candidate that uses the source over the best that does not, in points of MAP, with its 95 %
         interval; 0 and (0, 0) where there is no source. For few folds the interval is a guide, not a guarantee.
