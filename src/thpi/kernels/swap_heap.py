@@ -91,15 +91,55 @@ def _weight(indptr: Array, indices: Array, data: Array, i: int, j: int) -> tuple
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def _settle(
-    vertex: int, b: Array, own: Array, gradient: Array, cost: Array, up: Array, n_up: int, down: Array, n_down: int,
+def _push(heap: Array, length: int, place: Array, cost: Array, vertex: int) -> int:
+    heap[length] = vertex
+    _rise(heap, place, cost, length)
+    return length + 1
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def _remove(heap: Array, length: int, place: Array, cost: Array, vertex: int) -> int:
+    at, last = place[vertex], heap[length - 1]
+    place[vertex] = -1
+    if last != vertex:
+        heap[at] = last
+        place[last] = at
+        _sink(heap, length - 1, place, cost, _rise(heap, place, cost, at))
+    return length - 1
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def _gather(
+    b: Array, cost: Array, below_up: float, below_down: float, up: Array, n_up: int, down: Array, n_down: int,
     place: Array,
-) -> None:  # fmt: skip
+) -> tuple[int, int]:  # fmt: skip
+    """Take every vertex into the heap of its side that costs less than the side's limit and is not there yet."""
+    for i in range(len(b)):
+        if b[i] > 0:
+            if cost[i] < below_up and place[i] < 0:
+                n_up = _push(up, n_up, place, cost, i)
+        elif cost[i] < below_down and place[i] < 0:
+            n_down = _push(down, n_down, place, cost, i)
+    return n_up, n_down
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def _settle(
+    vertex: int, b: Array, own: Array, gradient: Array, cost: Array, below_up: float, below_down: float,
+    up: Array, n_up: int, down: Array, n_down: int, place: Array,
+) -> tuple[int, int]:  # fmt: skip
+    """Give a vertex its new cost and, in its heap, the place that goes with it."""
     cost[vertex] = own[vertex] - 2 * b[vertex] * gradient[vertex]
     if b[vertex] > 0:
-        _sink(up, n_up, place, cost, _rise(up, place, cost, place[vertex]))
-    else:
+        if place[vertex] >= 0:
+            _sink(up, n_up, place, cost, _rise(up, place, cost, place[vertex]))
+        elif cost[vertex] < below_up:
+            n_up = _push(up, n_up, place, cost, vertex)
+    elif place[vertex] >= 0:
         _sink(down, n_down, place, cost, _rise(down, place, cost, place[vertex]))
+    elif cost[vertex] < below_down:
+        n_down = _push(down, n_down, place, cost, vertex)
+    return n_up, n_down
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
@@ -110,12 +150,17 @@ def descend(
     """Swap in every row of ``codes`` (c x n, in place) while it helps, and keep its row of ``gradients`` up to date.
 
     The twin of ``thpi.solvers.swap_descent._descend``: the same swaps in the same order, the same rounding.
+
+    A vertex can be in a swap that helps only if its cost and the least cost of the other side are below 0 together.
+    Few are, so that the heaps hold these alone, and a bit costs one pass over its rows. Should the least cost of a
+    side fall below what the limits were made for, they are made anew, with a margin.
     """
     n_bits, n = codes.shape
     cost, place = np.empty(n), np.empty(n, dtype=np.int64)
     up, down = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     entering = np.empty(widest, dtype=np.int64)
     open_up, open_down = np.empty(2 * widest + 2, dtype=np.int64), np.empty(2 * widest + 2, dtype=np.int64)
+    margin = 8 * lambda2
     for bit in range(n_bits):
         b, k, gradient = codes[bit], K[bit], gradients[bit]
         largest, largest_own = 0.0, own[0]
@@ -126,22 +171,17 @@ def descend(
             cost[i] = own[i] - 2 * b[i] * gradient[i]
             if b[i] > 0:
                 least_up = min(least_up, cost[i])
-                up[n_up] = i
-                place[i] = n_up
-                n_up += 1
             else:
                 least_down = min(least_down, cost[i])
-                down[n_down] = i
-                place[i] = n_down
-                n_down += 1
         rounding = 1e-12 * (largest + largest_own)
         if not least_up + least_down < -rounding:
             continue  # no pair can do better than its two members on their own
-        for at in range(n_up // 2 - 1, -1, -1):
-            _sink(up, n_up, place, cost, at)
-        for at in range(n_down // 2 - 1, -1, -1):
-            _sink(down, n_down, place, cost, at)
+        place[:] = -1
+        least_up, least_down = least_up - margin, least_down - margin
+        n_up, n_down = _gather(b, cost, -least_down, -least_up, up, n_up, down, n_down, place)
         for _ in range(max_swaps):
+            if n_up == 0 or n_down == 0:
+                break
             i, j = up[0], down[0]
             lowest = cost[j]
             change = cost[i] + lowest
@@ -175,21 +215,26 @@ def descend(
                             break  # later ones cost no less
                 if not change < -rounding:
                     break
-            # Exchange their places: each takes the other's, and both heaps keep their lengths.
-            up[place[i]], down[place[j]] = j, i
-            place[i], place[j] = place[j], place[i]
+            n_up, n_down = _remove(up, n_up, place, cost, i), _remove(down, n_down, place, cost, j)
             for vertex in (i, j):
                 side = b[vertex]
                 b[vertex] = -side
                 for entry in range(indptr[vertex], indptr[vertex + 1]):
                     near_one = indices[entry]
                     gradient[near_one] -= 4 * lambda2 * side * data[entry]
-            # The two stand where others stood: they are put right before their neighbours, one change at a time.
             for vertex in (i, j):
-                _settle(vertex, b, own, gradient, cost, up, n_up, down, n_down, place)
-            for vertex in (i, j):
+                n_up, n_down = _settle(
+                    vertex, b, own, gradient, cost, -least_down, -least_up, up, n_up, down, n_down, place
+                )
                 for entry in range(indptr[vertex], indptr[vertex + 1]):
-                    _settle(indices[entry], b, own, gradient, cost, up, n_up, down, n_down, place)
+                    n_up, n_down = _settle(
+                        indices[entry], b, own, gradient, cost, -least_down, -least_up, up, n_up, down, n_down, place
+                    )
+            lower_up, lower_down = n_up > 0 and cost[up[0]] < least_up, n_down > 0 and cost[down[0]] < least_down
+            if lower_up or lower_down:
+                least_up = cost[up[0]] - margin if lower_up else least_up
+                least_down = cost[down[0]] - margin if lower_down else least_down
+                n_up, n_down = _gather(b, cost, -least_down, -least_up, up, n_up, down, n_down, place)
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]

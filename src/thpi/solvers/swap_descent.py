@@ -18,6 +18,9 @@ __all__ = ["SwapDescent", "balanced_descent"]
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int8]
 
+# A row of a bit takes the search without kernel as long as so many comparisons of words.
+_WORDS_A_ROW = 500
+
 
 def balanced_descent(
     B: npt.ArrayLike,
@@ -109,7 +112,7 @@ class SwapDescent:
             codes = np.hstack([codes, -codes.sum(axis=1, dtype=np.int64)[:, None].astype(np.int8)])
             K = np.hstack([K, np.zeros((len(K), 1))])
         K = np.ascontiguousarray(K)
-        compiled = pays_off(2 * len(codes) * self.L.nnz)
+        compiled = pays_off(_WORDS_A_ROW * codes.size)
         gradients = self._product(codes, compiled)
         gradients *= 2 * self.lambda2
         gradients -= 2 * K
