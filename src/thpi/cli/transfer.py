@@ -128,8 +128,8 @@ def _run_missing(console: Console, tasks: Any, store: Any, data_home: str | None
         TimeRemainingColumn,
     )
 
-    from thpi.transfer_report.running import run_transfer_tasks
-    from thpi.transfer_report.task import fits_left
+    from thpi.evaluation import run_all
+    from thpi.transfer_report.task import fits_left, run_transfer_task
 
     todo = dict(fits_left(tasks, store))
     if not todo:
@@ -146,7 +146,7 @@ def _run_missing(console: Console, tasks: Any, store: Any, data_home: str | None
             progress.update(bar, advance=todo[task], description=text)
 
         try:
-            run_transfer_tasks(list(todo), store, data_home=data_home, jobs=jobs, on_done=done)
+            run_all(run_transfer_task, list(todo), store, data_home=data_home, workers=jobs, on_done=done)
         except KeyboardInterrupt:
             progress.stop()
             console.print("stopped; finished results are kept, and the same command goes on from there")

@@ -16,8 +16,9 @@ from thpi.evaluation.ground_truth import (
     radius_relevance,
 )
 from thpi.evaluation.methods import MethodRun
+from thpi.evaluation.pool import StorageFullError, run_all
 from thpi.evaluation.protocol import PROTOCOLS, RELEVANCES, Protocol, relevance_kinds, relevance_matrix
-from thpi.evaluation.runner import StorageFullError, pending_tasks, run_tasks
+from thpi.evaluation.runner import pending_tasks, run_tasks
 from thpi.evaluation.selection import LAMBDA_GRID, Selected, SelectionRule, select_lambdas
 from thpi.evaluation.split import Split, database_rows, split_rows
 from thpi.evaluation.statistics import PairedDifference, paired_difference, transfer_efficiency
@@ -53,6 +54,7 @@ __all__ = [
     "relevance_kinds",
     "relevance_matrix",
     "run_task",
+    "run_all",
     "run_tasks",
     "select_lambdas",
     "split_rows",

@@ -34,8 +34,9 @@ def what_was_run(results: TransferResults) -> str:
     alphas = ", ".join(f"{alpha:g}" for alpha in settings.alphas)
     bits = ", ".join(map(str, settings.bits))
     quick = " This is a quick run, to see that everything works: few splits, few rows." if settings.quick else ""
+    splits = f"{settings.splits} split{'s' * (settings.splits > 1)}"
     return (
-        f"alpha {alphas} (the share of rows that are pairs), codes of {bits} bits, {settings.splits} splits. "
+        f"alpha {alphas} (the share of rows that are pairs), codes of {bits} bits, {splits}. "
         "Database: all rows that are not queries. MAP in percent: mean over queries of average precision, expected "
         f"over random orders of ties.{quick}"
     )
