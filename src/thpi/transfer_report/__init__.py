@@ -2,7 +2,8 @@
 
 :mod:`lines` names what is compared, :mod:`settings` the data sets and the grid, :mod:`task` runs one split
 (:func:`thpi.evaluation.run_all` many), :mod:`results` gathers, :mod:`tables`, :mod:`targets` and :mod:`figures`
-present, and :mod:`output` writes. :mod:`diagnosis` answers for one set of pairs and :mod:`diagnosis_page` makes its page.
+present, and :mod:`output` writes. :mod:`diagnosis` answers for one set of pairs and :mod:`diagnosis_page` makes its
+page.
 """
 
 from __future__ import annotations
