@@ -107,7 +107,7 @@ _BY_RELEVANCE: dict[str, tuple[Candidate, ...]] = {
         _classes(4.0, 0.0, 0.0),
         _classes(64.0, 0.0, 0.0),
         _classes(64.0, 0.0, 0.0, 0.2),
-        _IMPUTED,
+        _near("source", 0.3, "rbf", 0.5),
         _transfer("rbf", 8.0),
         _classes(4.0, 0.1, 0.3),
         _classes(64.0, 0.0, 0.3),
