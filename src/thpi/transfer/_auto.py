@@ -15,6 +15,7 @@ from thpi.base import BaseHasher, TooManyBitsError, Views
 from thpi.hashers._geometry import Array, Geometry
 from thpi.hashers._optional_source import OptionalSource, labels_of
 from thpi.hashers._transfer_itq import make_geometry, plain_itq
+from thpi.kernels._threads import one_blas_thread
 from thpi.transfer._candidates import RELEVANCES, Candidate, candidates, default_candidate
 from thpi.transfer._folds import Folds, FoldScores, learn, relevance_of_pairs
 
@@ -158,7 +159,9 @@ class AutoHasher(OptionalSource):
         if labels is None:
             listed = [candidate for candidate in listed if candidate.method != "ClassITQ"]
         folds = self._folds(geometry, labels, rng) if len(listed) > 1 else None
-        chosen, evidence = self._decide(listed, None if folds is None else self._scores(folds, listed))
+        with one_blas_thread():  # folds are small: shared out between threads, their products take longer
+            scores = None if folds is None else self._scores(folds, listed)
+        chosen, evidence = self._decide(listed, scores)
         fitted: dict[str, Any] = evidence | {"choice_": chosen.name}
         if chosen.method == "ITQ" and itq is not None:
             return fitted | itq
