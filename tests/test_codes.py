@@ -47,14 +47,6 @@ def test_faiss_reads_the_same_bits():
     np.testing.assert_array_equal(C.pack_signs(real), from_faiss)
 
 
-@pytest.mark.parametrize("place", [0, 3, 7])
-def test_a_step_along_the_gray_curve_changes_one_bit(place):
-    packed = np.zeros((256, 12), dtype=np.uint8)
-    packed[:, place] = np.random.RandomState(0).permutation(256)
-    in_order = packed[C.gray_order(packed)]
-    assert np.all(C.paired_hamming_distances(in_order[1:], in_order[:-1]) == 1)
-
-
 def test_distances_in_blocks_and_without_bitwise_count(monkeypatch):
     packed = np.random.RandomState(0).randint(0, 256, size=(2000, 5)).astype(np.uint8)
     expected = np.rint(cdist(*[np.unpackbits(packed[s], axis=1) for s in (slice(0, 700), slice(None))], "hamming") * 40)

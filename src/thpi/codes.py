@@ -28,7 +28,6 @@ import numpy.typing as npt
 
 __all__ = [
     "check_codes",
-    "gray_order",
     "hamming_distances",
     "n_bytes",
     "pack",
@@ -137,21 +136,6 @@ def _as_words(codes: Codes) -> npt.NDArray[Any]:
     if short:
         codes = np.pad(codes, ((0, 0), (0, short)))
     return codes.view(np.uint64)
-
-
-def gray_order(codes: npt.ArrayLike) -> npt.NDArray[np.int64]:
-    """Order rows along a Gray curve of their first 64 bits, on which a step changes one bit.
-
-    Rows near in Hamming distance tend to be near in this order: what is gathered from neighbours then comes from near
-    in memory.
-
-    >>> gray_order([[0b10], [0b00], [0b11], [0b01]])
-    array([1, 3, 2, 0])
-    """
-    rank = _as_words(np.ascontiguousarray(check_codes(codes)[:, :8]))[:, 0].copy()
-    for shift in (1, 2, 4, 8, 16, 32):  # the inverse of the Gray code: each bit is the parity of all above it
-        rank ^= rank >> np.uint64(shift)
-    return np.argsort(rank, kind="stable")
 
 
 def hamming_distances(a: npt.ArrayLike, b: npt.ArrayLike) -> npt.NDArray[np.int32]:

@@ -125,17 +125,3 @@ def test_a_tiny_domain_gets_a_complete_graph(digits):
     hasher = LapITQPlus(n_bits=2, n_neighbors=50, random_state=0).fit(X[:6], privileged=S[:6])
     assert hasher.graph_.nnz == 30
     assert connected_components(hasher.graph_)[0] == 1
-
-
-def test_the_order_of_work_does_not_show(monkeypatch):
-    from thpi.hashers import _lap_itq_plus
-
-    rng = np.random.RandomState(0)
-    S = rng.standard_normal((101, 8))
-    X = S @ rng.standard_normal((8, 12)) + 0.1 * rng.standard_normal((101, 12))
-    plain = LapITQPlus(6, random_state=0).fit(X, privileged=S)
-    monkeypatch.setattr(_lap_itq_plus, "_MANY_ROWS", 1)
-    ordered = LapITQPlus(6, random_state=0).fit(X, privileged=S)
-    assert (plain.graph_ != ordered.graph_).nnz == 0
-    np.testing.assert_allclose(ordered.objective_, plain.objective_[: len(ordered.objective_)], rtol=1e-9)
-    np.testing.assert_array_equal(ordered.codes_, plain.codes_)

@@ -145,25 +145,15 @@ class ITQPlus(BaseHasher):
         return self._alternate(views, restart_seeds(rng, self.n_init))
 
     def _alternate(
-        self,
-        views: Views,
-        streams: list[np.random.RandomState],
-        *,
-        lambda2: float = 0.0,
-        laplacian: Any = None,
-        order: Any = None,
+        self, views: Views, streams: list[np.random.RandomState], *, lambda2: float = 0.0, laplacian: Any = None
     ) -> dict[str, Any]:
-        """Fit from each stream and keep the best; rows are worked on in ``order``, if one is given."""
         source_mean = column_mean(views.S)
         X, S = self._coordinates(views, source_mean)
-        X_values, S_values = X.values, S.values
-        if order is not None:
-            X_values, S_values, laplacian = X_values[order], S_values[order], laplacian[order][:, order]
         best = best_of(
             [
                 slack_quantisation(
-                    X_values,
-                    S_values,
+                    X.values,
+                    S.values,
                     stream,
                     n_bits=self.n_bits,
                     lambda1=self.lambda1,
@@ -176,14 +166,11 @@ class ITQPlus(BaseHasher):
                 for stream in streams
             ]
         )
-        codes = pack_signs(best.B)
-        if order is not None:
-            codes[order] = codes.copy()
         return {
             "projection_": X.back(best.R),
             "slack_projection_": S.back(best.P),
             "source_mean_": source_mean,
-            "codes_": codes,
+            "codes_": pack_signs(best.B),
             "objective_": np.array(best.objective),
             "converged_": best.converged,
         }

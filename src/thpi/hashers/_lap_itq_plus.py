@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from thpi.base import Views
-from thpi.codes import gray_order, n_bytes, pack_signs
+from thpi.codes import n_bytes, pack_signs
 from thpi.graph import hamming_knn_graph, laplacian
 from thpi.hashers._itq import restart_seeds
 from thpi.hashers._itq_plus import ITQPlus
@@ -20,8 +20,6 @@ from thpi.solvers.moments import centred_product, column_mean, principal_axes
 from thpi.solvers.quantisation import iterative_quantisation
 
 __all__ = ["LapITQPlus"]
-
-_MANY_ROWS = 50_000
 
 
 class LapITQPlus(ITQPlus):
@@ -116,14 +114,11 @@ class LapITQPlus(ITQPlus):
 
     def _fit(self, views: Views, rng: np.random.RandomState) -> dict[str, Any]:
         streams = restart_seeds(rng, self.n_init)
-        graph, codes = self._source_graph(views, rng)
-        # Beyond the caches it pays to have a row's neighbours near it in memory; below, it is not worth the copies.
-        order = gray_order(codes) if len(codes) >= _MANY_ROWS else None
-        fitted = self._alternate(views, streams, lambda2=self.lambda2, laplacian=laplacian(graph), order=order)
+        graph = self._source_graph(views, rng)
+        fitted = self._alternate(views, streams, lambda2=self.lambda2, laplacian=laplacian(graph))
         return fitted | {"graph_": graph}
 
-    def _source_graph(self, views: Views, rng: np.random.RandomState) -> tuple[Any, Any]:
-        """Give the graph of the paired rows and their source codes."""
+    def _source_graph(self, views: Views, rng: np.random.RandomState) -> Any:
         source = views.all_source
         encode = _source_hash(source, self.n_bits, rng)
         if self.graph_scope == "paired":
@@ -135,8 +130,7 @@ class LapITQPlus(ITQPlus):
         # A row has at most len - 1 others; small domains get a complete graph rather than an error.
         n_neighbors = min(self.n_neighbors, len(codes) - 1)
         n = views.S.shape[0]
-        graph = hamming_knn_graph(codes, n_neighbors, n_queries=n, symmetrize=self.graph_symmetrize, random_state=rng)
-        return graph, codes[:n]
+        return hamming_knn_graph(codes, n_neighbors, n_queries=n, symmetrize=self.graph_symmetrize, random_state=rng)
 
 
 def _source_hash(source: Any, n_bits: int, rng: np.random.RandomState) -> Callable[[Any], Any]:
