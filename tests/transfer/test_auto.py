@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 import thpi
-from thpi import ITQ
+from thpi import ITQ, NeighbourHash
 from thpi.hashers import AutoHasher
 
 
@@ -123,6 +123,8 @@ def test_what_is_missing_is_named(views):
 def test_neighbours_are_kept_by_default_under_target_relevance(views):
     hasher = _auto("target", views, gate=1e6)
     assert hasher.choice_ == "ITQ near 1"
+    alone = NeighbourHash(16, tether=1.0, random_state=0).fit(views[0])  # no source has a part in it
+    assert hasher.projection_.tobytes() == alone.projection_.tobytes()
     assert hasher.gain_interval_[0] < hasher.gain_ < hasher.gain_interval_[1]
 
 

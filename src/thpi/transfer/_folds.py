@@ -71,10 +71,10 @@ class FoldScores:
 class Folds:
     """Divisions of the pairs with their ground truth and geometries, which all candidates share.
 
-    A held-out row asks, the other rows of its fold answer: codes of rows that were learned from are better than those
-    of new rows, and the more so the more freely a method learns. Each fold is learned from ``n_starts`` random
-    starts. Of the held-out rows neither target nor labels are seen in learning; their source rows take part in the
-    components of the source, for which no target is needed. ``widths`` are the kernels among which a fold chooses.
+    A held-out row asks, the other rows of its fold answer: codes of rows that were learned from are not those that a
+    search will meet. Each fold is learned from ``n_starts`` random starts. Of the held-out rows neither target nor
+    labels are seen in learning; their source rows take part in the components of the source, for which no target is
+    needed. ``widths`` are the kernels among which a fold chooses.
     """
 
     def __init__(
