@@ -8,6 +8,7 @@ from thpi import ITQ, LapITQPlus
 from thpi.codes import hamming_distances
 from thpi.datasets import load_digits_views
 from thpi.evaluation.ground_truth import label_relevance
+from thpi.hashers import _lap_itq_plus
 from thpi.metrics import mean_average_precision
 
 
@@ -125,3 +126,18 @@ def test_a_tiny_domain_gets_a_complete_graph(digits):
     hasher = LapITQPlus(n_bits=2, n_neighbors=50, random_state=0).fit(X[:6], privileged=S[:6])
     assert hasher.graph_.nnz == 30
     assert connected_components(hasher.graph_)[0] == 1
+
+
+def test_many_pairs_start_from_a_sample(monkeypatch):
+    """With the sample asked for at this size: a quarter of the iterations on all rows, and codes as good."""
+    X, S, groups = _planted(0, n_rows=2_400)
+    query, database = slice(0, 200), slice(200, None)
+    quality = []
+    for rows_a_bit in (_lap_itq_plus._COARSE, 32):
+        monkeypatch.setattr(_lap_itq_plus, "_COARSE", rows_a_bit)
+        hasher = LapITQPlus(8, lambda1=0.1, lambda2=0.3, reading="loss", tol=0, max_iter=16, random_state=0)
+        hasher.fit(X[database], privileged=S[database])
+        quality.append(_quality(hasher, X, groups, query, database))
+    assert hasher.n_iter_ <= 4
+    assert hasher.graph_.shape == (2_200, 2_200)
+    assert quality[1] > quality[0] - 0.05 > 0.2

@@ -3,15 +3,38 @@ from __future__ import annotations
 import threading
 
 import pytest
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from thpi.kernels._threads import n_threads, run_in_order
+from thpi.kernels._threads import n_threads, one_blas_thread, own_threads, run_in_order
 
 
 def test_limits_of_other_libraries_hold():
     with threadpool_limits(1):
         assert n_threads() == 1
     assert n_threads() >= 1
+
+
+def _blas_threads():
+    return max(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
+
+
+def test_kernels_keep_the_threads_that_blas_gives_up():
+    with threadpool_limits(2):
+        with own_threads():
+            assert (_blas_threads(), n_threads()) == (1, 2)
+            with own_threads():
+                assert (_blas_threads(), n_threads()) == (1, 2)
+            assert (_blas_threads(), n_threads()) == (1, 2)
+        assert (_blas_threads(), n_threads()) == (2, 2)
+        with one_blas_thread(), own_threads():
+            assert n_threads() == 1
+
+
+def test_threads_are_given_back_after_an_error():
+    with threadpool_limits(2):
+        with pytest.raises(KeyError), own_threads():
+            raise KeyError
+        assert (_blas_threads(), n_threads()) == (2, 2)
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])

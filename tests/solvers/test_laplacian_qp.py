@@ -12,6 +12,7 @@ from scipy.optimize import minimize
 from sklearn.datasets import load_digits
 from sklearn.neighbors import kneighbors_graph
 
+from thpi.solvers import laplacian_qp
 from thpi.solvers.laplacian_qp import laplacian_box_qp, project_balanced_box
 
 
@@ -236,3 +237,23 @@ def test_projection_keeps_feasible_points():
 def test_wrong_arguments_are_named(arguments, options, message):
     with pytest.raises(ValueError, match=message):
         laplacian_box_qp(*arguments, **options)
+
+
+def test_projection_of_many_float32_rows_ends_and_is_balanced():
+    """Newton's method must not chase the rounding of a long sum: half a million rows took it four times as long."""
+    rng = np.random.RandomState(0)
+    V = rng.standard_normal((500_000, 2)).astype(np.float32) + np.float32(0.01)
+    B = project_balanced_box(V, rng.uniform(5, 20, len(V)).astype(np.float32))
+    assert np.abs(B.mean(axis=0, dtype=np.float64)).max() < np.finfo(np.float32).eps
+    assert np.abs(B).max() <= 1
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_compiled_product_changes_no_bit(digits, dtype, monkeypatch):
+    pytest.importorskip("numba")
+    K, L = digits
+    results = []
+    for compiled in (True, False):
+        monkeypatch.setattr(laplacian_qp, "pays_off", lambda n_words, compiled=compiled: compiled)
+        results.append(laplacian_box_qp(K.astype(dtype), L, 0.1, tol=1e-4))
+    assert results[0].B.tobytes() == results[1].B.tobytes()

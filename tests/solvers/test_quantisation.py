@@ -3,10 +3,11 @@ from __future__ import annotations
 import faiss
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from thpi.datasets import load_digits_views
 from thpi.solvers.moments import centred_product, principal_axes
-from thpi.solvers.quantisation import iterative_quantisation, signs
+from thpi.solvers.quantisation import iterative_quantisation, signs, to_signs
 
 
 def _loss(Z, R):
@@ -50,3 +51,23 @@ def test_codes_that_exist_are_found_without_loss():
     rotation = np.linalg.qr(rng.standard_normal((4, 4)))[0]
     losses = [iterative_quantisation(B @ rotation, np.random.RandomState(s)).objective[-1] for s in range(10)]
     assert min(losses) < 1e-9
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_signs_in_place_are_those_of_copysign(dtype):
+    tiny = np.finfo(dtype).smallest_subnormal
+    values = np.array([[0.0, -0.0, tiny, -tiny], [np.inf, -np.inf, 3.5, -2.0]], dtype=dtype)
+    expected = np.copysign(dtype(1), values)
+    assert to_signs(values) is values
+    assert values.tobytes() == expected.tobytes()
+
+
+def test_objective_of_many_rows_is_the_loss_and_threads_do_not_change_it():
+    Z = np.random.RandomState(0).standard_normal((9_000, 8)).astype(np.float32) * np.arange(8, 0, -1, dtype=np.float32)
+    runs = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            runs.append(iterative_quantisation(Z, np.random.RandomState(0), tol=0, max_iter=30))
+    assert runs[0].R.tobytes() == runs[1].R.tobytes()
+    assert runs[0].objective == runs[1].objective
+    assert _loss(Z.astype(np.float64), runs[0].R) <= runs[0].objective[-1] * (1 + 1e-6)

@@ -107,3 +107,23 @@ def test_without_source_and_graph_it_is_balanced_quantisation_to_the_bit():
     np.testing.assert_array_equal(ours.B, itq.B)
     np.testing.assert_allclose(ours.R, itq.R, atol=1e-9)
     np.testing.assert_allclose(ours.objective, itq.objective)
+
+
+@pytest.mark.parametrize("max_iter", [1, 12])
+def test_a_coarse_start_ends_nearly_as_low_with_a_quarter_of_the_iterations(max_iter):
+    rng = np.random.RandomState(0)
+    latent = rng.standard_normal((2_000, 12)) * np.linspace(2, 0.5, 12)
+    X, S = (latent @ rng.standard_normal((12, d)) / 4 + 0.3 * rng.standard_normal((2_000, d)) for d in (14, 10))
+    X, S = X - X.mean(axis=0), S - S.mean(axis=0)
+    graphs = []
+    for rows in (np.arange(2_000), np.arange(0, 2_000, 4)):
+        W = kneighbors_graph(S[rows], 5)
+        graphs.append(laplacian(W.maximum(W.T)))
+    coarse = np.arange(0, 2_000, 4), graphs[1]
+    options = {"n_bits": 8, "lambda1": 0.1, "lambda2": 0.05, "laplacian": graphs[0], "tol": 0, "max_iter": max_iter}
+    direct, started = (slack_quantisation(X, S, np.random.RandomState(0), coarse=c, **options) for c in (None, coarse))
+    passes = max(1, max_iter // 4)
+    assert len(started.objective) == passes
+    assert np.all(np.diff(started.objective) <= 0)
+    assert started.objective[-1] <= direct.objective[passes - 1]
+    assert started.objective[-1] <= direct.objective[-1] + 0.03 * abs(direct.objective[-1])

@@ -145,7 +145,13 @@ class ITQPlus(BaseHasher):
         return self._alternate(views, restart_seeds(rng, self.n_init))
 
     def _alternate(
-        self, views: Views, streams: list[np.random.RandomState], *, lambda2: float = 0.0, laplacian: Any = None
+        self,
+        views: Views,
+        streams: list[np.random.RandomState],
+        *,
+        lambda2: float = 0.0,
+        laplacian: Any = None,
+        coarse: Any = None,
     ) -> dict[str, Any]:
         source_mean = column_mean(views.S)
         X, S = self._coordinates(views, source_mean)
@@ -159,6 +165,7 @@ class ITQPlus(BaseHasher):
                     lambda1=self.lambda1,
                     lambda2=lambda2,
                     laplacian=laplacian,
+                    coarse=coarse,
                     true_loss=self.reading != "trace",
                     tol=self.tol,
                     max_iter=self.max_iter,

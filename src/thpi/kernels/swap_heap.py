@@ -8,7 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-__all__ = ["descend", "graph_product"]
+from thpi.kernels._prefetch import prefetch
+
+__all__ = ["descend"]
 
 Array = npt.NDArray[Any]
 
@@ -215,6 +217,13 @@ def descend(
                             break  # later ones cost no less
                 if not change < -rounding:
                     break
+            for vertex in (i, j):  # their neighbours lie anywhere in memory
+                for entry in range(indptr[vertex], indptr[vertex + 1]):
+                    near_one = indices[entry]
+                    prefetch(gradient, near_one, 0)
+                    prefetch(cost, near_one, 0)
+                    prefetch(place, near_one, 0)
+                    prefetch(own, near_one, 0)
             n_up, n_down = _remove(up, n_up, place, cost, i), _remove(down, n_down, place, cost, j)
             for vertex in (i, j):
                 side = b[vertex]
@@ -235,21 +244,3 @@ def descend(
                 least_up = cost[up[0]] - margin if lower_up else least_up
                 least_down = cost[down[0]] - margin if lower_down else least_down
                 n_up, n_down = _gather(b, cost, -least_down, -least_up, up, n_up, down, n_down, place)
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def graph_product(indptr: Array, indices: Array, data: Array, rows: Array, out: Array) -> None:
-    """Write ``(L rows)'`` for codes ``rows`` (n x c, int8): a row of them is c bytes and not 8 c, which is what counts.
-
-    Terms are added in the order of the entries of L, as scipy does, so that the sums are the same to the bit.
-    """
-    n, n_bits = rows.shape
-    total = np.empty(n_bits)
-    for i in range(n):
-        total[:] = 0.0
-        for entry in range(indptr[i], indptr[i + 1]):
-            weight, near = data[entry], rows[indices[entry]]
-            for bit in range(n_bits):
-                total[bit] += weight * near[bit]
-        for bit in range(n_bits):
-            out[bit, i] = total[bit]

@@ -26,6 +26,7 @@ _CACHED = 2**20
 _LARGEST = 2**25
 _SPARSE_ROWS = 2**14
 _BLOCKS_A_GROUP = 16
+_LEAST_GROUPS = 8
 
 
 def row_blocks(X: Any) -> Iterator[slice]:
@@ -100,14 +101,16 @@ def map_groups(function: Callable[[list[slice]], T], X: Any) -> Iterator[T]:
     """Yield ``function(group)`` for groups of blocks of rows of an array, in order.
 
     Where libraries may use several threads, several groups are worked on at a time, each by one thread: products of
-    blocks that fit into a cache are too small to be shared out, and single blocks too short to be handed over. The
-    groups, and so the results, do not depend on the number of threads.
+    blocks that fit into a cache are too small to be shared out. A group is some blocks, so that handing it over costs
+    little, and where blocks are few, groups are still enough for threads to end together. The groups, and so the
+    results, do not depend on the number of threads.
 
     >>> list(map_groups(lambda group: sum(rows.stop - rows.start for rows in group), np.zeros((5, 2))))
     [5]
     """
     blocks = list(row_blocks(X))
-    groups = [blocks[i : i + _BLOCKS_A_GROUP] for i in range(0, len(blocks), _BLOCKS_A_GROUP)]
+    size = max(1, min(_BLOCKS_A_GROUP, len(blocks) // _LEAST_GROUPS))
+    groups = [blocks[i : i + size] for i in range(0, len(blocks), size)]
     threads = n_threads() if len(groups) > 1 else 1
     if threads == 1:
         yield from (function(group) for group in groups)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thpi.solvers.procrustes import polar
-from thpi.solvers.quantisation import has_converged
+from thpi.solvers.quantisation import has_converged, to_signs
 
 __all__ = ["FrameResult", "frame_quantisation"]
 
@@ -43,12 +43,11 @@ def frame_quantisation(Y: Array, start: Array, *, tol: float = 1e-6, max_iter: i
     if p > c:
         raise ValueError(f"Y has {p} columns and start {c}; reduce Y to at most as many columns as there are bits.")
     constant = float(np.vdot(Y, Y)) + n * c
-    one = Y.dtype.type(1)
     objective: list[float] = []
     kept = before = np.empty(0)
     values, looked_ahead = start.astype(Y.dtype), False
     for _ in range(max_iter):
-        correlation = Y.T @ np.copysign(one, values)
+        correlation = Y.T @ to_signs(values)
         R = polar(correlation)
         value = constant - 2 * float(np.vdot(R, correlation))
         if objective and value > objective[-1]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,12 +10,17 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
+from thpi.kernels._payoff import pays_off
+from thpi.solvers.blocks import combined, map_groups, take_block
+
 __all__ = ["BoxQP", "LaplacianQPResult", "laplacian_box_qp", "project_balanced_box"]
 
 Array = npt.NDArray[Any]
 
 # The certificate needs a selection along every column, about as dear as one iteration.
 _ITERATIONS_PER_CHECK = 8
+# Terms of a sparse product that take as long as the comparison of two words.
+_TERMS_A_WORD = 2
 # Any positive curvature is valid for a vertex without edges; a small one lets it move far in one step.
 _ISOLATED_DEGREE = 1e-2
 
@@ -150,30 +156,64 @@ class BoxQP:
         inverse = (1 / self.metric).astype(K.dtype)
         pull = K * (inverse[:, None] / K.dtype.type(self.bound * self.lambda2))
         multiplier = np.zeros(K.shape[1], dtype=K.dtype)
-        X, Y = start, start
+        X = Y = np.ascontiguousarray(start)  # some columns of an array are not
         weight = self.metric.astype(K.dtype)
         for _ in range(max_iter):
-            former = X
-            X, Y = _iterate(X, Y, self.averaging, pull, inverse, weight, multiplier)
-            former = former - X
-            if np.vdot(former, former) <= settled * K.size:
+            X, Y, moved = _iterate(X, Y, self.averaging, pull, inverse, weight, multiplier)
+            if moved <= settled * K.size:
                 break
         return X
 
 
 def _iterate(
     X: Array, Y: Array, averaging: Any, pull: Array, inverse: Array, weight: Array, multiplier: Array
-) -> tuple[Array, Array]:
-    """One step of greedy FISTA: the new point and the one to go on from."""
-    V = averaging @ Y
-    V += pull
+) -> tuple[Array, Array, float]:
+    """One step of greedy FISTA: the new point, the one to go on from, and the squared length of the step.
+
+    Block by block: in a large problem whole arrays in between would go through memory, not through the cache.
+    """
+    V = np.empty_like(pull)
+    multiply = _product(averaging, Y)
+
+    def gradient_step(group: list[slice]) -> None:
+        for rows in group:
+            multiply(rows, V[rows])
+            V[rows] += pull[rows]
+
+    def compare(group: list[slice]) -> tuple[Array, ...]:
+        return combined(_turn_and_length(X[rows], Y[rows], X_new[rows], weight[rows]) for rows in group)
+
+    def extrapolate(group: list[slice]) -> None:
+        for rows in group:
+            step = X_new[rows] - X[rows]
+            step *= kept
+            np.add(X_new[rows], step, out=V[rows])
+
+    for _ in map_groups(gradient_step, averaging):
+        pass
     X_new = _project(V, inverse, multiplier)
-    step = X_new - X
-    Y = Y - X_new
-    Y *= step
+    turn, moved = combined(map_groups(compare, V))
     # Where the last step and the last extrapolation disagree the momentum is dropped.
-    step *= weight @ Y <= 0
-    return X_new, np.add(X_new, step, out=step)
+    kept = (turn <= 0).astype(V.dtype)
+    for _ in map_groups(extrapolate, V):
+        pass
+    return X_new, V, float(moved)
+
+
+def _product(A: Any, Y: Array) -> Callable[[slice, Array], None]:
+    """Give a function that writes some rows of ``A Y``: the compiled one, where its import pays, or scipy's."""
+    if not pays_off(A.nnz * Y.shape[1] // _TERMS_A_WORD):
+        return lambda rows, out: np.copyto(out, take_block(A, rows) @ Y)
+    from thpi.kernels.graph_product import product
+
+    return lambda rows, out: product(A.indptr[rows.start : rows.stop + 1], A.indices, A.data, Y, out)
+
+
+def _turn_and_length(X: Array, Y: Array, X_new: Array, weight: Array) -> tuple[Array, Array]:
+    step = X_new - X
+    turn = Y - X_new
+    turn *= step
+    return weight @ turn, np.vdot(step, step)
 
 
 def _accelerated(
@@ -191,7 +231,8 @@ def _accelerated(
     Y = X.copy()
     n_iter = 0
     while True:
-        if n_iter % _ITERATIONS_PER_CHECK == 0 or n_iter == max_iter:
+        # Nothing is known of a start at zero that a check could tell.
+        if (n_iter % _ITERATIONS_PER_CHECK == 0 and (n_iter or start is not None)) or n_iter == max_iter:
             gaps[active], values[active] = _gap_and_value(X, K[:, active], L64, lambda2)
             B[:, active] = X
             if gaps.sum() <= tol * max(1.0, abs(values.sum())) or n_iter == max_iter:
@@ -203,7 +244,7 @@ def _accelerated(
                 X, Y, pull = X[:, going], Y[:, going], pull[:, going]
                 if not len(active):
                     break
-        X, Y = _iterate(X, Y, averaging, pull, inverse, weight, multiplier)
+        X, Y, _ = _iterate(X, Y, averaging, pull, inverse, weight, multiplier)
         n_iter += 1
     gap = float(gaps.sum())
     return LaplacianQPResult(B, gap, n_iter, gap <= tol * max(1.0, abs(float(values.sum()))))
@@ -239,22 +280,23 @@ def project_balanced_box(V: npt.ArrayLike, weights: npt.ArrayLike) -> Array:
 def _project(V: Array, inverse: Array, mu: Array) -> Array:
     """Project as :func:`project_balanced_box`; ``mu`` is the first guess and is overwritten by the root."""
     column = inverse[:, None]
-    slack = 8 * np.finfo(V.dtype).eps * np.sqrt(len(V))
-    ones = np.ones(len(V), dtype=V.dtype)
+    # What rounding leaves of the sum of a column: of many rows, an eighth of the last digit of their mean.
+    slack = np.finfo(V.dtype).eps * max(8 * np.sqrt(len(V)), len(V) / 8)
     low, high = np.full_like(mu, -np.inf), np.full_like(mu, np.inf)
-    shifted, B = np.empty_like(V), np.empty_like(V)
+    B = np.empty_like(V)
+
+    def clip(group: list[slice]) -> tuple[Array, ...]:
+        return combined(_clipped_sums(V[rows] - mu * column[rows], inverse[rows], B[rows]) for rows in group)
+
     for _ in range(200):
-        np.subtract(V, np.multiply(mu, column, out=shifted), out=shifted)
-        np.clip(shifted, -1, 1, out=B)
-        excess = ones @ B
+        excess, slope = combined(map_groups(clip, V))
         unfinished = np.abs(excess) > slack
         if not unfinished.any():
             break
         # The excess falls as mu grows: too much of it means that the root lies above.
         low = np.where(excess > 0, mu, low)
         high = np.where(excess < 0, mu, high)
-        slope = inverse @ (shifted == B).astype(V.dtype)
-        trial = mu + np.divide(excess, slope, out=np.full_like(mu, np.inf), where=slope > 0)
+        trial = (mu + np.divide(excess, slope, out=np.full_like(slope, np.inf), where=slope > 0)).astype(mu.dtype)
         outside = unfinished & ~((trial > low) & (trial < high))
         if outside.any():
             # Beyond these bounds every entry is at +1, or every one at -1.
@@ -266,6 +308,12 @@ def _project(V: Array, inverse: Array, mu: Array) -> Array:
             break
         mu[unfinished] = trial[unfinished]
     return B
+
+
+def _clipped_sums(shifted: Array, inverse: Array, B: Array) -> tuple[Array, Array]:
+    """Write ``shifted`` cut to [-1, 1] into ``B``; give the sums of its columns and how fast they fall with mu."""
+    np.clip(shifted, -1, 1, out=B)
+    return np.ones(len(B), dtype=B.dtype) @ B, inverse @ (shifted == B).astype(B.dtype)
 
 
 def _curvature_bound(L: Any, metric: Array) -> float:

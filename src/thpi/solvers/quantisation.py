@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from thpi.kernels._threads import own_threads
 from thpi.solvers.balance import balanced_signs
 from thpi.solvers.blocks import reduce_blocks, take_rows
 from thpi.solvers.procrustes import polar, random_orthonormal
 
-__all__ = ["QuantisationResult", "best_of", "has_converged", "iterative_quantisation", "signs"]
+__all__ = ["QuantisationResult", "best_of", "has_converged", "iterative_quantisation", "signs", "to_signs"]
 
 Array = npt.NDArray[Any]
 
@@ -39,7 +39,25 @@ def signs(values: Array) -> npt.NDArray[np.int8]:
     >>> signs(np.array([-2.0, 0.0, 3.0]))
     array([-1,  1,  1], dtype=int8)
     """
-    return np.where(values >= 0, np.int8(1), np.int8(-1))
+    positive = (values >= 0).view(np.int8)
+    return 2 * positive - 1  # several times faster than np.where on signs that nobody can predict
+
+
+_BITS_OF_ONE = {4: (np.uint32, 0x3F800000), 8: (np.uint64, 0x3FF0000000000000)}
+
+
+def to_signs(values: Array) -> Array:
+    """Replace floats by their signs, +1 or -1, in place and give them back. A zero keeps its own sign bit.
+
+    >>> to_signs(np.array([-2.0, 0.0, 3.0]))
+    array([-1.,  1.,  1.])
+    """
+    # What np.copysign does; two passes over the bits take a quarter of its time.
+    kind, one = _BITS_OF_ONE[values.dtype.itemsize]
+    bits = values.view(kind)
+    bits &= kind(1 << (8 * values.dtype.itemsize - 1))
+    bits |= kind(one)
+    return values
 
 
 def has_converged(objective: list[float], tol: float) -> bool:
@@ -85,13 +103,14 @@ def iterative_quantisation(
         result = _alternate(codes.correlation, R, n, tol, max_iter, look_ahead=False)
         return result._replace(B=codes.kept)
     left = max_iter
-    if n >= 4 * _COARSE[-1][0] * c:
-        for rows_a_bit, share in _COARSE:
-            sample = take_rows(Z, np.unique(rng.randint(n, size=rows_a_bit * c)))
-            spent = int(share * max_iter)
-            R = _alternate(partial(_correlation, sample), R, len(sample), tol, spent).R
-            left -= spent
-    return _alternate(partial(_correlation, Z), R, n, tol, left)
+    with own_threads():
+        if n >= 4 * _COARSE[-1][0] * c:
+            for rows_a_bit, share in _COARSE:
+                sample = take_rows(Z, np.unique(rng.randint(n, size=rows_a_bit * c)))
+                spent = int(share * max_iter)
+                R = _alternate(_Codes(sample).correlation, R, len(sample), tol, spent).R
+                left -= spent
+        return _alternate(_Codes(Z).correlation, R, n, tol, left)
 
 
 Correlate = Callable[[Array], tuple[Array, float]]
@@ -124,16 +143,28 @@ def _alternate(
     return QuantisationResult(kept, objective, converged)
 
 
-def _correlation(Z: Any, Y: Array) -> tuple[Array, float]:
-    correlation, energy = reduce_blocks(_block_correlation, Z, Y)
-    return correlation, float(energy)
+class _Codes:
+    """``Z' sgn(Z Y)`` and ``||Z||^2``, which is summed up in the first pass."""
+
+    def __init__(self, Z: Any) -> None:
+        self.Z = Z
+        self.energy: float | None = None
+
+    def correlation(self, Y: Array) -> tuple[Array, float]:
+        if self.energy is None:
+            correlation, energy = reduce_blocks(_block_correlation_and_energy, self.Z, Y)
+            self.energy = float(energy)
+        else:
+            (correlation,) = reduce_blocks(_block_correlation, self.Z, Y)
+        return correlation, self.energy
 
 
-def _block_correlation(Z: Array, Y: Array) -> tuple[Array, Array]:
-    values = Z @ Y
-    # Where a value is 0 either sign is right, so that of a zero will do.
-    np.copysign(values.dtype.type(1), values, out=values)
-    return Z.T @ values, np.einsum("ij,ij->", Z, Z, dtype=np.float64)
+def _block_correlation(Z: Array, Y: Array) -> tuple[Array]:
+    return (Z.T @ to_signs(Z @ Y),)  # where a value is 0 either sign is right
+
+
+def _block_correlation_and_energy(Z: Array, Y: Array) -> tuple[Array, Array]:
+    return *_block_correlation(Z, Y), np.einsum("ij,ij->", Z, Z, dtype=np.float64)
 
 
 class _BalancedCodes:

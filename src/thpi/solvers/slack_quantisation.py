@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from thpi.kernels._threads import own_threads
 from thpi.solvers.balance import balanced_halves, balanced_signs
 from thpi.solvers.laplacian_qp import BoxQP
 from thpi.solvers.pair_moments import PairMoments
@@ -17,6 +18,8 @@ from thpi.solvers.swap_descent import SwapDescent
 __all__ = ["GraphCodes", "SlackResult", "code_step", "slack_quantisation"]
 
 Array = npt.NDArray[Any]
+
+_COARSE_SHARE = 0.75
 
 
 class SlackResult(NamedTuple):
@@ -38,6 +41,7 @@ def slack_quantisation(
     lambda1: float,
     lambda2: float = 0.0,
     laplacian: Any = None,
+    coarse: tuple[npt.NDArray[np.int64], Any] | None = None,
     true_loss: bool = True,
     tol: float = 1e-6,
     max_iter: int = 150,
@@ -63,15 +67,43 @@ def slack_quantisation(
     The objective that is minimised is the one that is recorded. Each step lowers it or leaves it: the code step of
     LapITQ+, which relaxes and rounds, keeps the former code of a bit where rounding made it worse.
 
+    ``coarse``, some rows and the Laplacian of a graph of their own, is for large n: three quarters of ``max_iter`` are
+    spent on them, and their R and P are where the iterations on all rows start. The objective of these is recorded.
+
     >>> rng = np.random.RandomState(0)
     >>> X, S = rng.standard_normal((40, 6)), rng.standard_normal((40, 5))
     >>> result = slack_quantisation(X - X.mean(0), S - S.mean(0), rng, n_bits=4, lambda1=0.1)
     >>> bool(np.all(np.diff(result.objective) <= 0)), np.abs(result.B.sum(0)).max().item()
     (True, 0)
     """
+    options: dict[str, Any] = {"lambda1": lambda1, "lambda2": lambda2, "true_loss": true_loss, "tol": tol}
     R = random_orthonormal(X.shape[1], n_bits, rng)
     P = random_orthonormal(S.shape[1], n_bits, rng)
-    moments = PairMoments(X, S, n_bits=n_bits, lambda1=lambda1, true_loss=true_loss)
+    with own_threads():
+        spent = int(_COARSE_SHARE * max_iter)
+        if coarse is not None and spent:
+            rows, of_rows = coarse
+            begun = _alternate(X[rows], S[rows], R, P, rng, laplacian=of_rows, max_iter=spent, **options)
+            R, P, max_iter = begun.R, begun.P, max_iter - spent
+        return _alternate(X, S, R, P, rng, laplacian=laplacian, max_iter=max_iter, **options)
+
+
+def _alternate(
+    X: Array,
+    S: Array,
+    R: Array,
+    P: Array,
+    rng: np.random.RandomState,
+    *,
+    lambda1: float,
+    lambda2: float,
+    laplacian: Any,
+    true_loss: bool,
+    tol: float,
+    max_iter: int,
+) -> SlackResult:
+    """Alternate from ``R`` and ``P``."""
+    moments = PairMoments(X, S, n_bits=R.shape[1], lambda1=lambda1, true_loss=true_loss)
     graph = GraphCodes(laplacian, lambda2, X.dtype) if lambda2 > 0 and laplacian is not None else None
     positive: npt.NDArray[np.bool_] | None = None
     best: tuple[npt.NDArray[np.bool_], Array, Array] | None = None
@@ -184,9 +216,10 @@ class GraphCodes:
             self.relaxed = self.programme.solve(M.T, None, 1e-3, 2000).B
         else:
             # M moves little from one iteration to the next: the relaxed codes follow it, and settle when it does.
-            self.relaxed[:, bits] = self.programme.improve(M[bits].T, self.relaxed[:, bits])
-        relaxed: Array = np.ascontiguousarray(self.relaxed[:, bits].T)
-        return relaxed
+            improved = self.programme.improve(M[bits].T, self.relaxed[:, bits])
+            self.relaxed[:, bits] = improved
+            return np.ascontiguousarray(improved.T)
+        return np.ascontiguousarray(self.relaxed.T)
 
 
 def _signs(positive: npt.NDArray[np.bool_]) -> npt.NDArray[np.int8]:

@@ -133,10 +133,10 @@ class SwapDescent:
         L, rows = self.L, np.ascontiguousarray(codes.T)
         if not compiled:
             return np.ascontiguousarray((L @ rows.astype(np.float64)).T)
-        from thpi.kernels.swap_heap import graph_product
+        from thpi.kernels.graph_product import codes_product
 
         product = np.empty(codes.shape)
-        graph_product(L.indptr, L.indices, L.data, rows, product)
+        codes_product(L.indptr, L.indices, L.data, rows, product)
         return product
 
     def _descend_compiled(self, codes: Codes, K: Array, gradients: Array, max_swaps: int) -> None:

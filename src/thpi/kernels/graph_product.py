@@ -1,0 +1,67 @@
+"""Products of a sparse matrix with rows of c numbers, where the rows do not fit into the cache. Compiled.
+
+Entries of a graph point anywhere, so that every one of them waits for memory; but which rows come next is known. They
+are asked for some entries ahead, which takes a third of the time at 320,000 rows of 32 float32.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from thpi.kernels._prefetch import prefetch
+
+__all__ = ["codes_product", "product"]
+
+Array = npt.NDArray[Any]
+
+_AHEAD = 8
+_LINE = 64
+# Rows of a product that are turned into columns together: a line of memory holds so many float64.
+_TURNED = 8
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def product(indptr: Array, indices: Array, data: Array, rows: Array, out: Array) -> None:
+    """Write ``A rows`` for some rows of a CSR matrix A, whose limits are ``indptr``, into ``out``.
+
+    Terms are added in the order of the entries, as scipy does, so that the sums are the same to the bit.
+    """
+    n_columns, last = rows.shape[1], len(indices) - 1
+    width = n_columns * rows.itemsize
+    for i in range(len(out)):
+        total = out[i]
+        total[:] = 0
+        for entry in range(indptr[i], indptr[i + 1]):
+            for byte in range(0, width, _LINE):
+                prefetch(rows, indices[min(entry + _AHEAD, last)], byte)
+            weight, near = data[entry], rows[indices[entry]]
+            for column in range(n_columns):
+                total[column] += weight * near[column]
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def codes_product(indptr: Array, indices: Array, data: Array, rows: Array, out: Array) -> None:
+    """Write ``(A rows)'`` for codes ``rows`` (n x c, int8): a row of them is c bytes and not 8 c, which is what counts.
+
+    Sums as scipy does too.
+    """
+    n, n_bits = rows.shape
+    last = len(indices) - 1
+    totals = np.empty((_TURNED, n_bits))
+    for start in range(0, n, _TURNED):
+        together = min(_TURNED, n - start)
+        for i in range(together):
+            total = totals[i]
+            total[:] = 0.0
+            for entry in range(indptr[start + i], indptr[start + i + 1]):
+                prefetch(rows, indices[min(entry + _AHEAD, last)], 0)
+                weight, near = data[entry], rows[indices[entry]]
+                for bit in range(n_bits):
+                    total[bit] += weight * near[bit]
+        for bit in range(n_bits):
+            for i in range(together):
+                out[bit, start + i] = totals[i, bit]
