@@ -121,9 +121,12 @@ def own_threads() -> Iterator[None]:
     True
     """
     n = n_threads()
+    if _own.get():
+        yield
+        return
     with one_blas_thread():
-        token = _own.set(n)
+        _own.set(n)
         try:
             yield
         finally:
-            _own.reset(token)
+            _own.set(0)

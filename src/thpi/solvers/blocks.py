@@ -14,9 +14,18 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from thpi.kernels._threads import n_threads, one_blas_thread, stream_in_order
+from thpi.kernels._threads import n_threads, own_threads, stream_in_order
 
-__all__ = ["combined", "map_groups", "reduce_blocks", "row_blocks", "take_block", "take_rows"]
+__all__ = [
+    "combined",
+    "for_blocks",
+    "map_groups",
+    "reduce_blocks",
+    "row_blocks",
+    "sum_blocks",
+    "take_block",
+    "take_rows",
+]
 
 Array = npt.NDArray[Any]
 Parts = tuple[Array, ...]
@@ -27,6 +36,7 @@ _LARGEST = 2**25
 _SPARSE_ROWS = 2**14
 _BLOCKS_A_GROUP = 16
 _LEAST_GROUPS = 8
+_LEAST_SHARED = 4
 
 
 def row_blocks(X: Any) -> Iterator[slice]:
@@ -90,11 +100,37 @@ def reduce_blocks(
     if hasattr(X, "reduce") and not isinstance(X, np.ndarray):
         parts: Parts = X.reduce(function, *arguments, combine=combine)
         return parts
+    return sum_blocks(lambda rows: function(X[rows], *arguments), X, combine)
+
+
+def sum_blocks(function: Callable[[slice], Parts], X: Any, combine: Callable[..., Any] = np.add) -> Parts:
+    """Combine ``function(rows)`` over the blocks of rows of an array, for sums over several arrays side by side.
+
+    >>> sum_blocks(lambda rows: (np.ones(3)[rows].sum(),), np.zeros((3, 2)))
+    (array(3.),)
+    """
 
     def add_up(group: list[slice]) -> Parts:
-        return combined((function(X[rows], *arguments) for rows in group), combine)
+        return combined((function(rows) for rows in group), combine)
 
     return combined(map_groups(add_up, X), combine)
+
+
+def for_blocks(function: Callable[[slice], None], X: Any) -> None:
+    """Call ``function(rows)`` for every block of rows of an array: it writes to rows of its own.
+
+    >>> out = np.zeros(3)
+    >>> for_blocks(lambda rows: out[rows].fill(2), np.zeros((3, 2)))
+    >>> out
+    array([2., 2., 2.])
+    """
+
+    def work(group: list[slice]) -> None:
+        for rows in group:
+            function(rows)
+
+    for _ in map_groups(work, X):
+        pass
 
 
 def map_groups(function: Callable[[list[slice]], T], X: Any) -> Iterator[T]:
@@ -102,8 +138,8 @@ def map_groups(function: Callable[[list[slice]], T], X: Any) -> Iterator[T]:
 
     Where libraries may use several threads, several groups are worked on at a time, each by one thread: products of
     blocks that fit into a cache are too small to be shared out. A group is some blocks, so that handing it over costs
-    little, and where blocks are few, groups are still enough for threads to end together. The groups, and so the
-    results, do not depend on the number of threads.
+    little, and where blocks are few, groups are still enough for threads to end together; of less than four, none is
+    handed over. The groups, and so the results, do not depend on the number of threads.
 
     >>> list(map_groups(lambda group: sum(rows.stop - rows.start for rows in group), np.zeros((5, 2))))
     [5]
@@ -111,11 +147,11 @@ def map_groups(function: Callable[[list[slice]], T], X: Any) -> Iterator[T]:
     blocks = list(row_blocks(X))
     size = max(1, min(_BLOCKS_A_GROUP, len(blocks) // _LEAST_GROUPS))
     groups = [blocks[i : i + size] for i in range(0, len(blocks), size)]
-    threads = n_threads() if len(groups) > 1 else 1
+    threads = n_threads() if len(groups) >= _LEAST_SHARED else 1
     if threads == 1:
         yield from (function(group) for group in groups)
         return
-    with one_blas_thread():
+    with own_threads():
         yield from stream_in_order((partial(function, group) for group in groups), threads)
 
 

@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
 from thpi.kernels._payoff import pays_off
-from thpi.solvers.blocks import combined, map_groups, take_block
+from thpi.solvers.blocks import for_blocks, sum_blocks, take_block
 
 __all__ = ["BoxQP", "LaplacianQPResult", "laplacian_box_qp", "project_balanced_box"]
 
@@ -175,28 +175,21 @@ def _iterate(
     V = np.empty_like(pull)
     multiply = _product(averaging, Y)
 
-    def gradient_step(group: list[slice]) -> None:
-        for rows in group:
-            multiply(rows, V[rows])
-            V[rows] += pull[rows]
+    def gradient_step(rows: slice) -> None:
+        multiply(rows, V[rows])
+        V[rows] += pull[rows]
 
-    def compare(group: list[slice]) -> tuple[Array, ...]:
-        return combined(_turn_and_length(X[rows], Y[rows], X_new[rows], weight[rows]) for rows in group)
+    def extrapolate(rows: slice) -> None:
+        step = X_new[rows] - X[rows]
+        step *= kept
+        np.add(X_new[rows], step, out=V[rows])
 
-    def extrapolate(group: list[slice]) -> None:
-        for rows in group:
-            step = X_new[rows] - X[rows]
-            step *= kept
-            np.add(X_new[rows], step, out=V[rows])
-
-    for _ in map_groups(gradient_step, averaging):
-        pass
+    for_blocks(gradient_step, V)
     X_new = _project(V, inverse, multiplier)
-    turn, moved = combined(map_groups(compare, V))
+    turn, moved = sum_blocks(lambda rows: _turn_and_length(X[rows], Y[rows], X_new[rows], weight[rows]), V)
     # Where the last step and the last extrapolation disagree the momentum is dropped.
     kept = (turn <= 0).astype(V.dtype)
-    for _ in map_groups(extrapolate, V):
-        pass
+    for_blocks(extrapolate, V)
     return X_new, V, float(moved)
 
 
@@ -285,11 +278,11 @@ def _project(V: Array, inverse: Array, mu: Array) -> Array:
     low, high = np.full_like(mu, -np.inf), np.full_like(mu, np.inf)
     B = np.empty_like(V)
 
-    def clip(group: list[slice]) -> tuple[Array, ...]:
-        return combined(_clipped_sums(V[rows] - mu * column[rows], inverse[rows], B[rows]) for rows in group)
+    def clip(rows: slice) -> tuple[Array, Array]:
+        return _clipped_sums(V[rows] - mu * column[rows], inverse[rows], B[rows])
 
     for _ in range(200):
-        excess, slope = combined(map_groups(clip, V))
+        excess, slope = sum_blocks(clip, V)
         unfinished = np.abs(excess) > slack
         if not unfinished.any():
             break

@@ -16,7 +16,7 @@ from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, svds
 from sklearn.utils.extmath import svd_flip
 
-from thpi.solvers.blocks import map_groups, reduce_blocks
+from thpi.solvers.blocks import for_blocks, reduce_blocks
 
 __all__ = [
     "Coordinates",
@@ -96,12 +96,10 @@ def centred_product(X: Any, mean: Array, W: Array) -> Array:
     # Subtracting first, block by block, keeps the digits that X W - m W would lose where the mean is large.
     out = np.empty((X.shape[0], W.shape[1]), dtype=X.dtype)
 
-    def project(group: list[slice]) -> None:
-        for rows in group:
-            np.matmul(X[rows] - mean, W, out=out[rows])
+    def project(rows: slice) -> None:
+        np.matmul(X[rows] - mean, W, out=out[rows])
 
-    for _ in map_groups(project, X):
-        pass
+    for_blocks(project, X)
     return out
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import linalg, sparse
-from sklearn.utils import gen_batches
 
+from thpi.solvers.blocks import for_blocks, sum_blocks
 from thpi.solvers.procrustes import polar, tall_procrustes
 
 __all__ = ["PairMoments", "cross_moment"]
@@ -16,8 +16,6 @@ __all__ = ["PairMoments", "cross_moment"]
 Array = npt.NDArray[Any]
 Sides = npt.NDArray[np.bool_]
 
-# Rows of one block: long enough for the matrix product, short enough for float32 sums that lose no digits.
-_BLOCK_ROWS = 4096
 # Up to this part of changed bits it is cheaper to add their rows than to multiply all rows again.
 _FEW_CHANGES = 0.15
 # X'S is worth its cost where it is that of so few iterations without it.
@@ -30,10 +28,7 @@ def cross_moment(A: Array, B: Array) -> Array:
     >>> cross_moment(np.array([[1.0], [2.0]]), np.array([[3.0], [4.0]]))
     array([[11.]])
     """
-    total = np.zeros((A.shape[1], B.shape[1]))
-    for rows in gen_batches(len(A), _BLOCK_ROWS):
-        total += A[rows].T @ B[rows]
-    return total
+    return sum_blocks(lambda rows: (A[rows].T @ B[rows],), A)[0]
 
 
 class PairMoments:
@@ -64,11 +59,14 @@ class PairMoments:
         left = ((1 + self.lambda1) * R).T.astype(self.X.dtype)
         right = (self.lambda1 * P).T.astype(self.X.dtype)
         M = np.empty((self.n_bits, len(self.X)), dtype=self.X.dtype)
-        for rows in gen_batches(len(self.X), _BLOCK_ROWS):
+
+        def fill(rows: slice) -> None:
             block = left @ self.X[rows].T
             if self.lambda1:
                 block += right @ self.S[rows].T
             M[:, rows] = block
+
+        for_blocks(fill, self.X)
         return M
 
     def set_codes(self, positive: Sides, former: Sides | None) -> None:
@@ -84,11 +82,13 @@ class PairMoments:
                 self.XB += (delta @ self.X).T
                 self.SB += (delta @ self.S).T
                 return
-        self.XB, self.SB = -self.totals[0], -self.totals[1]
-        for rows in gen_batches(len(self.X), _BLOCK_ROWS):
-            twice = 2 * positive[:, rows].astype(self.X.dtype)
-            self.XB = self.XB + (twice @ self.X[rows]).T
-            self.SB = self.SB + (twice @ self.S[rows]).T
+
+        def add_up(rows: slice) -> tuple[Array, Array]:
+            ones = positive[:, rows].astype(self.X.dtype)
+            return (ones @ self.X[rows]).T, (ones @ self.S[rows]).T
+
+        XB, SB = sum_blocks(add_up, self.X)
+        self.XB, self.SB = 2 * XB - self.totals[0], 2 * SB - self.totals[1]
 
     def fit_target(self, R: Array, P: Array) -> Array:
         """Minimise over R from the present one: exactly, or by power iteration for the true loss."""
