@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,8 +9,8 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
-from thpi.kernels._payoff import pays_off
-from thpi.solvers.blocks import for_blocks, sum_blocks, take_block
+from thpi.solvers.blocks import for_blocks, sum_blocks
+from thpi.solvers.sparse_product import row_products
 
 __all__ = ["BoxQP", "LaplacianQPResult", "laplacian_box_qp", "project_balanced_box"]
 
@@ -19,8 +18,6 @@ Array = npt.NDArray[Any]
 
 # The certificate needs a selection along every column, about as dear as one iteration.
 _ITERATIONS_PER_CHECK = 8
-# Terms of a sparse product that take as long as the comparison of two words.
-_TERMS_A_WORD = 2
 # Any positive curvature is valid for a vertex without edges; a small one lets it move far in one step.
 _ISOLATED_DEGREE = 1e-2
 
@@ -173,7 +170,7 @@ def _iterate(
     Block by block: in a large problem whole arrays in between would go through memory, not through the cache.
     """
     V = np.empty_like(pull)
-    multiply = _product(averaging, Y)
+    multiply = row_products(averaging, Y)
 
     def gradient_step(rows: slice) -> None:
         multiply(rows, V[rows])
@@ -191,15 +188,6 @@ def _iterate(
     kept = (turn <= 0).astype(V.dtype)
     for_blocks(extrapolate, V)
     return X_new, V, float(moved)
-
-
-def _product(A: Any, Y: Array) -> Callable[[slice, Array], None]:
-    """Give a function that writes some rows of ``A Y``: the compiled one, where its import pays, or scipy's."""
-    if not pays_off(A.nnz * Y.shape[1] // _TERMS_A_WORD):
-        return lambda rows, out: np.copyto(out, take_block(A, rows) @ Y)
-    from thpi.kernels.graph_product import product
-
-    return lambda rows, out: product(A.indptr[rows.start : rows.stop + 1], A.indices, A.data, Y, out)
 
 
 def _turn_and_length(X: Array, Y: Array, X_new: Array, weight: Array) -> tuple[Array, Array]:

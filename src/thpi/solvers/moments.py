@@ -17,6 +17,7 @@ from scipy.sparse.linalg import LinearOperator, svds
 from sklearn.utils.extmath import svd_flip
 
 from thpi.solvers.blocks import for_blocks, reduce_blocks
+from thpi.solvers.sparse_product import row_products
 
 __all__ = [
     "Coordinates",
@@ -90,7 +91,8 @@ def centred_product(X: Any, mean: Array, W: Array) -> Array:
     if hasattr(X, "project"):
         return X.project(mean, W)  # type: ignore[no-any-return]
     if sparse.issparse(X):
-        product = np.asarray(X @ W)
+        product = np.empty((X.shape[0], W.shape[1]), dtype=X.dtype)
+        row_products(X, np.ascontiguousarray(W))(slice(0, X.shape[0]), product)
         product -= mean @ W
         return product
     # Subtracting first, block by block, keeps the digits that X W - m W would lose where the mean is large.

@@ -133,7 +133,7 @@ class SwapDescent:
         L, rows = self.L, np.ascontiguousarray(codes.T)
         if not compiled:
             return np.ascontiguousarray((L @ rows.astype(np.float64)).T)
-        from thpi.kernels.graph_product import codes_product
+        from thpi.kernels.sparse_product import codes_product
 
         product = np.empty(codes.shape)
         codes_product(L.indptr, L.indices, L.data, rows, product)

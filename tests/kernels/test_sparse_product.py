@@ -6,7 +6,7 @@ from scipy import sparse
 
 pytest.importorskip("numba")
 
-from thpi.kernels.graph_product import codes_product, product
+from thpi.kernels.sparse_product import codes_product, product
 
 
 def _graph(n, seed):

@@ -1,7 +1,7 @@
 """Products of a sparse matrix with rows of c numbers, where the rows do not fit into the cache. Compiled.
 
-Entries of a graph point anywhere, so that every one of them waits for memory; but which rows come next is known. They
-are asked for some entries ahead, which takes a third of the time at 320,000 rows of 32 float32.
+Entries of a graph or of a text point anywhere, so that every one of them waits for memory; but which rows come next is
+known. Asking for them some entries ahead takes a third of the time at 320,000 rows of 32 float32.
 """
 
 from __future__ import annotations
