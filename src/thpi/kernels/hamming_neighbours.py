@@ -54,10 +54,13 @@ class MultiIndex:
         self.keys = np.empty((m, n), dtype=np.uint32)
         self.starts = np.zeros((m, top + 1), dtype=np.int32)
         self.members = np.empty((m, n), dtype=np.int32)
+        # The codes once more in the order of each table: those with the same piece are read one after the other.
+        self.near = np.empty((m, *self.words.shape), dtype=np.uint64)
         for t in range(m):
             self.keys[t] = _piece(self.words, int(edges[t]), int(self.lengths[t]))
             np.cumsum(np.bincount(self.keys[t], minlength=top), out=self.starts[t, 1:])
             self.members[t] = np.argsort(self.keys[t].astype(np.uint16), kind="stable")
+            self.near[t] = self.words[self.members[t]]
         values = np.arange(top, dtype=np.uint32)
         ones = _ones(values)
         self.masks = values[np.argsort(ones, kind="stable")]
@@ -77,8 +80,8 @@ class MultiIndex:
         the first.
         """
         return _nearest(  # type: ignore[no-any-return, unused-ignore]
-            self.words, self.size, queries, wanted, self.keys, self.starts, self.members, self.pieces, self.lengths,
-            self.masks, self.shells, self.cost, len(self.words) / _SCANNED_IN_ONE_LOOK_UP, capacity,
+            self.words, self.size, queries, wanted, self.keys, self.starts, self.members, self.near, self.pieces,
+            self.lengths, self.masks, self.shells, self.cost, len(self.words) / _SCANNED_IN_ONE_LOOK_UP, capacity,
         )  # fmt: skip
 
 
@@ -120,8 +123,8 @@ def _keep(
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
 def _look_up(
-    words: Array, size: Array, query: int, wanted: int, keys: Array, starts: Array, members: Array, pieces: Array,
-    lengths: Array, masks: Array, shells: Array, cost: Array, budget: float, usual: float,
+    words: Array, size: Array, query: int, wanted: int, keys: Array, starts: Array, members: Array, near: Array,
+    pieces: Array, lengths: Array, masks: Array, shells: Array, cost: Array, budget: float, usual: float,
     state: Array, histogram: Array, found: Array, far: Array,
 ) -> bool:  # fmt: skip
     """Go through the rings; tell whether they sufficed."""
@@ -142,8 +145,7 @@ def _look_up(
             begin, end = starts[t, value], starts[t, value + 1]
             work += 1 + end - begin
             for position in range(begin, end):
-                candidate = members[t, position]
-                distance = _distance(code, words[candidate])
+                distance = _distance(code, near[t, position])
                 if distance > state[2]:
                     continue
                 new = True  # a code counts in the ring that comes upon it first
@@ -151,11 +153,12 @@ def _look_up(
                     if other != t:
                         part = np.uint64(0)
                         for w in range(n_words):
-                            part += popcount((code[w] ^ words[candidate, w]) & pieces[other, w])
+                            part += popcount((code[w] ^ near[t, position, w]) & pieces[other, w])
                         if np.int64(part) < s or (np.int64(part) == s and other < t):
                             new = False
                             break
                 if new:
+                    candidate = members[t, position]
                     _keep(candidate, distance, state, histogram, found, far, size[candidate], wanted)
         if state[1] >= wanted and state[2] <= ring:
             return True
@@ -190,8 +193,8 @@ def _scan_tile(
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
 def _nearest(
-    words: Array, size: Array, queries: Array, wanted: int, keys: Array, starts: Array, members: Array, pieces: Array,
-    lengths: Array, masks: Array, shells: Array, cost: Array, budget: float, capacity: int,
+    words: Array, size: Array, queries: Array, wanted: int, keys: Array, starts: Array, members: Array, near: Array,
+    pieces: Array, lengths: Array, masks: Array, shells: Array, cost: Array, budget: float, capacity: int,
 ) -> tuple[int, Array, Array, Array, Array]:  # fmt: skip
     n, n_words = words.shape
     farthest = 64 * n_words
@@ -212,8 +215,8 @@ def _nearest(
             histogram[slot] = 0
             state[slot, 0], state[slot, 1], state[slot, 2] = 0, 0, farthest
             to_scan[slot] = not _look_up(
-                words, size, queries[first + slot], wanted, keys, starts, members, pieces, lengths, masks, shells,
-                cost, budget, usual, state[slot], histogram[slot], group_found[slot], group_far[slot],
+                words, size, queries[first + slot], wanted, keys, starts, members, near, pieces, lengths, masks,
+                shells, cost, budget, usual, state[slot], histogram[slot], group_found[slot], group_far[slot],
             )  # fmt: skip
             if to_scan[slot]:
                 # The bound found so far holds; the list begins anew.
