@@ -9,6 +9,8 @@ from scipy import sparse
 import thpi
 from thpi import ITQ, NeighbourHash
 from thpi.hashers import AutoHasher
+from thpi.transfer import _auto as auto_module
+from thpi.transfer._folds import Folds
 
 
 @pytest.fixture(scope="module")
@@ -144,3 +146,25 @@ def test_threads_and_limits_change_nothing_or_keep_to_the_rules(views):
     few = _auto("source", views, max_pairs=60, max_unpaired=50, n_starts=1)
     assert next(len(entry["scores"]) for entry in few.candidates_ if entry["name"] == "ITQ") == 3
     assert few.codes_.shape == (120, 2)
+
+
+def test_of_many_pairs_a_fold_learns_from_few_and_holds_out_the_more(monkeypatch):
+    made = []
+
+    class Seen(Folds):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            made.append(self)
+
+    monkeypatch.setattr(auto_module, "Folds", Seen)
+    monkeypatch.setattr(auto_module, "_MOST_HELD", 70)
+    rng = np.random.RandomState(0)
+    S = rng.standard_normal((300, 5))
+    X = np.hstack([S, rng.standard_normal((300, 5))])
+    AutoHasher(8, relevance="source", max_pairs=60, random_state=0).fit(X, privileged=S)
+    (folds,) = made
+    assert len(folds.kept) == 210
+    assert [len(held) for _, held in folds.geometries] == [70, 70, 70]
+    for geometry, held in folds.geometries:
+        assert len(geometry.X) == 40
+        assert not np.intersect1d(geometry.rows, held).size

@@ -24,7 +24,7 @@ def _judged(
     results.left_out, results.sizes, results._about = {}, {}, {}
     lines = {"itq": (30.0, 30.0), "itq_plus": (30.0, 30.0), "transfer_itq": (30.0, 30.0), "lap_itq_plus": lap}
     lines |= {"auto": auto, "auto_shuffled": control, "itq_all": all_target, "auto_no_source": no_source}
-    lines |= {"auto_unlabelled": unlabelled}
+    lines |= {"auto_unlabelled": unlabelled, "auto_all": (40.0, 40.0)}
     results._values = {
         (name, relevance, Setting(0.1, 16), line): {0: values[i], 1: values[i] + (0.2 if line == "auto" else 0)}
         for line, values in lines.items()

@@ -8,7 +8,7 @@ import pytest
 import thpi
 from thpi.datasets.preprocessing import standardised
 from thpi.evaluation import PROTOCOLS, relevance_matrix
-from thpi.evaluation.data import load_rows, training_views
+from thpi.evaluation.data import load_rows, refit_target, training_views
 from thpi.evaluation.split import database_rows, split_rows
 from thpi.hashers import HASHERS
 from thpi.metrics import average_precision
@@ -17,7 +17,7 @@ from thpi.transfer_report.results import Setting
 from thpi.transfer_report.settings import SETS, quick_settings, transfer_tasks
 
 
-def _direct(hasher, alpha, seed, kind, shuffled=False, y=False):
+def _direct(hasher, alpha, seed, kind, shuffled=False, y=False, paired=None):
     """Compute MAP without anything of the package under test."""
     data = load_rows(quick_settings().data("digits-fac-pix"))
     split = split_rows(data.n, alpha, random_state=seed)
@@ -27,12 +27,17 @@ def _direct(hasher, alpha, seed, kind, shuffled=False, y=False):
     if shuffled:
         S = S[np.random.RandomState(1_000_003 + seed).permutation(len(S))]
     labels = data.labels[split.train] if y else None
-    hasher.fit(views.target[split.train], labels, privileged=S, source=views.source[split.rest])
+    if paired == "all":
+        target = refit_target(data, split, views).target
+        hasher.fit(target[rows], privileged=views.source[rows])
+    else:
+        target = views.target
+        hasher.fit(target[split.train], labels, privileged=S, source=views.source[split.rest])
+    codes = hasher.transform(target)
     target, source = (standardised().fit_transform(view) for view in (data.target, data.source))
     relevant = relevance_matrix(
         kind, PROTOCOLS["standard"], split, target=target, source=source, labels=data.labels, random_state=seed
     )
-    codes = hasher.transform(views.target)
     return 100 * np.nanmean(average_precision(codes[split.query], codes[rows], relevant, hasher.n_bits))
 
 
@@ -55,9 +60,9 @@ def test_each_fit_is_asked_for_once_and_by_name():
     settings = quick_settings(bits=(16, 32, 64))
     task = transfer_tasks(settings)[0]
     assert len(set(task.fits)) == len(task.fits)
-    # Five lines that are not told, AutoHasher for three meanings, without source for two, the control at one length;
-    # and AutoHasher told the source's meaning once more, to be judged by class.
-    assert len(task.fits) == 3 * (5 + 3 + 2 + 1) + 3
+    # Five lines that are not told, AutoHasher for three meanings, without source for two, on all pairs for one, the
+    # control at one length; and AutoHasher told the source's meaning once more, to be judged by class.
+    assert len(task.fits) == 3 * (5 + 3 + 2 + 1 + 1) + 3
     assert {fit.bits for fit in task.fits if LINES[fit.line].role == "control"} == {32}
     configs = [str(task.config(fit)) for fit in task.fits if fit.line != "auto_unlabelled"]
     assert len(set(configs)) == len(configs)
@@ -71,6 +76,12 @@ def test_a_source_without_labels_is_the_fit_told_the_source_judged_by_class(resu
     hasher = HASHERS["AutoHasher"](16, relevance="source", random_state=0)
     value = results.splits("digits-fac-pix", "labels", "auto_unlabelled", Setting(0.1, 16))[0]
     assert value == pytest.approx(_direct(hasher, 0.1, 0, "labels"), abs=1e-9)
+
+
+def test_all_pairs_are_those_of_every_row_that_is_no_query(results):
+    hasher = HASHERS["AutoHasher"](16, relevance="source", random_state=0)
+    value = results.splits("digits-fac-pix", "source", "auto_all", Setting(0.1, 16))[0]
+    assert value == pytest.approx(_direct(hasher, 0.1, 0, "source", paired="all"), abs=1e-9)
 
 
 def test_bad_settings_are_refused_by_name():

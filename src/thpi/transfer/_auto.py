@@ -34,7 +34,9 @@ _STRANGERS = 4
 # the runs on development sets.
 _MILD_GATE = 0.5
 _FITS = 900
-_MOST_STARTS = 5
+_LEAST_STARTS, _MOST_STARTS = 1, 5
+# Rows of a fold: more of them cost no fit and make its score less noisy.
+_MOST_HELD = 500
 
 
 class AutoHasher(OptionalSource):
@@ -63,7 +65,8 @@ class AutoHasher(OptionalSource):
         Standard errors by which a gain must exceed half a percent of the score: half as many for the use of the
         source under target relevance, four times as many for methods that do not start at ITQ (the paper's).
     max_pairs : int, default=500
-        Pairs that take part in the cross-validation, drawn at random from more; the last fit uses all.
+        Pairs of the cross-validation, drawn at random from more: of them all but a fold are learned from at a time. Of
+        more pairs up to 500 a fold are held out. The last fit uses all.
     max_unpaired : int, default=3000
         Unpaired source rows that are used, drawn at random from more.
     n_starts : int or None, default=None
@@ -186,26 +189,28 @@ class AutoHasher(OptionalSource):
         return labels_of(self._labels, views.X.shape[0])
 
     def _folds(self, geometry: Geometry, labels: Array | None, rng: np.random.RandomState) -> Folds | None:
-        """Folds of at most ``max_pairs`` pairs; None where they are too few, or where nothing is relevant."""
+        """Folds, each learned from its share of ``max_pairs``; None where pairs are too few or nothing is relevant."""
         X, source = geometry.X, geometry.source
         n = len(X)
         seed = int(rng.randint(np.iinfo(np.int32).max // 2))
         if n < max(_LEAST_PAIRS, 2 * self.n_folds):
             return None
         kept = np.arange(n)
-        if n > self.max_pairs:
-            kept = np.sort(rng.choice(n, self.max_pairs, replace=False))
+        most_learned, most_kept = self.max_pairs - self.max_pairs // self.n_folds, self.n_folds * _MOST_HELD
+        if n > max(self.max_pairs, most_kept):
+            kept = np.sort(rng.choice(n, max(self.max_pairs, most_kept), replace=False))
             X, labels = X[kept], None if labels is None else labels[kept]
             source = None if source is None else source.taken(kept)
         relevant = relevance_of_pairs(self.relevance, X, source, labels)
         if not relevant.any():
             return None
-        n_starts = self.n_starts or min(_MOST_STARTS, max(1, _FITS // len(X)))
+        n_starts = self.n_starts or min(_MOST_STARTS, max(_LEAST_STARTS, _FITS // len(X)))
         # One kernel for all folds, chosen on all pairs: to choose it in each costs as much as all the rest.
         widths = () if source is None else (geometry.imputation.width,)
         return Folds(
             X, source, relevant, labels,
-            kept=kept, widths=widths, n_bits=self.n_bits, n_folds=self.n_folds, n_starts=n_starts, seed=seed,
+            kept=kept, widths=widths, n_bits=self.n_bits, n_folds=self.n_folds, most_learned=most_learned,
+            n_starts=n_starts, seed=seed,
         )  # fmt: skip
 
     def _last(self, folds: Folds, chosen: Candidate, geometry: Geometry, labels: Array | None) -> Array:

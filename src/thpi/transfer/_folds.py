@@ -74,7 +74,7 @@ class Folds:
     A held-out row asks, the other rows of its fold answer: codes of rows that were learned from are not those that a
     search will meet. Each fold is learned from ``n_starts`` random starts. Of the held-out rows neither target nor
     labels are seen in learning; their source rows take part in the components of the source, for which no target is
-    needed. ``widths`` are the kernels among which a fold chooses.
+    needed. ``widths`` are the kernels among which a fold chooses; it learns from ``most_learned`` rows at most.
     """
 
     def __init__(
@@ -88,6 +88,7 @@ class Folds:
         widths: tuple[float | None, ...],
         n_bits: int,
         n_folds: int,
+        most_learned: int,
         n_starts: int,
         seed: int,
     ) -> None:
@@ -96,6 +97,8 @@ class Folds:
         self.geometries: list[tuple[Geometry, Array]] = []
         for fold, (train, held) in enumerate(KFold(n_folds, shuffle=True, random_state=seed).split(X)):
             self.fold_of[held] = fold
+            if len(train) > most_learned:
+                train = np.sort(np.random.RandomState(seed + fold).choice(train, most_learned, replace=False))
             self.geometries.append((Geometry(X[train], n_bits, seed, source, rows=train, widths=widths), held))
         self.n_starts = n_starts
 

@@ -6,7 +6,16 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from thpi.paper.terminal import RELEVANCE_TITLES
-from thpi.transfer_report.lines import ALL_TARGET, AUTO, AUTO_NO_SOURCE, AUTO_UNLABELLED, CONTROL, LINES, NO_SOURCE
+from thpi.transfer_report.lines import (
+    ALL_PAIRS,
+    ALL_TARGET,
+    AUTO,
+    AUTO_NO_SOURCE,
+    AUTO_UNLABELLED,
+    CONTROL,
+    LINES,
+    NO_SOURCE,
+)
 from thpi.transfer_report.results import Setting, TransferResults
 from thpi.transfer_report.settings import SETS
 from thpi.transfer_report.tables import Cell, summary_cells
@@ -27,6 +36,7 @@ COLOURS = {
     CONTROL: "#999999",
     AUTO_NO_SOURCE: "#CC79A7",
     AUTO_UNLABELLED: "#E69F00",
+    ALL_PAIRS: "#0072B2",
 }
 MARKERS = {
     NO_SOURCE: "x",
@@ -38,6 +48,7 @@ MARKERS = {
     CONTROL: "D",
     AUTO_NO_SOURCE: "d",
     AUTO_UNLABELLED: "^",
+    ALL_PAIRS: "",
 }
 _COLUMNS = 4
 
@@ -112,7 +123,7 @@ def draw_alpha(results: TransferResults, relevance: str) -> Figure:
             reference = LINES[line].role != "method"
             axis.plot(
                 alphas, values, color=COLOURS[line], marker=MARKERS[line], markersize=4,
-                linestyle=(0, (4, 2)) if line == ALL_TARGET else ":" if line == CONTROL else "-",
+                linestyle=(0, (4, 2)) if LINES[line].trained_on == "all" else ":" if line == CONTROL else "-",
                 linewidth=1.1 if reference else 1.6, label=LINES[line].title,
             )  # fmt: skip
         axis.set_title(name, fontsize=9)

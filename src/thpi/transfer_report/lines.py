@@ -8,14 +8,25 @@ from typing import Any, Literal
 
 from thpi.hashers import HASHERS
 
-__all__ = ["ALL_TARGET", "AUTO", "AUTO_NO_SOURCE", "AUTO_UNLABELLED", "CONTROL", "LINES", "Line", "NO_SOURCE"]
+__all__ = [
+    "ALL_PAIRS",
+    "ALL_TARGET",
+    "AUTO",
+    "AUTO_NO_SOURCE",
+    "AUTO_UNLABELLED",
+    "CONTROL",
+    "LINES",
+    "Line",
+    "NO_SOURCE",
+]
 
 
 @dataclass(frozen=True)
 class Line:
     """One column of the tables.
 
-    ``trained_on`` is ``"pairs"`` or, for the reference line, ``"all"``: every target row that is not a query.
+    ``trained_on`` is ``"pairs"`` or, for reference lines, ``"all"``: every row that is not a query, paired where the
+    method uses a source.
     ``per_relevance`` says that the method is told what relevant means, and is fitted once for each meaning; the
     others are fitted once and measured under every meaning. ``shuffled`` permutes the privileged rows against the
     target rows: whatever a method then gains is not due to the pairs. ``without_source`` withholds the source.
@@ -81,7 +92,7 @@ def _plain(value: Any) -> Any:
 
 
 NO_SOURCE, ALL_TARGET, AUTO, CONTROL = "itq", "itq_all", "auto", "auto_shuffled"
-AUTO_NO_SOURCE, AUTO_UNLABELLED = "auto_no_source", "auto_unlabelled"
+AUTO_NO_SOURCE, AUTO_UNLABELLED, ALL_PAIRS = "auto_no_source", "auto_unlabelled", "auto_all"
 
 LINES: dict[str, Line] = {
     line.key: line
@@ -111,6 +122,16 @@ LINES: dict[str, Line] = {
         Line(AUTO, "AutoHasher", "AutoHasher", per_relevance=True),
         Line(CONTROL, "AutoHasher, shuffled pairs", "AutoHasher", "control", per_relevance=True, shuffled=True),
         Line(ALL_TARGET, "ITQ, all target data", "ITQ", role="reference", trained_on="all"),
+        # What is within reach of these hash functions, if every row were paired.
+        Line(
+            ALL_PAIRS,
+            "AutoHasher, all pairs",
+            "AutoHasher",
+            role="reference",
+            trained_on="all",
+            per_relevance=True,
+            only=("source",),
+        ),
     )
 }
 """The lines by key, in the order of the tables."""

@@ -127,8 +127,9 @@ class _Bench:
         if line.trained_on == "all":
             if self._all_target is None:
                 self._all_target = refit_target(self.dataset, self.split, self.views)
-            target = self._all_target.target
-            return hasher.fit(target[self.database]), target
+            target, rows = self._all_target.target, self.database
+            paired = {"privileged": self.views.source[rows]} if line.per_relevance else {}
+            return hasher.fit(target[rows], **paired), target
         rows, views = self.split.train, self.views
         S = views.source[rows]
         if line.shuffled:
