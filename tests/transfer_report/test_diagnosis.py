@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from thpi.transfer_report import diagnose
-from thpi.transfer_report.diagnosis import Answer, Diagnosis, _gain
+from thpi.transfer_report.diagnosis import Answer, Diagnosis, _best, _gain, _shown
 from thpi.transfer_report.folds import Fold, Pairs
 from thpi.transfer_report.learning_curve import LearningCurve
 
@@ -127,3 +129,18 @@ def test_the_interval_is_the_larger_of_queries_and_folds():
     found = _gain(np.where(folds == 0, 1.0, 3.0), folds)
     assert (found.mean, found.low) == pytest.approx((2, 2 - 1.96 * np.sqrt(2) / np.sqrt(2)))
     assert _gain(np.array([np.nan, 2.0, 2.0, 2.0]), np.array([0, 0, 1, 1]))[:3] == pytest.approx((2, 2, 2))
+
+
+def test_a_score_of_the_first_fold_alone_is_not_compared_with_those_of_all():
+    """A method that fell behind on the first fold may have met easy queries there."""
+    common = {"uses_source": True, "gain": 0.0, "gain_low": 0.0, "gain_high": 0.0}
+    tried = [
+        common | {"name": "ITQ", "uses_source": False, "score": 40.0, "scores": [60.0, 30.0, 30.0]},
+        common | {"name": "raced", "score": 55.0, "scores": [55.0]},
+        common | {"name": "whole", "score": 45.0, "scores": [65.0, 35.0, 35.0]},
+    ]
+    assert _best(tried, uses_source=True)["name"] == "whole"
+    rows = _shown(SimpleNamespace(candidates_=tried, choice_="whole"))
+    assert [(row["name"], row["chosen"]) for row in rows] == [
+        ("whole", True), ("ITQ", False), ("raced, first fold", False),
+    ]  # fmt: skip

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.utils import check_array, check_consistent_length, check_random_sta
 from thpi.base import TooManyBitsError
 from thpi.evaluation import RELEVANCES, PairedDifference
 from thpi.hashers import HASHERS
+from thpi.kernels._threads import n_threads, own_threads, run_in_order
 from thpi.transfer_report.folds import Fold, Pairs, divide
 from thpi.transfer_report.learning_curve import LearningCurve, learning_curve
 
@@ -143,7 +145,8 @@ def diagnose(
     n = pairs.X.shape[0]
     if n > max_pairs:
         pairs = pairs.take(np.sort(rng.choice(n, max_pairs, replace=False)))
-    answers = tuple(_answer(pairs, kind, n_bits, n_folds, share, seed, on_step) for kind in kinds)
+    with own_threads():  # one a fold: the products of a few hundred rows are too small to be shared out
+        answers = tuple(_answer(pairs, kind, n_bits, n_folds, share, seed, on_step) for kind in kinds)
     n_source = 0 if pairs.source is None else pairs.source.shape[0]
     return Diagnosis(pairs.X.shape[0], n_source, n_bits, n_folds, answers)
 
@@ -184,10 +187,13 @@ def _answer(
     on_step(f"{MEANINGS[kind]}: candidates on all pairs")
     auto = _auto(pairs, kind, n_bits, seed)
     folds = list(divide(pairs, kind, n_folds, share, seed))
-    scores = []
-    for number, fold in enumerate(folds, 1):
-        on_step(f"{MEANINGS[kind]}: fold {number} of {n_folds}")
-        scores.append(_fold_scores(fold, kind, n_bits, seed))
+
+    def tasks() -> Iterator[Callable[[], tuple[Floats, Floats]]]:
+        for number, fold in enumerate(folds, 1):
+            on_step(f"{MEANINGS[kind]}: fold {number} of {n_folds}")
+            yield partial(_fold_scores, fold, kind, n_bits, seed)
+
+    scores = run_in_order(tasks(), n_threads())
     without, with_source = (np.concatenate(parts) for parts in zip(*scores, strict=True))
     fold_of = np.repeat(np.arange(n_folds), [len(part) for part, _ in scores])
     best = _best(auto.candidates_, uses_source=True)
@@ -245,9 +251,14 @@ def _fold_scores(fold: Fold, kind: str, n_bits: int, seed: int) -> tuple[Floats,
 
 
 def _best(candidates: Sequence[dict[str, Any]], uses_source: bool) -> dict[str, Any]:
-    eligible = [c for c in candidates if bool(c["uses_source"]) == uses_source]
+    eligible = [c for c in candidates if bool(c["uses_source"]) == uses_source and _is_whole(c, candidates)]
     # Without a score, on very few pairs, the first of the list stands for the others.
     return max(eligible, key=lambda candidate: -np.inf if candidate["score"] is None else float(candidate["score"]))
+
+
+def _is_whole(candidate: dict[str, Any], candidates: Sequence[dict[str, Any]]) -> bool:
+    """Whether it was scored on all folds; a costly one that did not lead on the first was not tried on the others."""
+    return len(candidate["scores"]) == max(len(c["scores"]) for c in candidates)
 
 
 def _hasher(candidate: dict[str, Any], n_bits: int, seed: int) -> Any:
@@ -255,11 +266,16 @@ def _hasher(candidate: dict[str, Any], n_bits: int, seed: int) -> Any:
 
 
 def _shown(auto: Any) -> list[dict[str, Any]]:
-    """Give the candidates for the table, best first; what was not scored has NaN."""
+    """Give the candidates for the table, best first, those of one fold after them; what was not scored has NaN."""
     keys = ("score", "gain", "gain_low", "gain_high")
-    rows = [
-        {"name": c["name"], "uses_source": bool(c["uses_source"]), "chosen": c["name"] == auto.choice_}
-        | {key: np.nan if c[key] is None else float(c[key]) for key in keys}
-        for c in auto.candidates_
-    ]
-    return sorted(rows, key=lambda row: np.inf if np.isnan(row["score"]) else -row["score"])
+    found = auto.candidates_
+
+    def row(c: dict[str, Any]) -> dict[str, Any]:
+        name = c["name"] if _is_whole(c, found) else f"{c['name']}, first fold"
+        about = {"name": name, "uses_source": bool(c["uses_source"]), "chosen": c["name"] == auto.choice_}
+        return about | {key: np.nan if c[key] is None else float(c[key]) for key in keys}
+
+    def order(c: dict[str, Any]) -> tuple[bool, float]:
+        return not _is_whole(c, found), np.inf if c["score"] is None else -float(c["score"])
+
+    return [row(c) for c in sorted(found, key=order)]
