@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse.csgraph import connected_components
 
-from thpi import ITQ, LapITQPlus
+from thpi import ITQ, ITQPlus, LapITQPlus
 from thpi.codes import hamming_distances
 from thpi.datasets import load_digits_views
 from thpi.evaluation.ground_truth import label_relevance
@@ -141,3 +141,11 @@ def test_many_pairs_start_from_a_sample(monkeypatch):
     assert hasher.n_iter_ <= 4
     assert hasher.graph_.shape == (2_200, 2_200)
     assert quality[1] > quality[0] - 0.05 > 0.2
+
+
+def test_without_a_graph_term_there_is_no_sample(monkeypatch):
+    monkeypatch.setattr(_lap_itq_plus, "_COARSE", 8)
+    X, S, _ = _planted(0, n_rows=400)
+    lap = LapITQPlus(8, lambda2=0, max_iter=8, random_state=0).fit(X, privileged=S)
+    plain = ITQPlus(8, max_iter=8, random_state=0).fit(X, privileged=S)
+    assert lap.projection_.tobytes() == plain.projection_.tobytes()

@@ -124,7 +124,7 @@ class LapITQPlus(ITQPlus):
         codes, n = self._source_codes(views, rng), views.S.shape[0]
         graph = self._graph(codes, n, rng)
         coarse = None
-        if n >= 4 * _COARSE * self.n_bits:
+        if self.lambda2 > 0 and n >= 4 * _COARSE * self.n_bits:
             rows = np.unique(rng.randint(n, size=_COARSE * self.n_bits))
             coarse = rows, laplacian(self._graph(codes[rows], len(rows), rng))
         fitted = self._alternate(views, streams, lambda2=self.lambda2, laplacian=laplacian(graph), coarse=coarse)
