@@ -40,7 +40,7 @@ COLOURS = {
 }
 MARKERS = {
     NO_SOURCE: "x",
-    ALL_TARGET: "",
+    ALL_TARGET: "_",
     "itq_plus": "v",
     "lap_itq_plus": "P",
     "transfer_itq": "s",
@@ -48,7 +48,7 @@ MARKERS = {
     CONTROL: "D",
     AUTO_NO_SOURCE: "d",
     AUTO_UNLABELLED: "^",
-    ALL_PAIRS: "",
+    ALL_PAIRS: "_",
 }
 _COLUMNS = 4
 
