@@ -222,7 +222,7 @@ def _accelerated(
             going = gaps[active] > 0.5 * tol * np.maximum(1 / c, np.abs(values[active]))
             if not going.all():
                 active, multiplier = active[going], multiplier[going]
-                X, Y, pull = X[:, going], Y[:, going], pull[:, going]
+                X, Y, pull = (np.compress(going, part, axis=1) for part in (X, Y, pull))  # row by row in memory
                 if not len(active):
                     break
         X, Y, _ = _iterate(X, Y, averaging, pull, inverse, weight, multiplier)
