@@ -34,7 +34,7 @@ _STRANGERS = 4
 # the runs on development sets.
 _MILD_GATE = 0.5
 _FITS = 900
-_LEAST_STARTS, _MOST_STARTS = 1, 5
+_MOST_STARTS = 5
 # Rows of a fold: more of them cost no fit and make its score less noisy.
 _MOST_HELD = 500
 
@@ -204,7 +204,7 @@ class AutoHasher(OptionalSource):
         relevant = relevance_of_pairs(self.relevance, X, source, labels)
         if not relevant.any():
             return None
-        n_starts = self.n_starts or min(_MOST_STARTS, max(_LEAST_STARTS, _FITS // len(X)))
+        n_starts = self.n_starts or min(_MOST_STARTS, max(1, _FITS // len(X)))
         # One kernel for all folds, chosen on all pairs: to choose it in each costs as much as all the rest.
         widths = () if source is None else (geometry.imputation.width,)
         return Folds(
