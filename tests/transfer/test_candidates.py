@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from thpi.hashers import HASHERS
-from thpi.transfer import candidates
+from thpi.transfer import RELEVANCES, candidates
 
 
-@pytest.mark.parametrize("relevance", ["target", "source", "labels"])
+@pytest.mark.parametrize("relevance", RELEVANCES)
 def test_every_candidate_is_a_method_with_valid_parameters(relevance):
     listed = candidates(relevance, 16)
     names = [candidate.name for candidate in listed]

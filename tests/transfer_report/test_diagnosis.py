@@ -6,10 +6,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.model_selection import KFold
 
 from thpi.transfer_report import diagnose
 from thpi.transfer_report.diagnosis import Answer, Diagnosis, _best, _gain, _shown
-from thpi.transfer_report.folds import Fold, Pairs
+from thpi.transfer_report.folds import Fold, Pairs, divide
 from thpi.transfer_report.learning_curve import LearningCurve
 
 FEW = {"n_bits": 8, "n_folds": 4, "random_state": 0}
@@ -73,11 +74,37 @@ def test_a_fold_asks_for_the_nearest_in_the_space_that_is_meant():
     X, S = np.arange(20.0)[:, None], np.arange(20.0)[::-1][:, None] ** 2
     pairs = Pairs(X, S, None, np.arange(20) % 2)
     train, held = np.arange(2, 20), np.array([0, 1])
-    assert Fold(pairs, train, held, "target", 0.01).relevance.nonzero()[1].tolist() == [0, 1, 2, 0, 1, 2]
+    assert Fold(pairs, train, held, X, 0.01).relevance.nonzero()[1].tolist() == [0, 1, 2, 0, 1, 2]
     expected = [np.sort(np.argsort(np.abs(S[train, 0] - S[q, 0]), kind="stable")[:3]).tolist() for q in held]
-    found = Fold(pairs, train, held, "source", 0.01).relevance
+    found = Fold(pairs, train, held, S, 0.01).relevance
     assert [row.nonzero()[0].tolist() for row in found] == expected
-    assert Fold(pairs, train, held, "labels", 0.01).relevance[0].tolist() == [i % 2 == 0 for i in range(2, 20)]
+    assert Fold(pairs, train, held, None, 0.01).relevance[0].tolist() == [i % 2 == 0 for i in range(2, 20)]
+
+
+def test_folds_of_groups_are_those_of_the_graph_over_all_source_rows():
+    rng = np.random.RandomState(0)
+    group = rng.randint(3, size=240)
+    S = 8 * rng.standard_normal((3, 4))[group] + rng.standard_normal((240, 4))
+    pairs = Pairs(rng.standard_normal((60, 5)), S[:60], S[60:], None)
+    order = np.arange(60)
+    for fold, (train, held) in zip(
+        divide(pairs, "groups", 3, 0.1, 0), KFold(3, shuffle=True, random_state=0).split(order), strict=True
+    ):
+        assert fold.relevance.shape == (20, 40)
+        same = group[held][:, None] == group[train]
+        assert (fold.relevance & same).sum() == fold.relevance.sum()
+
+
+def test_groups_are_asked_about_on_request():
+    rng = np.random.RandomState(0)
+    group = rng.randint(3, size=120)
+    S = 5 * rng.standard_normal((3, 4))[group] + rng.standard_normal((120, 4))
+    X = np.hstack([S, 6 * rng.standard_normal((120, 6))])
+    found = diagnose(X, S, relevances=["groups"], n_bits=8, n_folds=2, random_state=0)
+    (answer,) = found.answers
+    assert answer.verdict == "helps"
+    assert "of one group of the source" in answer.sentence
+    assert "of one group of the source" in found.to_html()
 
 
 def test_the_curve_ends_with_all_pairs(informative):

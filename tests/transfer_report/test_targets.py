@@ -17,6 +17,7 @@ def _judged(
     lap=(30.5, 30.5),
     no_source=(30.0, 30.0),
     unlabelled=(31.0, 31.0),
+    unlabelled_control=(30.0, 30.0),
 ):
     """Judge two sets, two splits, where ITQ has 30 throughout."""
     results = TransferResults.__new__(TransferResults)
@@ -24,7 +25,7 @@ def _judged(
     results.left_out, results.sizes, results._about = {}, {}, {}
     lines = {"itq": (30.0, 30.0), "itq_plus": (30.0, 30.0), "transfer_itq": (30.0, 30.0), "lap_itq_plus": lap}
     lines |= {"auto": auto, "auto_shuffled": control, "itq_all": all_target, "auto_no_source": no_source}
-    lines |= {"auto_unlabelled": unlabelled, "auto_all": (40.0, 40.0)}
+    lines |= {"auto_unlabelled": unlabelled, "auto_unlabelled_shuffled": unlabelled_control, "auto_all": (40.0, 40.0)}
     results._values = {
         (name, relevance, Setting(0.1, 16), line): {0: values[i], 1: values[i] + (0.2 if line == "auto" else 0)}
         for line, values in lines.items()
@@ -51,7 +52,8 @@ def test_targets_for_labels_and_source():
 def test_a_source_without_labels_is_judged_by_class_as_well():
     judged = _judged("labels", (38.0, 38.0), unlabelled=(38.0, 30.0))
     assert judged[:5] == [True, True, True, True, True]
-    assert judged[5:] == [True, False, False, True]
+    assert judged[5:] == [True, False, False, True, True]
+    assert _judged("labels", (38.0, 38.0), unlabelled=(38.0, 38.0), unlabelled_control=(33.0, 33.0))[9] is False
 
 
 def test_what_labels_alone_give_is_not_counted_against_the_control():

@@ -60,22 +60,19 @@ def test_each_fit_is_asked_for_once_and_by_name():
     settings = quick_settings(bits=(16, 32, 64))
     task = transfer_tasks(settings)[0]
     assert len(set(task.fits)) == len(task.fits)
-    # Five lines that are not told, AutoHasher for three meanings, without source for two, on all pairs for one, the
-    # control at one length; and AutoHasher told the source's meaning once more, to be judged by class.
-    assert len(task.fits) == 3 * (5 + 3 + 2 + 1 + 1) + 3
+    # Five lines that are not told, AutoHasher for three meanings, without source for two, on all pairs for one, told
+    # groups for one; the controls, for three meanings and groups, at one length.
+    assert len(task.fits) == 3 * (5 + 3 + 2 + 1 + 1) + 3 + 1
     assert {fit.bits for fit in task.fits if LINES[fit.line].role == "control"} == {32}
-    configs = [str(task.config(fit)) for fit in task.fits if fit.line != "auto_unlabelled"]
+    configs = [str(task.config(fit)) for fit in task.fits]
     assert len(set(configs)) == len(configs)
-    seen_twice = {str(task.config(fit)) for fit in task.fits if fit.line == "auto_unlabelled"}
-    assert seen_twice == {
-        str(task.config(fit)) for fit in task.fits if fit.line == "auto" and fit.relevance == "source"
-    }
 
 
-def test_a_source_without_labels_is_the_fit_told_the_source_judged_by_class(results):
-    hasher = HASHERS["AutoHasher"](16, relevance="source", random_state=0)
-    value = results.splits("digits-fac-pix", "labels", "auto_unlabelled", Setting(0.1, 16))[0]
-    assert value == pytest.approx(_direct(hasher, 0.1, 0, "labels"), abs=1e-9)
+@pytest.mark.parametrize(("line", "shuffled"), [("auto_unlabelled", False), ("auto_unlabelled_shuffled", True)])
+def test_a_source_without_labels_is_told_groups_and_judged_by_class(results, line, shuffled):
+    hasher = HASHERS["AutoHasher"](16, relevance="groups", random_state=0)
+    value = results.splits("digits-fac-pix", "labels", line, Setting(0.1, 16))[0]
+    assert value == pytest.approx(_direct(hasher, 0.1, 0, "labels", shuffled=shuffled), abs=1e-9)
 
 
 def test_all_pairs_are_those_of_every_row_that_is_no_query(results):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
 # ruff: noqa: UP045
 
-_MEANINGS = ("target", "labels", "source")
+_MEANINGS = ("target", "labels", "source", "groups")
 
 
 def diagnose(
@@ -36,7 +36,7 @@ def diagnose(
         typer.Option(
             "--relevance",
             autocompletion=lambda: list(_MEANINGS),
-            help="target, labels or source; may be repeated. Default: all that can be asked.",
+            help="target, labels, source or groups; may be repeated. Default: target, source and, if given, labels.",
         ),
     ] = None,
     bits: Annotated[int, typer.Option("--bits", min=1, help="Length of a code.")] = 32,
@@ -56,7 +56,8 @@ def diagnose(
 
     The answer is found on the pairs alone, by cross-validation: rows held out are
     queries, the best method with source is compared with the best without. Relevant
-    may mean near in target space, near in source space, or same label.
+    may mean near in target space, near in source space, same label, or (groups) of
+    one group of the source, where nobody has named the classes.
 
     \b
     Examples:
@@ -125,7 +126,7 @@ def _diagnosed(
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        kinds = relevance or [kind for kind in _MEANINGS if kind != "labels" or y is not None]
+        kinds = relevance or (["target", "source"] if y is None else ["target", "labels", "source"])
         bar = progress.add_task("diagnosing", total=len(kinds) * (folds + 2))
         steps = iter(range(10**6))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
@@ -11,37 +10,28 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 from scipy import linalg, sparse
-from sklearn.utils import gen_batches
 from sklearn.utils.extmath import svd_flip
 
-from thpi.base import Views
+from thpi.hashers._source_features import MAX_REGRESSION_ROWS, SourceFeatures, spread
 from thpi.solvers.frame_quantisation import FrameResult, frame_quantisation
 from thpi.solvers.kernel_features import kernel_map
 from thpi.solvers.loo_ridge import RidgeFit, loo_ridge
 from thpi.solvers.moments import (
-    EXACT_LIMIT,
     Coordinates,
     centred_product,
-    column_mean,
     full_rank_coordinates,
     principal_axes,
 )
 from thpi.solvers.procrustes import random_orthonormal
-from thpi.solvers.quantisation import iterative_quantisation, signs
 
-__all__ = ["Geometry", "Quantised", "SourceFeatures", "bent_axes", "in_coordinates", "target_coordinates"]
+__all__ = ["Geometry", "Quantised", "bent_axes", "in_coordinates", "target_coordinates"]
 
 Array = npt.NDArray[Any]
 Made = TypeVar("Made")
 
 MAX_COORDINATES = 512
-SOURCE_COMPONENTS = 150
-KERNEL_COMPONENTS = 100
-KERNEL_LANDMARKS = 500
 IMPUTATION_LANDMARKS = 300
 IMPUTATION_WIDTHS = (None, 0.25, 1.0, 4.0)
-TEACHER_WIDTH = 1.0
-MAX_REGRESSION_ROWS = 20_000
 
 
 def target_coordinates(X: Any, mean: Array, n_bits: int) -> Coordinates:
@@ -59,62 +49,11 @@ def target_coordinates(X: Any, mean: Array, n_bits: int) -> Coordinates:
     return replace(whole, values=whole.values[:, :most], weights=whole.weights[:, :most])
 
 
-def _principal_coordinates(source: Any) -> Array:
-    """Leading principal coordinates of the source rows; of wide rows without their axes, which would be dense."""
-    mean = column_mean(source)
-    n, d = source.shape
-    if n < d and n <= EXACT_LIMIT:
-        return np.asarray(full_rank_coordinates(source, mean).values[:, :SOURCE_COMPONENTS], dtype=np.float64)
-    V, s = principal_axes(source, mean, min(SOURCE_COMPONENTS, d))
-    kept = max(1, int((s > 1e-5 * s[0]).sum()))
-    return np.asarray(centred_product(source, mean, V[:, :kept]), dtype=np.float64)
-
-
 def in_coordinates(X: Array, values: Array) -> Array:
     """Give ``P`` with ``X P = values``, the shortest one, for values that are linear in the coordinates ``X``."""
     eigenvalues, Q = linalg.eigh(X.T @ X)
     kept = eigenvalues > 1e-10 * max(float(eigenvalues[-1]), np.finfo(np.float64).tiny)
     return np.asarray(Q[:, kept] @ ((Q[:, kept].T @ (X.T @ values)) / eigenvalues[kept, None]))
-
-
-class SourceFeatures:
-    """Source rows, paired first, seen through their principal components and a Gaussian kernel; at most
-    ``max_unpaired`` of the unpaired rows, drawn at random, are kept."""
-
-    def __init__(self, views: Views, rng: np.random.RandomState, max_unpaired: int) -> None:
-        self.n = views.S.shape[0]
-        unpaired = views.S_U
-        if unpaired is not None and unpaired.shape[0] > max_unpaired:
-            unpaired = unpaired[np.sort(rng.choice(unpaired.shape[0], max_unpaired, replace=False))]
-        source = Views(views.X[:1], views.S, unpaired).all_source
-        self.linear = _principal_coordinates(source)
-        self._landmarks = np.sort(rng.permutation(len(self.linear))[:KERNEL_LANDMARKS])
-        self._seed = int(rng.randint(np.iinfo(np.int32).max))
-
-    def taken(self, rows: Array) -> SourceFeatures:
-        """The same with only some of the pairs; what was learned of the source stays."""
-        part = copy(self)
-        kept = np.concatenate([rows, np.arange(self.n, len(self.linear))])
-        part.n, part.linear, part.rbf = len(rows), self.linear[kept], self.rbf[kept]
-        return part
-
-    @cached_property
-    def rbf(self) -> Array:
-        """Principal components of the kernel's features: what is near in the source agrees in them, what is far
-        does not, however far it is."""
-        features = kernel_map(self.linear[self._landmarks], TEACHER_WIDTH)
-        sample = features(self.linear[_spread(len(self.linear), MAX_REGRESSION_ROWS // 4)])
-        middle = sample.mean(axis=0)
-        p = sample.shape[1]
-        scatter = (sample - middle).T @ (sample - middle)
-        _, V = linalg.eigh(scatter, subset_by_index=[max(0, p - KERNEL_COMPONENTS), p - 1])
-        blocks = gen_batches(len(self.linear), 8192)
-        return np.vstack([(features(self.linear[rows]) - middle) @ V[:, ::-1] for rows in blocks])
-
-    def codes(self, n_bits: int) -> Array:
-        """ITQ codes of all source rows, as +-1."""
-        Z = self.linear[:, :n_bits]
-        return signs(Z @ iterative_quantisation(Z, np.random.RandomState(self._seed), max_iter=50).R).astype(np.float64)
 
 
 class Imputation(NamedTuple):
@@ -183,7 +122,7 @@ class Geometry:
 
     def _regress(self, features: Callable[[Array], Array], answers: Array) -> tuple[Array, Array, float]:
         assert self.source is not None
-        some = _spread(len(self.rows), MAX_REGRESSION_ROWS)
+        some = spread(len(self.rows), MAX_REGRESSION_ROWS)
         paired = features(self.source.linear[self.rows[some]])
         middle = paired.mean(axis=0)
         fit = loo_ridge(paired - middle, answers[some])
@@ -290,11 +229,6 @@ def bent_axes(values: Array, Q: Array, W: Array | None, dial: float, n_bits: int
 
 def _back(axes: Array, result: FrameResult) -> Quantised:
     return Quantised(axes @ result.R, result.objective, result.converged)
-
-
-def _spread(n: int, most: int) -> Array:
-    """Numbers of at most ``most`` of n rows, evenly spaced."""
-    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
 
 
 def _identity(rows: Array) -> Array:

@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from thpi.base import BaseHasher, Views
 from thpi.hashers._geometry import Array, Geometry
 from thpi.hashers._optional_source import OptionalSource
+from thpi.hashers._source_features import TEACHERS
 from thpi.hashers._transfer_itq import make_geometry, taught_by_source
 from thpi.solvers.neighbour_embedding import NeighbourResult, neighbour_embedding, neighbour_probabilities
 
@@ -81,7 +82,7 @@ class NeighbourHash(OptionalSource):
         "tether": [Interval(Real, 0, None, closed="left")],
         "perplexity": [Interval(Real, 0, 1, closed="neither")],
         "dial": [Interval(Real, 0, None, closed="left")],
-        "teacher": [StrOptions({"rbf", "linear", "codes"})],
+        "teacher": [StrOptions(set(TEACHERS))],
         "imputed_weight": [Interval(Real, 0, None, closed="left")],
         "shrinkage": [Interval(Real, 0, None, closed="neither")],
         "max_rows": [Interval(Integral, 2, None, closed="left")],
@@ -98,7 +99,7 @@ class NeighbourHash(OptionalSource):
         tether: float = 0.3,
         perplexity: float = 0.3,
         dial: float = 0.05,
-        teacher: Literal["rbf", "linear", "codes"] = "linear",
+        teacher: Literal["rbf", "linear", "codes", "diffusion", "mixed"] = "linear",
         imputed_weight: float = 0.3,
         shrinkage: float = 1.0,
         max_rows: int = MAX_ROWS,

@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from thpi.base import BaseHasher, Views
-from thpi.hashers._geometry import Geometry, SourceFeatures, in_coordinates, target_coordinates
+from thpi.hashers._geometry import Geometry, in_coordinates, target_coordinates
 from thpi.hashers._itq import ITQ
+from thpi.hashers._source_features import TEACHERS, SourceFeatures
 from thpi.solvers.loo_ridge import RidgeFit
 from thpi.solvers.moments import centred_product
 
@@ -40,10 +41,12 @@ class TransferITQ(BaseHasher):
     n_bits : int, default=32
         Length of a code. There is no limit: more bits than dimensions are further hyperplanes in the same space.
     dial : float, default=0.1
-        Weight of the source geometry. 0.1 suits "near in target space"; 8 and more "near in source space".
-    teacher : {"rbf", "linear", "codes"}, default="rbf"
-        What of the source the metric follows: components of a Gaussian kernel (who is near), principal components, or
-        the ITQ codes of all source rows.
+        Weight of the source geometry. 0.1 suits "near in target space"; 8 and more "near in source space" or, with
+        ``teacher="diffusion"``, "of the same kind".
+    teacher : {"rbf", "linear", "codes", "diffusion", "mixed"}, default="rbf"
+        What of the source the metric follows: components of a Gaussian kernel (who is near), principal components,
+        the ITQ codes of all source rows, diffusion coordinates of their graph of neighbours (who is of one group; see
+        :func:`thpi.solvers.diffusion_map`), or kernel and diffusion together.
     imputed_weight : float, default=0.3
         Weight of an imputed row against a real one.
     shrinkage : float, default=1.0
@@ -76,7 +79,7 @@ class TransferITQ(BaseHasher):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseHasher._parameter_constraints,
         "dial": [Interval(Real, 0, None, closed="left")],
-        "teacher": [StrOptions({"rbf", "linear", "codes"})],
+        "teacher": [StrOptions(set(TEACHERS))],
         "imputed_weight": [Interval(Real, 0, None, closed="left")],
         "shrinkage": [Interval(Real, 0, None, closed="neither")],
         "max_unpaired": [Interval(Integral, 0, None, closed="left")],
@@ -89,7 +92,7 @@ class TransferITQ(BaseHasher):
         n_bits: int = 32,
         *,
         dial: float = 0.1,
-        teacher: Literal["rbf", "linear", "codes"] = "rbf",
+        teacher: Literal["rbf", "linear", "codes", "diffusion", "mixed"] = "rbf",
         imputed_weight: float = 0.3,
         shrinkage: float = 1.0,
         max_unpaired: int = 3000,
@@ -125,11 +128,7 @@ def taught_by_source(geometry: Geometry, teacher: str, shrinkage: float = 1.0) -
     source = geometry.source
     assert source is not None
 
-    def answers() -> Any:
-        features = source.codes(geometry.n_bits) if teacher == "codes" else getattr(source, teacher)
-        return features[geometry.rows]
-
-    return geometry.teacher(teacher, answers, shrinkage)
+    return geometry.teacher(teacher, lambda: source.seen_by(teacher, geometry.n_bits)[geometry.rows], shrinkage)
 
 
 def make_geometry(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import thpi.hashers  # noqa: F401  the registry first: it holds AutoHasher and is half made while it asks for it
 from thpi.transfer._auto import AutoHasher
-from thpi.transfer._candidates import Candidate, candidates
+from thpi.transfer._candidates import RELEVANCES, Candidate, candidates
 from thpi.transfer._folds import RELEVANT_SHARE, Folds, FoldScores
 
-__all__ = ["AutoHasher", "Candidate", "FoldScores", "Folds", "RELEVANT_SHARE", "candidates"]
+__all__ = ["AutoHasher", "Candidate", "FoldScores", "Folds", "RELEVANCES", "RELEVANT_SHARE", "candidates"]

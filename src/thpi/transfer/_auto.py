@@ -48,17 +48,19 @@ class AutoHasher(OptionalSource):
     score. A source is used only if the best candidate that uses it gains more than ``gate`` standard errors over the
     best one that does not; and that one is, under target relevance, cautious :class:`~thpi.NeighbourHash` without a
     source ("ITQ near 1"), else plain ITQ, unless another gains as clearly over it. Of several the first in the list is
-    taken that is within half a standard error of the best. It is then learned from all pairs; under source relevance
-    and labels from some random starts, of which the one is kept that finds best among the pairs themselves. The
+    taken that is within half a standard error of the best. It is then learned from all pairs, under all meanings but
+    the target's from several random starts, of which the one is kept that finds best among the pairs themselves. The
     result is one linear hash function; with ``choice_ == "ITQ"`` it is that of ``ITQ(n_bits, random_state=...)``.
 
     Parameters
     ----------
     n_bits : int, default=32
         Length of a code.
-    relevance : {"target", "source", "labels"}, default="target"
+    relevance : {"target", "source", "labels", "groups"}, default="target"
         What is relevant to a query: what is near in target space (within the mean distance to 1/30 of the pairs, at
-        least 5), what is near in source space (likewise), or what has its class or shares a tag (needs ``y``).
+        least 5), what is near in source space (likewise), what has its class or shares a tag (needs ``y``), or what is
+        of one group with it, where classes are meant and nobody has named them: near by diffusion over the graph of
+        neighbours in the source (likewise, 1/10).
     n_folds : int, default=3
         Folds of the pairs.
     gate : float, default=1.0
@@ -121,7 +123,7 @@ class AutoHasher(OptionalSource):
         self,
         n_bits: int = 32,
         *,
-        relevance: Literal["target", "source", "labels"] = "target",
+        relevance: Literal["target", "source", "labels", "groups"] = "target",
         n_folds: int = 3,
         gate: float = 1.0,
         max_pairs: int = 500,
@@ -180,8 +182,8 @@ class AutoHasher(OptionalSource):
         return fitted | {name: found[name] for name in ("projection_", "objective_", "converged_")}
 
     def _checked_labels(self, views: Views) -> Array | None:
-        if self.relevance == "source" and views.S is None:
-            raise ValueError("relevance='source' needs privileged=..., the space where nearness is meant.")
+        if self.relevance in ("source", "groups") and views.S is None:
+            raise ValueError(f"relevance={self.relevance!r} needs privileged=..., the source that says what it means.")
         if self.relevance != "labels":
             return None
         if self._labels is None:

@@ -7,7 +7,7 @@ from typing import Any
 
 __all__ = ["Candidate", "RELEVANCES", "candidates", "default_candidate"]
 
-RELEVANCES = ("target", "source", "labels")
+RELEVANCES = ("target", "source", "labels", "groups")
 
 
 @dataclass(frozen=True)
@@ -95,6 +95,7 @@ _BY_RELEVANCE: dict[str, tuple[Candidate, ...]] = {
     ),
     "source": (
         _ITQ,
+        _near("source", 1.0, "mixed", 8.0),
         _near("source", 1.0, "rbf", 8.0),
         _near("source", 0.3, "rbf", 8.0),
         _near("source", 0.3, "rbf", 0.5),
@@ -116,10 +117,19 @@ _BY_RELEVANCE: dict[str, tuple[Candidate, ...]] = {
         _classes(64.0, 1.0, 0.3, 0.2),
         *_PAPER,
     ),
+    "groups": (
+        _ITQ,
+        _transfer("diffusion", 32.0),
+        _transfer("mixed", 8.0),
+        _near("source", 1.0, "mixed", 8.0),
+        _near("source", 0.3, "rbf", 0.5),
+        _IMPUTED,
+        *_PAPER,
+    ),
 }
 
 # What is taken where nothing is clearly better.
-_DEFAULT = {"target": "ITQ near 1", "source": "ITQ", "labels": "ITQ"}
+_DEFAULT = {"target": "ITQ near 1", "source": "ITQ", "labels": "ITQ", "groups": "ITQ"}
 
 
 def default_candidate(relevance: str) -> str:

@@ -11,8 +11,9 @@ from sklearn.model_selection import KFold
 
 from thpi.codes import pack_signs
 from thpi.hashers._class_itq import taught_by_classes
-from thpi.hashers._geometry import Geometry, SourceFeatures
+from thpi.hashers._geometry import Geometry
 from thpi.hashers._neighbour_hash import keep_neighbours
+from thpi.hashers._source_features import SourceFeatures
 from thpi.hashers._transfer_itq import taught_by_source
 from thpi.metrics._average_precision import _expected
 from thpi.metrics._histograms import distance_histograms
@@ -26,6 +27,9 @@ Array = npt.NDArray[Any]
 RELEVANT_SHARE = 1 / 30
 """Near is what lies within the mean distance to this share of the pairs, and at least 5 of them: the paper's 50
 neighbours are 1/20 to 1/60 of its collections, and fewer than 5 in a sample of pairs would be noise."""
+
+GROUP_SHARE = 1 / 10
+"""Of one group is what is this near by diffusion over the source's graph of neighbours; as if there were ten groups."""
 
 # Selection needs the order of the candidates, not their last digit.
 _FOLD_STEPS = {"max_iter": 20, "tol": 1e-4}
@@ -187,11 +191,12 @@ def relevance_of_pairs(relevance: str, X: Array, source: SourceFeatures | None, 
         assert labels is not None
         relevant = label_relevance(labels, labels) if labels.ndim == 1 else multilabel_relevance(labels, labels)
     else:
-        space = X
-        if relevance == "source":
+        space, share = X, RELEVANT_SHARE
+        if relevance != "target":
             assert source is not None
-            space = source.linear[: source.n]
-        k = min(len(X) - 1, max(5, round(RELEVANT_SHARE * len(X))))
+            space = (source.linear if relevance == "source" else source.diffusion)[: source.n]
+            share = RELEVANT_SHARE if relevance == "source" else GROUP_SHARE
+        k = min(len(X) - 1, max(5, round(share * len(X))))
         relevant = radius_relevance(space, space, neighbour_radius(space, form="plain", k=k))
     relevant = np.array(relevant, dtype=np.bool_)
     np.fill_diagonal(relevant, False)

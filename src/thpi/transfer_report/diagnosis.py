@@ -13,9 +13,10 @@ from scipy import sparse
 from sklearn.utils import check_array, check_consistent_length, check_random_state
 
 from thpi.base import TooManyBitsError
-from thpi.evaluation import RELEVANCES, PairedDifference
+from thpi.evaluation import PairedDifference
 from thpi.hashers import HASHERS
 from thpi.kernels._threads import n_threads, own_threads, run_in_order
+from thpi.transfer import RELEVANCES
 from thpi.transfer_report.folds import Fold, Pairs, divide
 from thpi.transfer_report.learning_curve import LearningCurve, learning_curve
 
@@ -33,6 +34,7 @@ MEANINGS = {
     "target": "near in target space",
     "labels": "same label",
     "source": "near in source space",
+    "groups": "of one group of the source",
 }
 
 
@@ -125,10 +127,11 @@ def diagnose(
     X, privileged : the pairs; row i of both is one item.
     source : source rows without target, or None.
     y : labels of the pairs (1-D), or tags (2-D, nonzero where a row has a tag); None: labels are not asked about.
-    relevances : meanings to ask about; None: target, source and, with ``y``, labels.
+    relevances : meanings to ask about, of target, source, labels and groups; None: target, source and, with ``y``,
+        labels.
     n_bits : length of the codes.
     n_folds : outer folds; at least 2.
-    share : where nearness is meant, the nearest ``share`` of the training rows are relevant (at least 3 rows).
+    share : where nearness is meant, or groups, the nearest ``share`` of the training rows are relevant (at least 3).
     max_pairs : of more pairs than these a random sample is used.
     random_state : seed; the same seed gives the same answer.
     on_step : called with a few words as the work goes on.
@@ -154,9 +157,8 @@ def diagnose(
 def _checked(
     X: Any, privileged: Any, source: Any, y: Any, relevances: Sequence[str] | None, n_folds: int, share: float
 ) -> tuple[Pairs, tuple[str, ...]]:
-    kinds = (
-        tuple(relevances) if relevances is not None else tuple(k for k in RELEVANCES if k != "labels" or y is not None)
-    )
+    known = ("target", "source") if y is None else ("target", "labels", "source")
+    kinds = known if relevances is None else tuple(relevances)
     for kind in kinds:
         if kind not in RELEVANCES:
             raise ValueError(f"relevances has {kind!r}; it must be one of {', '.join(RELEVANCES)}.")

@@ -15,6 +15,7 @@ from thpi.transfer_report.lines import (
     CONTROL,
     LINES,
     NO_SOURCE,
+    UNLABELLED_CONTROL,
 )
 from thpi.transfer_report.results import Setting, TransferResults
 from thpi.transfer_report.settings import SETS
@@ -34,6 +35,7 @@ COLOURS = {
     "transfer_itq": "#009E73",
     AUTO: "#0072B2",
     CONTROL: "#999999",
+    UNLABELLED_CONTROL: "#c9a24a",
     AUTO_NO_SOURCE: "#CC79A7",
     AUTO_UNLABELLED: "#E69F00",
     ALL_PAIRS: "#0072B2",
@@ -46,6 +48,7 @@ MARKERS = {
     "transfer_itq": "s",
     AUTO: "o",
     CONTROL: "D",
+    UNLABELLED_CONTROL: "^",
     AUTO_NO_SOURCE: "d",
     AUTO_UNLABELLED: "^",
     ALL_PAIRS: "_",
@@ -59,7 +62,7 @@ def draw_gains(results: TransferResults) -> Figure:
 
     kinds = [kind for kind in results.settings.relevances if results.sets(kind)]
     names = [name for name in results.settings.sets if any(name in results.sets(kind) for kind in kinds)]
-    order = ("lap_itq_plus", "transfer_itq", AUTO_NO_SOURCE, AUTO_UNLABELLED, AUTO, CONTROL)
+    order = ("lap_itq_plus", "transfer_itq", AUTO_NO_SOURCE, AUTO_UNLABELLED, AUTO, CONTROL, UNLABELLED_CONTROL)
     lines = [line for line in order if line in results.settings.lines]
     height = 1.8 + 0.62 * len(names)
     figure = NewFigure(figsize=(3.9 * len(kinds) + 1.5, height), layout="constrained")
@@ -96,7 +99,7 @@ def _point(axis: Any, cell: Cell, y: float, label: bool) -> None:
         reach = [[cell.gain - cell.gain_low], [cell.gain_high - cell.gain]]
     axis.errorbar(
         [cell.gain], [y], xerr=reach, fmt=MARKERS[cell.line], color=COLOURS[cell.line], markersize=5, capsize=2,
-        linewidth=1.2, markerfacecolor="white" if cell.line == CONTROL else COLOURS[cell.line],
+        linewidth=1.2, markerfacecolor="white" if LINES[cell.line].role == "control" else COLOURS[cell.line],
         label=cell.title if label else None,
     )  # fmt: skip
 
@@ -120,11 +123,11 @@ def draw_alpha(results: TransferResults, relevance: str) -> Figure:
             if Setting(alphas[0], bits) not in results.settings_of(name, relevance, line):
                 continue
             values = [float(results.splits(name, relevance, line, Setting(a, bits)).mean()) for a in alphas]
-            reference = LINES[line].role != "method"
+            role = LINES[line].role
+            dashes: Any = (0, (4, 2)) if LINES[line].trained_on == "all" else ":" if role == "control" else "-"
             axis.plot(
-                alphas, values, color=COLOURS[line], marker=MARKERS[line], markersize=4,
-                linestyle=(0, (4, 2)) if LINES[line].trained_on == "all" else ":" if line == CONTROL else "-",
-                linewidth=1.1 if reference else 1.6, label=LINES[line].title,
+                alphas, values, color=COLOURS[line], marker=MARKERS[line], markersize=4, linestyle=dashes,
+                linewidth=1.6 if role == "method" else 1.1, label=LINES[line].title,
             )  # fmt: skip
         axis.set_title(name, fontsize=9)
         axis.set_xticks(alphas, [f"{alpha:g}" for alpha in alphas])

@@ -10,13 +10,16 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.model_selection import KFold
 
-from thpi.base import TooManyBitsError
+from thpi.base import TooManyBitsError, Views
 from thpi.evaluation import label_relevance, multilabel_relevance, nearest_relevance
+from thpi.hashers._source_features import SourceFeatures
 from thpi.metrics import average_precision
 
 __all__ = ["Fold", "Pairs", "divide"]
 
 Rows = npt.NDArray[np.int64]
+
+_MAX_UNPAIRED = 3000  # as for AutoHasher
 
 
 class Pairs(NamedTuple):
@@ -43,18 +46,17 @@ class Pairs(NamedTuple):
 
 
 class Fold:
-    """One division and its ground truth, which all methods share.
+    """One division and its ground truth, which all methods share: the nearest in ``space``, or None for labels.
 
     The source of the held-out rows says what is relevant where nearness in source space is meant; no method sees it.
     """
 
-    def __init__(self, pairs: Pairs, train: Rows, held: Rows, relevance: str, share: float) -> None:
+    def __init__(self, pairs: Pairs, train: Rows, held: Rows, space: Any, share: float) -> None:
         self.training, self.queries = pairs.take(train), pairs.X[held]
-        if relevance == "labels":
+        if space is None:
             y = pairs.y
             found: Any = label_relevance(y[held], y[train]) if y.ndim == 1 else multilabel_relevance(y[held], y[train])
         else:
-            space = pairs.X if relevance == "target" else pairs.S
             k = min(len(train), max(3, round(share * len(train))))
             found = nearest_relevance(space[held], space[train], k)
         self.relevance = found.toarray() if sparse.issparse(found) else found
@@ -75,5 +77,14 @@ class Fold:
 
 def divide(pairs: Pairs, relevance: str, n_folds: int, share: float, seed: int) -> Iterator[Fold]:
     """Give the folds, the same for every meaning of relevant."""
+    space = _space(pairs, relevance, seed)
     for train, held in KFold(n_folds, shuffle=True, random_state=seed).split(np.arange(pairs.X.shape[0])):
-        yield Fold(pairs, train, held, relevance, share)
+        yield Fold(pairs, train, held, space, share)
+
+
+def _space(pairs: Pairs, relevance: str, seed: int) -> Any:
+    """Where nearness is meant; None for labels. Groups are those of the graph over all source rows."""
+    if relevance == "groups":
+        views = Views(pairs.X, pairs.S, pairs.source)
+        return SourceFeatures(views, np.random.RandomState(seed), _MAX_UNPAIRED).diffusion[: pairs.S.shape[0]]
+    return {"target": pairs.X, "source": pairs.S, "labels": None}[relevance]

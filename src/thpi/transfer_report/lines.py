@@ -18,6 +18,7 @@ __all__ = [
     "LINES",
     "Line",
     "NO_SOURCE",
+    "UNLABELLED_CONTROL",
 ]
 
 
@@ -55,7 +56,7 @@ class Line:
         >>> LINES["itq"].told(["target"]), LINES["auto_no_source"].told(["labels", "source"])
         ((None,), ('labels',))
         >>> LINES["auto_unlabelled"].told(["target", "labels"])
-        ('source',)
+        ('groups',)
         """
         if not self.per_relevance:
             return (None,)
@@ -93,6 +94,7 @@ def _plain(value: Any) -> Any:
 
 NO_SOURCE, ALL_TARGET, AUTO, CONTROL = "itq", "itq_all", "auto", "auto_shuffled"
 AUTO_NO_SOURCE, AUTO_UNLABELLED, ALL_PAIRS = "auto_no_source", "auto_unlabelled", "auto_all"
+UNLABELLED_CONTROL = "auto_unlabelled_shuffled"
 
 LINES: dict[str, Line] = {
     line.key: line
@@ -117,10 +119,20 @@ LINES: dict[str, Line] = {
             "AutoHasher",
             per_relevance=True,
             only=("labels",),
-            told_as="source",
+            told_as="groups",
         ),
         Line(AUTO, "AutoHasher", "AutoHasher", per_relevance=True),
         Line(CONTROL, "AutoHasher, shuffled pairs", "AutoHasher", "control", per_relevance=True, shuffled=True),
+        Line(
+            UNLABELLED_CONTROL,
+            "AutoHasher, no labels, shuffled pairs",
+            "AutoHasher",
+            role="control",
+            per_relevance=True,
+            shuffled=True,
+            only=("labels",),
+            told_as="groups",
+        ),
         Line(ALL_TARGET, "ITQ, all target data", "ITQ", role="reference", trained_on="all"),
         # What is within reach of these hash functions, if every row were paired.
         Line(

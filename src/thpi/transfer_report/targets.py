@@ -7,7 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thpi.transfer_report.lines import ALL_TARGET, AUTO, AUTO_NO_SOURCE, AUTO_UNLABELLED, CONTROL, LINES, NO_SOURCE
+from thpi.transfer_report.lines import (
+    ALL_TARGET,
+    AUTO,
+    AUTO_NO_SOURCE,
+    AUTO_UNLABELLED,
+    CONTROL,
+    LINES,
+    NO_SOURCE,
+    UNLABELLED_CONTROL,
+)
 from thpi.transfer_report.results import TransferResults
 from thpi.transfer_report.settings import SETS
 from thpi.transfer_report.tables import Cell, summary_cells
@@ -58,7 +67,7 @@ class _Table:
 
 def judge_targets(results: TransferResults) -> list[Judged]:
     """Judge AutoHasher, and the control, under every meaning of relevant that was run."""
-    needed = {NO_SOURCE, ALL_TARGET, AUTO, AUTO_NO_SOURCE, AUTO_UNLABELLED, CONTROL, "lap_itq_plus"}
+    needed = {NO_SOURCE, ALL_TARGET, AUTO, AUTO_NO_SOURCE, AUTO_UNLABELLED, CONTROL, UNLABELLED_CONTROL, "lap_itq_plus"}
     if needed - set(results.settings.lines):
         return []
     judged: list[Judged] = []
@@ -75,7 +84,7 @@ def judge_targets(results: TransferResults) -> list[Judged]:
         judged += [rule(results, relevance, table) for rule in rules]
         if relevance == "labels":  # what the source gives where classes are meant and nobody has named them
             unlabelled = _Table(summary_cells(results, relevance), judged=AUTO_UNLABELLED)
-            judged += [rule(results, relevance, unlabelled) for rule in rules[:-1]]
+            judged += [rule(results, relevance, unlabelled) for rule in rules]
     return judged
 
 
@@ -162,18 +171,22 @@ def _efficiency(results: TransferResults, relevance: str, table: _Table) -> Judg
 
 def _control(results: TransferResults, relevance: str, table: _Table) -> Judged:
     # What AutoHasher gains by better learners or by labels is not the source's gain, and stays when pairs are shuffled.
-    base = AUTO_NO_SOURCE if LINES[AUTO_NO_SOURCE].stands_under(relevance) else NO_SOURCE
-    name = LINES[base].title
-    text = f"The control with shuffled pairs loses the gain over {name}: at most a quarter of it is left, on average."
-    names = [name for name in table.sets if results.settings_of(name, relevance, CONTROL)]
+    told_labels = table.judged == AUTO
+    base = AUTO_NO_SOURCE if told_labels and LINES[AUTO_NO_SOURCE].stands_under(relevance) else NO_SOURCE
+    control = CONTROL if told_labels else UNLABELLED_CONTROL
+    text = (
+        f"The control with shuffled pairs loses the gain over {LINES[base].title}: at most a quarter of it is left, on "
+        "average."
+    )
+    names = [name for name in table.sets if results.settings_of(name, relevance, control)]
     if not names:
-        return Judged(relevance, text, None, "The control was not run.")
+        return Judged(relevance, table.named(text), None, "The control was not run.")
 
     def gain(line: str) -> float:
         # All three in the settings of the control.
-        means = [[results.runs(name, relevance, key, of=CONTROL).mean() for key in (line, base)] for name in names]
+        means = [[results.runs(name, relevance, key, of=control).mean() for key in (line, base)] for name in names]
         return float(np.mean([mine - under for mine, under in means]))
 
-    real, left = gain(AUTO), gain(CONTROL)
+    real, left = gain(table.judged), gain(control)
     found = f"AutoHasher {real:+.2f}, with shuffled pairs {left:+.2f}."
-    return Judged(relevance, text, None if real <= 0 else left <= real / 4, found)
+    return Judged(relevance, table.named(text), None if real <= 0 else left <= real / 4, found)
