@@ -18,6 +18,7 @@ def _judged(
     no_source=(30.0, 30.0),
     unlabelled=(31.0, 31.0),
     unlabelled_control=(30.0, 30.0),
+    kernel=None,
 ):
     """Judge two sets, two splits, where ITQ has 30 throughout."""
     results = TransferResults.__new__(TransferResults)
@@ -26,6 +27,7 @@ def _judged(
     lines = {"itq": (30.0, 30.0), "itq_plus": (30.0, 30.0), "transfer_itq": (30.0, 30.0), "lap_itq_plus": lap}
     lines |= {"auto": auto, "auto_shuffled": control, "itq_all": all_target, "auto_no_source": no_source}
     lines |= {"auto_unlabelled": unlabelled, "auto_unlabelled_shuffled": unlabelled_control, "auto_all": (40.0, 40.0)}
+    lines |= {} if kernel is None else {"auto_kernel": kernel}
     results._values = {
         (name, relevance, Setting(0.1, 16), line): {0: values[i], 1: values[i] + (0.2 if line == "auto" else 0)}
         for line, values in lines.items()
@@ -54,6 +56,12 @@ def test_a_source_without_labels_is_judged_by_class_as_well():
     assert judged[:5] == [True, True, True, True, True]
     assert judged[5:] == [True, False, False, True, True]
     assert _judged("labels", (38.0, 38.0), unlabelled=(38.0, 38.0), unlabelled_control=(33.0, 33.0))[9] is False
+
+
+def test_what_bends_is_judged_too_where_it_was_run():
+    assert _judged("target", (31.5, 31.5), kernel=(31.5, 31.5)) == [True, True, True, True, True, True, True]
+    assert _judged("target", (31.5, 31.5), kernel=(31.5, 28.0))[4:] == [False, False, False]
+    assert _judged("source", (38.0, 38.0), kernel=(40.0, 30.4))[5:] == [True, False, False, True]
 
 
 def test_what_labels_alone_give_is_not_counted_against_the_control():

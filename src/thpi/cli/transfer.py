@@ -30,7 +30,11 @@ def transfer(
     ] = None,
     control_bits: Annotated[
         Optional[list[str]],
-        typer.Option("--control-bits", metavar="A,B", help="Code lengths of the control. Default: the middle one."),
+        typer.Option(
+            "--control-bits",
+            metavar="A,B",
+            help="Code lengths of the controls and of KernelAutoHasher. Default: the middle one.",
+        ),
     ] = None,
     relevances: Annotated[
         Optional[list[str]],

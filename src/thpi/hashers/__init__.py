@@ -19,6 +19,7 @@ from thpi.hashers._neighbour_hash import NeighbourHash
 from thpi.hashers._spectral import SpectralHashing
 from thpi.hashers._transfer_itq import TransferITQ
 from thpi.transfer._auto import AutoHasher
+from thpi.transfer._kernel_auto import KernelAutoHasher
 
 __all__ = [
     "AutoHasher",
@@ -29,6 +30,7 @@ __all__ = [
     "HASHERS",
     "ITQ",
     "ITQPlus",
+    "KernelAutoHasher",
     "LSH",
     "LapITQPlus",
     "NeighbourHash",
@@ -41,7 +43,7 @@ HASHERS: dict[str, type[BaseHasher]] = {
     for method in (
         *(LSH, SpectralHashing, DSH, ITQ, CVH, CCAITQ),
         *(ITQPlus, LapITQPlus),
-        *(TransferITQ, ClassITQ, NeighbourHash, AutoHasher),
+        *(TransferITQ, ClassITQ, NeighbourHash, AutoHasher, KernelAutoHasher),
     )
 }
-"""Every method by its name, from the plainest over the paper's to the one that chooses."""
+"""Every method by its name, from the plainest over the paper's to those that choose."""

@@ -10,5 +10,15 @@ import thpi.hashers  # noqa: F401  the registry first: it holds AutoHasher and i
 from thpi.transfer._auto import AutoHasher
 from thpi.transfer._candidates import RELEVANCES, Candidate, candidates
 from thpi.transfer._folds import RELEVANT_SHARE, Folds, FoldScores
+from thpi.transfer._kernel_auto import KernelAutoHasher
 
-__all__ = ["AutoHasher", "Candidate", "FoldScores", "Folds", "RELEVANCES", "RELEVANT_SHARE", "candidates"]
+__all__ = [
+    "AutoHasher",
+    "Candidate",
+    "FoldScores",
+    "Folds",
+    "KernelAutoHasher",
+    "RELEVANCES",
+    "RELEVANT_SHARE",
+    "candidates",
+]

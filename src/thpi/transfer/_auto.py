@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from scipy import stats
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from thpi.base import BaseHasher, TooManyBitsError, Views
@@ -16,27 +15,31 @@ from thpi.hashers._geometry import Array, Geometry
 from thpi.hashers._optional_source import OptionalSource, labels_of
 from thpi.hashers._transfer_itq import make_geometry, plain_itq
 from thpi.kernels._threads import one_blas_thread
-from thpi.transfer._candidates import RELEVANCES, Candidate, candidates, default_candidate
+from thpi.transfer._candidates import RELEVANCES, Candidate, candidates
+from thpi.transfer._decision import decide
 from thpi.transfer._folds import Folds, FoldScores, learn, relevance_of_pairs
 
 __all__ = ["AutoHasher"]
 
 _LEAST_PAIRS = 12
-_CONFIDENCE = 0.95
-_SLACK = 0.5
-# A fold learns from fewer pairs than the last fit, and a source helps the more the fewer there are: a gain must also
-# pass half a percent of the score.
-_MARGIN = 0.005
-# Methods that do not begin at ITQ's codes differ from it by the luck of their start as well, by about a point of MAP,
-# which folds do not show.
-_STRANGERS = 4
-# Under target relevance a source changes little for better or worse: its mildest use cost more than a point in 2 % of
-# the runs on development sets.
-_MILD_GATE = 0.5
 _FITS = 900
 _MOST_STARTS = 5
 # Rows of a fold: more of them cost no fit and make its score less noisy.
 _MOST_HELD = 500
+
+
+class Space(NamedTuple):
+    """Coordinates of the pairs, their folds (None: too few pairs), and how a projection of them becomes a hasher's."""
+
+    geometry: Geometry
+    folds: Folds | None
+    back: Callable[[Array], dict[str, Any]]
+
+    def learned(self, chosen: Candidate, labels: Array | None, several: bool) -> dict[str, Any]:
+        """Learn from all pairs; for target relevance from one start, that of ITQ, to which it is worth to stay near."""
+        if self.folds is None:
+            return self.back(learn(chosen, self.geometry, labels))
+        return self.back(self.folds.last_fit(chosen, self.geometry, labels, several=several))
 
 
 class AutoHasher(OptionalSource):
@@ -161,25 +164,30 @@ class AutoHasher(OptionalSource):
         labels = self._checked_labels(views)
         itq = plain_itq(views, self.n_bits, rng)
         geometry, back = make_geometry(views, self.n_bits, rng, self.max_unpaired, itq)
-        listed = candidates(self.relevance, self.n_bits, has_source=geometry.source is not None)
-        if labels is None:
-            listed = [candidate for candidate in listed if candidate.method != "ClassITQ"]
+        listed = self._listed(geometry, labels)
         folds = self._folds(geometry, labels, rng) if len(listed) > 1 else None
+        linear = Space(geometry, folds, lambda projection: {"projection_": back(projection)})
         with one_blas_thread():  # folds are small: shared out between threads, their products take longer
-            scores = None if folds is None else self._scores(folds, listed)
-        chosen, evidence = self._decide(listed, scores)
+            spaces = self._spaces(views, linear, rng)
+            scores = None if folds is None else self._scores(spaces, listed)
+        chosen, evidence = decide(listed, scores, self.relevance, self.gate)
         fitted: dict[str, Any] = evidence | {"choice_": chosen.name}
-        if chosen.method == "ITQ" and itq is not None:
+        if chosen.method == "ITQ" and not chosen.kernel and itq is not None:
             return fitted | itq
         if chosen.method not in ("ITQPlus", "LapITQPlus"):
-            projection = (
-                learn(chosen, geometry, labels) if folds is None else self._last(folds, chosen, geometry, labels)
-            )
-            return fitted | {"projection_": back(projection)}
+            return fitted | spaces[chosen.kernel].learned(chosen, labels, several=self.relevance != "target")
         if not chosen.uses_source:
             views = Views(views.X, views.X)  # ITQ+ without slack, whatever stands for the source
         found = chosen.make(self.n_bits, random_state=rng)._fit(views, rng)
         return fitted | {name: found[name] for name in ("projection_", "objective_", "converged_")}
+
+    def _listed(self, geometry: Geometry, labels: Array | None) -> list[Candidate]:
+        listed = candidates(self.relevance, self.n_bits, has_source=geometry.source is not None)
+        return [candidate for candidate in listed if labels is not None or candidate.method != "ClassITQ"]
+
+    def _spaces(self, views: Views, linear: Space, rng: np.random.RandomState) -> dict[bool, Space]:
+        """Where candidates are learned: here in the target rows themselves alone."""
+        return {False: linear}
 
     def _checked_labels(self, views: Views) -> Array | None:
         if self.relevance in ("source", "groups") and views.S is None:
@@ -215,20 +223,24 @@ class AutoHasher(OptionalSource):
             n_starts=n_starts, seed=seed,
         )  # fmt: skip
 
-    def _last(self, folds: Folds, chosen: Candidate, geometry: Geometry, labels: Array | None) -> Array:
-        # For target relevance one start, that of ITQ: to stay near ITQ is worth more there than the choice of a start.
-        return folds.last_fit(chosen, geometry, labels, several=self.relevance != "target")
-
-    def _scores(self, folds: Folds, listed: list[Candidate]) -> list[FoldScores | None]:
+    def _scores(self, spaces: dict[bool, Space], listed: list[Candidate]) -> list[FoldScores | None]:
         """Scores of all candidates; costly ones that do not lead on the first fold have those of that fold alone, and
         those that were not tried, or cannot give so many bits, have none."""
         cheap = [candidate for candidate in listed if not candidate.costly]
+
+        def score(candidate: Candidate) -> FoldScores:
+            folds = spaces[candidate.kernel].folds
+            assert folds is not None
+            return folds.score(candidate)
+
         if self.n_jobs in (None, 1):
-            scores = [folds.score(candidate) for candidate in cheap]
+            scores = [score(candidate) for candidate in cheap]
         else:
             from joblib import Parallel, delayed
 
-            scores = Parallel(self.n_jobs, prefer="threads")(delayed(folds.score)(candidate) for candidate in cheap)
+            scores = Parallel(self.n_jobs, prefer="threads")(delayed(score)(candidate) for candidate in cheap)
+        folds = spaces[False].folds
+        assert folds is not None
         return [*scores, *self._races(folds, listed[len(cheap) :], max(scores, key=lambda score: score.mean))]
 
     def _races(self, folds: Folds, costly: list[Candidate], best: FoldScores) -> Iterator[FoldScores | None]:
@@ -248,61 +260,3 @@ class AutoHasher(OptionalSource):
             if gain < -error and candidate.uses_source:
                 behind.add(candidate.method)
             yield folds.score(candidate) if gain > error else first
-
-    def _decide(
-        self, listed: list[Candidate], scores: list[FoldScores | None] | None
-    ) -> tuple[Candidate, dict[str, Any]]:
-        """The chosen candidate and the evidence, as plain values."""
-        if scores is None:
-            entries = [_entry(candidate, None, None) for candidate in listed]
-            return listed[0], _evidence(entries, 0.0, (0.0, 0.0))
-        score = {c.name: value for c, value in zip(listed, scores, strict=True) if value is not None}
-        scored = [c for c in listed if c.name in score]
-        n_scores = score[listed[0].name].precisions.size
-        whole = [c for c in scored if score[c.name].precisions.size == n_scores]
-
-        def better(old: Candidate, rivals: list[Candidate], gate: float) -> Candidate:
-            best = max(rivals, key=lambda c: score[c.name].mean, default=old)
-            margin = _MARGIN * score[old.name].mean
-            for rival in rivals:  # the mildest one that is not clearly worse than the best
-                lead, error = score[best.name].gain_over(score[rival.name])
-                gain, doubt = score[rival.name].gain_over(score[old.name])
-                doubt *= _STRANGERS if rival.costly else 1
-                if lead <= _SLACK * error and gain > gate * doubt + margin:
-                    return rival
-            return old
-
-        first = next(c for c in scored if c.name == default_candidate(self.relevance))
-        without = better(first, [c for c in whole if not c.uses_source and c is not first], self.gate)
-        users = [c for c in whole if c.uses_source]
-        chosen = better(without, users, _MILD_GATE * self.gate if self.relevance == "target" else self.gate)
-        base = score[without.name]
-        entries = [_entry(c, score[c.name], base.part_like(score[c.name])) for c in scored]
-        whole_names = {c.name for c in whole}
-        # Scores of one fold and start are not comparable with those of all: they stand last.
-        entries.sort(key=lambda e: (e["uses_source"], e["name"] not in whole_names, -e["score"]))
-        if not users:
-            return chosen, _evidence(entries, 0.0, (0.0, 0.0))
-        best = max((e for e in entries if e["name"] in {c.name for c in users}), key=lambda e: e["score"])
-        return chosen, _evidence(entries, best["gain"], (best["gain_low"], best["gain_high"]))
-
-
-def _entry(candidate: Candidate, score: FoldScores | None, base: FoldScores | None) -> dict[str, Any]:
-    entry: dict[str, Any] = {
-        "name": candidate.name,
-        "method": candidate.method,
-        "params": dict(candidate.params),
-        "uses_source": candidate.uses_source,
-    }
-    if score is None or base is None:
-        return entry | {"score": None, "scores": [], "gain": None, "gain_low": None, "gain_high": None}
-    gain, error = score.gain_over(base)
-    reach = float(stats.norm.ppf((1 + _CONFIDENCE) / 2)) * error if error > 0 and gain != 0 else 0.0
-    by_fold = [round(float(value), 4) for value in score.by_fold]
-    return entry | {
-        "score": score.mean, "scores": by_fold, "gain": gain, "gain_low": gain - reach, "gain_high": gain + reach,
-    }  # fmt: skip
-
-
-def _evidence(entries: list[dict[str, Any]], gain: float, interval: tuple[float, float]) -> dict[str, Any]:
-    return {"candidates_json_": json.dumps(entries), "gain_": gain, "gain_limits_": np.array(interval)}

@@ -14,7 +14,8 @@ RELEVANCES = ("target", "source", "labels", "groups")
 class Candidate:
     """A method of the registry with its parameters; ``name`` begins with "ITQ" where no source is used.
 
-    A ``costly`` one is tried on one fold first, and on the others only if it keeps up there.
+    A ``costly`` one is tried on one fold first, and on the others only if it keeps up there; a ``kernel`` one is
+    learned from kernel features of the rows (:class:`thpi.KernelAutoHasher`).
 
     >>> Candidate("Transfer rbf 8", "TransferITQ", {"dial": 8.0}).make(16, random_state=0)
     TransferITQ(dial=8.0, n_bits=16, random_state=0)
@@ -25,6 +26,7 @@ class Candidate:
     params: dict[str, Any] = field(default_factory=dict)
     uses_source: bool = True
     costly: bool = False
+    kernel: bool = False
 
     def make(self, n_bits: int, random_state: Any = None) -> Any:
         """Give the hasher, not yet fitted."""

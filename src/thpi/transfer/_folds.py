@@ -97,6 +97,8 @@ class Folds:
         seed: int,
     ) -> None:
         self.relevant, self.labels, self.n_bits, self.kept = relevant, labels, n_bits, kept
+        self._source = source
+        self._division: dict[str, Any] = {"n_folds": n_folds, "most_learned": most_learned, "seed": seed}
         self.X, self.fold_of = X, np.empty(len(X), dtype=np.int64)
         self.geometries: list[tuple[Geometry, Array]] = []
         for fold, (train, held) in enumerate(KFold(n_folds, shuffle=True, random_state=seed).split(X)):
@@ -105,6 +107,13 @@ class Folds:
                 train = np.sort(np.random.RandomState(seed + fold).choice(train, most_learned, replace=False))
             self.geometries.append((Geometry(X[train], n_bits, seed, source, rows=train, widths=widths), held))
         self.n_starts = n_starts
+
+    def of(self, X: Array, widths: tuple[float | None, ...]) -> Folds:
+        """The same folds of the same pairs, their target rows in other coordinates."""
+        return Folds(
+            X, self._source, self.relevant, self.labels,
+            kept=self.kept, widths=widths, n_bits=self.n_bits, n_starts=self.n_starts, **self._division,
+        )  # fmt: skip
 
     def score(self, candidate: Candidate, n_folds: int | None = None) -> FoldScores:
         """Average precisions of a candidate, on all folds and starts, or from one start on the first ``n_folds``."""

@@ -13,6 +13,7 @@ from thpi.transfer_report.lines import (
     AUTO_NO_SOURCE,
     AUTO_UNLABELLED,
     CONTROL,
+    KERNEL,
     LINES,
     NO_SOURCE,
     UNLABELLED_CONTROL,
@@ -39,6 +40,7 @@ COLOURS = {
     AUTO_NO_SOURCE: "#CC79A7",
     AUTO_UNLABELLED: "#E69F00",
     ALL_PAIRS: "#0072B2",
+    KERNEL: "#004166",
 }
 MARKERS = {
     NO_SOURCE: "x",
@@ -52,6 +54,7 @@ MARKERS = {
     AUTO_NO_SOURCE: "d",
     AUTO_UNLABELLED: "^",
     ALL_PAIRS: "_",
+    KERNEL: "h",
 }
 _COLUMNS = 4
 
@@ -62,7 +65,7 @@ def draw_gains(results: TransferResults) -> Figure:
 
     kinds = [kind for kind in results.settings.relevances if results.sets(kind)]
     names = [name for name in results.settings.sets if any(name in results.sets(kind) for kind in kinds)]
-    order = ("lap_itq_plus", "transfer_itq", AUTO_NO_SOURCE, AUTO_UNLABELLED, AUTO, CONTROL, UNLABELLED_CONTROL)
+    order = ("lap_itq_plus", "transfer_itq", AUTO_NO_SOURCE, AUTO_UNLABELLED, AUTO, KERNEL, CONTROL, UNLABELLED_CONTROL)
     lines = [line for line in order if line in results.settings.lines]
     height = 1.8 + 0.62 * len(names)
     figure = NewFigure(figsize=(3.9 * len(kinds) + 1.5, height), layout="constrained")

@@ -15,6 +15,7 @@ __all__ = [
     "AUTO_NO_SOURCE",
     "AUTO_UNLABELLED",
     "CONTROL",
+    "KERNEL",
     "LINES",
     "Line",
     "NO_SOURCE",
@@ -31,6 +32,7 @@ class Line:
     ``per_relevance`` says that the method is told what relevant means, and is fitted once for each meaning; the
     others are fitted once and measured under every meaning. ``shuffled`` permutes the privileged rows against the
     target rows: whatever a method then gains is not due to the pairs. ``without_source`` withholds the source.
+    A line of ``one_length`` is run at the middle code length alone, because it is costly.
     ``only`` are the meanings under which a line is measured (none: all); ``told_as`` is the meaning it is told, if
     that is another one.
     """
@@ -43,6 +45,7 @@ class Line:
     per_relevance: bool = False
     shuffled: bool = False
     without_source: bool = False
+    one_length: bool = False
     only: tuple[str, ...] = ()
     told_as: str | None = None
 
@@ -94,7 +97,7 @@ def _plain(value: Any) -> Any:
 
 NO_SOURCE, ALL_TARGET, AUTO, CONTROL = "itq", "itq_all", "auto", "auto_shuffled"
 AUTO_NO_SOURCE, AUTO_UNLABELLED, ALL_PAIRS = "auto_no_source", "auto_unlabelled", "auto_all"
-UNLABELLED_CONTROL = "auto_unlabelled_shuffled"
+UNLABELLED_CONTROL, KERNEL = "auto_unlabelled_shuffled", "auto_kernel"
 
 LINES: dict[str, Line] = {
     line.key: line
@@ -122,7 +125,16 @@ LINES: dict[str, Line] = {
             told_as="groups",
         ),
         Line(AUTO, "AutoHasher", "AutoHasher", per_relevance=True),
-        Line(CONTROL, "AutoHasher, shuffled pairs", "AutoHasher", "control", per_relevance=True, shuffled=True),
+        Line(KERNEL, "KernelAutoHasher", "KernelAutoHasher", per_relevance=True, one_length=True),
+        Line(
+            CONTROL,
+            "AutoHasher, shuffled pairs",
+            "AutoHasher",
+            role="control",
+            per_relevance=True,
+            shuffled=True,
+            one_length=True,
+        ),
         Line(
             UNLABELLED_CONTROL,
             "AutoHasher, no labels, shuffled pairs",
@@ -130,6 +142,7 @@ LINES: dict[str, Line] = {
             role="control",
             per_relevance=True,
             shuffled=True,
+            one_length=True,
             only=("labels",),
             told_as="groups",
         ),

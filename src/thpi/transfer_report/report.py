@@ -98,7 +98,7 @@ def _table(results: TransferResults, relevance: str) -> str:
     head = "".join(f"<th>{escape(line_title(results, line))}</th>" for line in results.lines(relevance))
     rows = []
     for name in names:
-        best = max(cells[name, line].value for line in results.lines(relevance) if LINES[line].role == "method")
+        best = max(cells[name, line].value for line in results.lines(relevance) if _comparable(line))
         shown = "".join(_cell(cells.get((name, line)), best) for line in results.lines(relevance))
         use = "" if SETS[name].use == "development" else "<small>confirmation</small>"
         rows.append(f"<tr><th>{escape(name)}{use}</th>{shown}</tr>")
@@ -121,7 +121,7 @@ def _cell(cell: Cell | None, best: float) -> str:
         return "<td class=reference>-</td>"
     value, gain, interval, share = cell_parts(cell)
     kind = " class=reference" if LINES[cell.line].role != "method" else ""
-    if cell.value == best and LINES[cell.line].role == "method":
+    if cell.value == best and _comparable(cell.line):
         value = f"<b>{value}</b>"
     if cell.line == NO_SOURCE:
         return f"<td{kind}>{value}</td>"
@@ -136,6 +136,11 @@ def _mean(cells: Mapping[tuple[str, str], Cell], names: tuple[str, ...], line: s
     kind = " class=reference" if LINES[line].role != "method" else ""
     gain = "" if line == NO_SOURCE else f"<small>{np.mean([cell.gain for cell in mine]):+.1f}</small>"
     return f"<td{kind}>{np.mean([cell.value for cell in mine]):.1f}{gain}</td>"
+
+
+def _comparable(line: str) -> bool:
+    """Whether a line is a method whose means are over all code lengths, as those of the others are."""
+    return LINES[line].role == "method" and not LINES[line].one_length
 
 
 def _choices(results: TransferResults, relevance: str) -> str:

@@ -29,8 +29,8 @@ class TransferResults:
     """Finished results of some tasks.
 
     A setting counts for a set only where every line has a value in every split, so that all columns of a table are
-    means over the same runs; the others are in :attr:`left_out`, with the reason. Only the control may have been run
-    in fewer settings; it is compared with the other lines in these.
+    means over the same runs; the others are in :attr:`left_out`, with the reason. Only lines of one code length have
+    been run in fewer settings; they are compared with the other lines in these.
     """
 
     def __init__(self, settings: TransferSettings, tasks: Sequence[TransferTask], store: ResultStore) -> None:
@@ -65,21 +65,19 @@ class TransferResults:
         return tuple(name for name in self.settings.sets if self.complete(name, relevance))
 
     def complete(self, name: str, relevance: str) -> tuple[Setting, ...]:
-        """Settings in which every line but the control has a value in every split."""
+        """Settings in which every line, but those of one code length, has a value in every split."""
         settings = (Setting(alpha, bits) for alpha in self.settings.alphas for bits in self.settings.bits)
         return tuple(
             at
             for at in settings
-            if all(
-                self._has(name, relevance, at, line) for line in self.lines(relevance) if LINES[line].role != "control"
-            )
+            if all(self._has(name, relevance, at, line) for line in self.lines(relevance) if not LINES[line].one_length)
         )
 
     def _has(self, name: str, relevance: str, at: Setting, line: str) -> bool:
         return len(self._values.get((name, relevance, at, line), {})) == self.settings.splits
 
     def settings_of(self, name: str, relevance: str, line: str) -> tuple[Setting, ...]:
-        """Settings that count for a line: all complete ones or, for the control, those in which it was run."""
+        """Settings that count for a line: the complete ones or, if it has one code length, those in which it was run."""
         return tuple(at for at in self.complete(name, relevance) if self._has(name, relevance, at, line))
 
     def splits(self, name: str, relevance: str, line: str, at: Setting) -> Floats:

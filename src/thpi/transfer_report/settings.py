@@ -57,7 +57,8 @@ SETS: dict[str, TransferSet] = {
 class TransferSettings:
     """What is run. Splits have the seeds 0, 1, ...; ``max_rows`` bounds every set (quick runs).
 
-    The control costs as much as AutoHasher itself; ``control_bits`` None runs it at the middle code length only.
+    The controls cost as much as AutoHasher itself, and KernelAutoHasher more; ``control_bits`` None runs them at the
+    middle code length only.
     """
 
     sets: tuple[str, ...] = tuple(SETS)
@@ -72,12 +73,12 @@ class TransferSettings:
 
     @property
     def middle_bits(self) -> int:
-        """The code length of the figures, and of the control unless told otherwise."""
+        """The code length of the figures, and of lines of one length unless told otherwise."""
         return sorted(self.bits)[(len(self.bits) - 1) // 2]
 
     @property
     def control_lengths(self) -> tuple[int, ...]:
-        """Code lengths of the control."""
+        """Code lengths of the lines of one length."""
         return (self.middle_bits,) if self.control_bits is None else self.control_bits
 
     def data(self, name: str) -> DataSpec:

@@ -54,7 +54,7 @@ class TransferTask:
             Fit(key, bits, relevance)
             for bits in self.bits
             for key in self.lines
-            if bits in self.control_bits or LINES[key].role != "control"
+            if bits in self.control_bits or not LINES[key].one_length
             for relevance in LINES[key].told(self.relevances)
         )
 

@@ -25,6 +25,9 @@ _SHORT = {
     "transfer_itq": "TrITQ",
     "auto_no_source": "alone",
     "auto_unlabelled": "no y",
+    "auto_unlabelled_shuffled": "no y shuffled",
+    "auto_kernel": "Kernel",
+    "auto_all": "all pairs",
 }
 
 

@@ -56,7 +56,7 @@ def cell_parts(cell: Cell) -> tuple[str, str, str, str]:
 def line_title(results: TransferResults, line: str) -> str:
     """Title of a column; it names the code lengths where these are not all."""
     settings = results.settings
-    if LINES[line].role != "control" or set(settings.control_lengths) == set(settings.bits):
+    if not LINES[line].one_length or set(settings.control_lengths) == set(settings.bits):
         return LINES[line].title
     return f"{LINES[line].title} ({', '.join(map(str, settings.control_lengths))} bits)"
 

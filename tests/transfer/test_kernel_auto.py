@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import thpi
+from thpi import AutoHasher, KernelAutoHasher
+from thpi.transfer._candidates import candidates
+
+
+@pytest.fixture(scope="module")
+def ring():
+    """Target rows on a ring; in the source three arcs of it lie on each other, which no linear function can tell."""
+    rng = np.random.RandomState(0)
+    angle = rng.uniform(0, 2 * np.pi, 400)
+    S = np.stack([np.cos(3 * angle), np.sin(3 * angle)], axis=1)
+    X = 5 + np.stack([np.cos(angle), np.sin(angle)], axis=1) + 0.02 * rng.standard_normal((400, 2))
+    return X[:200], S[:200], S[200:], X[200:]
+
+
+@pytest.fixture(scope="module")
+def bent(ring):
+    X, S, S_U, _ = ring
+    return KernelAutoHasher(8, relevance="source", random_state=0).fit(X, privileged=S, source=S_U)
+
+
+def test_what_no_linear_function_can_tell(ring, bent):
+    X, S, S_U, _ = ring
+    straight = AutoHasher(8, relevance="source", random_state=0).fit(X, privileged=S, source=S_U)
+    best = {h: max(entry["score"] for entry in h.candidates_) for h in (straight, bent)}
+    assert bent.bends_
+    assert bent.choice_.endswith("kernel")
+    assert best[bent] > best[straight] + 20
+
+
+def test_codes_are_the_signs_of_the_formula(ring, bent):
+    unseen = ring[3]
+    unit = unseen - ring[0].mean(axis=0)
+    unit /= np.linalg.norm(unit, axis=1, keepdims=True)
+    squared = ((unit[:, None] - bent.landmarks_) ** 2).sum(axis=2)
+    values = (np.exp(-bent.kernel_exponent_ * squared) - bent.mean_) @ bent.projection_
+    np.testing.assert_allclose(bent.decision_function(unseen), values, atol=1e-8)
+    np.testing.assert_array_equal(bent.signs(unseen), np.where(values > 0, 1, -1))
+    np.testing.assert_allclose(np.linalg.norm(bent.landmarks_, axis=1), 1)
+
+
+def test_the_length_of_a_centred_row_does_not_matter(ring, bent):
+    unseen, centre = ring[3], ring[0].mean(axis=0)
+    np.testing.assert_array_equal(bent.transform(centre + 7 * (unseen - centre)), bent.transform(unseen))
+    assert np.all(np.isfinite(bent.decision_function(centre[None])))
+
+
+def test_sparse_rows_give_what_dense_ones_give(bent, ring):
+    X, S, S_U, unseen = ring
+    np.testing.assert_allclose(
+        bent.decision_function(sparse.csr_array(unseen)), bent.decision_function(unseen), atol=1e-6
+    )
+    again = KernelAutoHasher(8, relevance="source", random_state=0).fit(sparse.csr_array(X), privileged=S, source=S_U)
+    assert again.bends_
+    np.testing.assert_allclose(again.gain_, bent.gain_, atol=3)
+
+
+def test_saved_and_loaded(bent, ring, tmp_path):
+    bent.save(tmp_path / "bent.thpi")
+    again = thpi.load(tmp_path / "bent.thpi")
+    assert again.bends_
+    assert again.candidates_ == bent.candidates_
+    np.testing.assert_array_equal(again.transform(ring[3]), bent.transform(ring[3]))
+
+
+def test_where_a_line_will_do_the_result_is_linear():
+    rng = np.random.RandomState(0)
+    S = rng.standard_normal((300, 4)) * [4, 3, 2, 1]
+    X = np.hstack([S, 4 * rng.standard_normal((300, 8))])
+    hasher = KernelAutoHasher(8, relevance="source", random_state=0).fit(X[:150], privileged=S[:150], source=S[150:])
+    assert not hasher.bends_
+    assert hasher.projection_.shape == (12, 8)
+    alone = AutoHasher(8, relevance="source", random_state=0).fit(X[:150], privileged=S[:150], source=S[150:])
+    linear = [entry for entry in hasher.candidates_ if not entry["name"].endswith("kernel")]
+    assert {e["name"]: e["score"] for e in linear} == {e["name"]: e["score"] for e in alone.candidates_}
+
+
+def test_each_candidate_is_tried_straight_and_bent(bent):
+    names = [entry["name"] for entry in bent.candidates_]
+    for candidate in candidates("source", 8):
+        if not candidate.costly:
+            assert candidate.name in names
+            assert f"{candidate.name} kernel" in names
+
+
+def test_landmarks_are_drawn_from_more_rows_and_few_pairs_are_left_to_itq(ring):
+    X, S, S_U, _ = ring
+    few = KernelAutoHasher(8, relevance="source", n_landmarks=30, random_state=0).fit(X, privileged=S, source=S_U)
+    assert few.bends_
+    assert few.landmarks_.shape == (30, 2)
+    tiny = KernelAutoHasher(2, relevance="source", random_state=0).fit(X[:5], privileged=S[:5])
+    assert tiny.choice_ == "ITQ"
+    with pytest.raises(ValueError, match="'width' parameter of KernelAutoHasher"):
+        KernelAutoHasher(8, width=0).fit(X, privileged=S)
+
+
+def test_float32_stays(ring):
+    X, S, S_U, _ = (part.astype(np.float32) for part in ring)
+    hasher = KernelAutoHasher(8, relevance="source", random_state=0).fit(X, privileged=S, source=S_U)
+    assert hasher.bends_
+    assert {hasher.projection_.dtype, hasher.landmarks_.dtype, hasher.decision_function(X).dtype} == {np.dtype("f4")}
