@@ -77,7 +77,7 @@ class TransferResults:
         return len(self._values.get((name, relevance, at, line), {})) == self.settings.splits
 
     def settings_of(self, name: str, relevance: str, line: str) -> tuple[Setting, ...]:
-        """Settings that count for a line: the complete ones or, if it has one code length, those in which it was run."""
+        """Settings that count for a line: the complete ones or, if it has one length, those in which it was run."""
         return tuple(at for at in self.complete(name, relevance) if self._has(name, relevance, at, line))
 
     def splits(self, name: str, relevance: str, line: str, at: Setting) -> Floats:
