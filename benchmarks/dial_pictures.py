@@ -1,4 +1,4 @@
-"""Draw what TransferITQ retrieves at both ends of its dial: docs/pictures/dial_digits.png and dial_openclipart.png.
+"""Draw what TransferITQ retrieves at the ends of its dial: docs/pictures/dial_digits.png and dial_openclipart.png.
 
     python -m benchmarks.dial_pictures [--data-home DIR]
 
@@ -25,8 +25,12 @@ from thpi.evaluation.split import database_rows
 from thpi.hashers import HASHERS
 from thpi.paper.figures import figure_bytes
 
-BITS, SHOWN, ALPHA = 64, 10, 0.3
-ENDS = {"target end, dial 0": 0.0, "source end, dial 16": 16.0}
+BITS, SHOWN, ALPHA = 64, 8, 0.3
+ENDS: dict[str, dict[str, Any]] = {
+    "target end, dial 0": {"dial": 0.0},
+    "source end, near, dial 16": {"dial": 16.0},
+    "source end, groups, dial 32": {"dial": 32.0, "teacher": "diffusion"},
+}
 SETS = {
     "digits": (DataSpec("digits", options=(("source", "pix"), ("target", "fou"))), 6),
     "openclipart": (DataSpec("openclipart", 3000), 5),
@@ -52,7 +56,7 @@ def main() -> None:
 def draw(data: Any, n_queries: int) -> Figure:
     split = split_rows(data.n, ALPHA, random_state=0)
     views, rows = training_views(data, split), database_rows(split, "all")
-    found = {end: _nearest(views, split, rows, dial) for end, dial in ENDS.items()}
+    found = {end: _nearest(views, split, rows, params) for end, params in ENDS.items()}
     truths = {
         kind: relevance_matrix(
             kind, PROTOCOLS["standard"], split, target=views.target, source=views.source, labels=data.labels
@@ -62,30 +66,31 @@ def draw(data: Any, n_queries: int) -> Figure:
     # The first query of each of the largest classes.
     classes = np.argsort(-np.bincount(data.labels[rows]), kind="stable")[:n_queries]
     queries = [int(np.flatnonzero(data.labels[split.query] == label)[0]) for label in sorted(classes)]
-    figure = Figure(figsize=(2 * SHOWN * 0.58 + 1.6, len(queries) * 0.66 + 1.0))
-    grid = figure.add_gridspec(len(queries), 2 * SHOWN + 3, left=0.01, right=0.99, top=0.8, bottom=0.02, wspace=0.08)
+    columns = 1 + len(found) * (SHOWN + 1)
+    figure = Figure(figsize=(columns * 0.58, len(queries) * 0.66 + 1.0))
+    grid = figure.add_gridspec(len(queries), columns, left=0.01, right=0.99, top=0.8, bottom=0.02, wspace=0.08)
     for line, q in enumerate(queries):
         _picture(figure.add_subplot(grid[line, 0]), data, int(split.query[q]), "black")
         for side, nearest in enumerate(found.values()):
             for place, at in enumerate(nearest[q]):
                 colour = "#2a9d5c" if truths["labels"][q, at] else "#d1495b"
-                axis = figure.add_subplot(grid[line, 2 + side * (SHOWN + 1) + place - (side == 0)])
+                axis = figure.add_subplot(grid[line, 2 + side * (SHOWN + 1) + place])
                 _picture(axis, data, int(rows[at]), colour)
     figure.text(0.022, 0.83, "query", ha="center", fontsize=9)
     for side, (end, nearest) in enumerate(found.items()):
         share = {k: 100 * np.take_along_axis(truth, nearest, axis=1).mean() for k, truth in truths.items()}
         about = (
-            f"first {SHOWN}, mean over {len(split.query)} queries: near in target space {share['target']:.0f} %, "
+            f"of the first {SHOWN}: near in target space {share['target']:.0f} %, "
             f"near in source space {share['source']:.0f} %, same class {share['labels']:.0f} %"
         )
-        x = 0.27 + side * 0.5
+        x = (2 + side * (SHOWN + 1) + SHOWN / 2) / columns
         figure.text(x, 0.91, f"{end}, {BITS} bits", ha="center", fontsize=11)
         figure.text(x, 0.84, about, ha="center", fontsize=6.5, color="#444444")
     return figure
 
 
-def _nearest(views: Any, split: Any, rows: Any, dial: float) -> Any:
-    hasher = HASHERS["TransferITQ"](BITS, dial=dial, random_state=0)
+def _nearest(views: Any, split: Any, rows: Any, params: dict[str, Any]) -> Any:
+    hasher = HASHERS["TransferITQ"](BITS, random_state=0, **params)
     hasher.fit(views.target[split.train], privileged=views.source[split.train], source=views.source[split.rest])
     distances = hamming_distances(hasher.transform(views.target[split.query]), hasher.transform(views.target[rows]))
     return np.argsort(distances, axis=1, kind="stable")[:, :SHOWN]

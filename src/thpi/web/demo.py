@@ -108,7 +108,7 @@ def demo_catalogue(
 
     >>> catalogue = demo_catalogue(bits=[8])
     >>> catalogue.methods[-1], catalogue.bits, len(catalogue.gallery)
-    ('AutoHasher', [8], 300)
+    ('KernelAutoHasher', [8], 300)
     """
     from threadpoolctl import threadpool_limits
 
