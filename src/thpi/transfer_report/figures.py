@@ -67,7 +67,7 @@ def draw_gains(results: TransferResults) -> Figure:
     names = [name for name in results.settings.sets if any(name in results.sets(kind) for kind in kinds)]
     order = ("lap_itq_plus", "transfer_itq", AUTO_NO_SOURCE, AUTO_UNLABELLED, AUTO, KERNEL, CONTROL, UNLABELLED_CONTROL)
     lines = [line for line in order if line in results.settings.lines]
-    height = 1.8 + 0.62 * len(names)
+    height = 1.8 + 0.11 * len(lines) * len(names)
     figure = NewFigure(figsize=(3.9 * len(kinds) + 1.5, height), layout="constrained")
     axes = figure.subplots(1, len(kinds), squeeze=False, sharey=True)[0]
     for axis, kind in zip(axes, kinds, strict=True):
@@ -79,7 +79,7 @@ def draw_gains(results: TransferResults) -> Figure:
             for place, line in enumerate(lines):
                 cell = cells.get((name, line))
                 if cell is not None:
-                    _point(axis, cell, row + (place - (len(lines) - 1) / 2) * 0.14, label=row == 0)
+                    _point(axis, cell, row + (place - (len(lines) - 1) / 2) * 0.85 / len(lines), label=row == 0)
         axis.set_title(f"relevant = {RELEVANCE_TITLES[kind]}", fontsize=9)
         axis.set_xlabel("points of MAP over ITQ on the pairs")
         axis.grid(axis="x", alpha=0.25)
