@@ -67,8 +67,8 @@ def draw(data: Any, n_queries: int) -> Figure:
     classes = np.argsort(-np.bincount(data.labels[rows]), kind="stable")[:n_queries]
     queries = [int(np.flatnonzero(data.labels[split.query] == label)[0]) for label in sorted(classes)]
     columns = 1 + len(found) * (SHOWN + 1)
-    figure = Figure(figsize=(columns * 0.58, len(queries) * 0.66 + 1.0))
-    grid = figure.add_gridspec(len(queries), columns, left=0.01, right=0.99, top=0.8, bottom=0.02, wspace=0.08)
+    figure = Figure(figsize=(columns * 0.58, len(queries) * 0.66 + 1.2))
+    grid = figure.add_gridspec(len(queries), columns, left=0.01, right=0.99, top=0.79, bottom=0.02, wspace=0.08)
     for line, q in enumerate(queries):
         _picture(figure.add_subplot(grid[line, 0]), data, int(split.query[q]), "black")
         for side, nearest in enumerate(found.values()):
@@ -76,16 +76,16 @@ def draw(data: Any, n_queries: int) -> Figure:
                 colour = "#2a9d5c" if truths["labels"][q, at] else "#d1495b"
                 axis = figure.add_subplot(grid[line, 2 + side * (SHOWN + 1) + place])
                 _picture(axis, data, int(rows[at]), colour)
-    figure.text(0.022, 0.83, "query", ha="center", fontsize=9)
+    figure.text(0.022, 0.82, "query", ha="center", fontsize=11)
     for side, (end, nearest) in enumerate(found.items()):
         share = {k: 100 * np.take_along_axis(truth, nearest, axis=1).mean() for k, truth in truths.items()}
         about = (
-            f"of the first {SHOWN}: near in target space {share['target']:.0f} %, "
-            f"near in source space {share['source']:.0f} %, same class {share['labels']:.0f} %"
+            f"of the first {SHOWN} near in target space: {share['target']:.0f} %,\n"
+            f"near in source space: {share['source']:.0f} %, same class: {share['labels']:.0f} %"
         )
         x = (2 + side * (SHOWN + 1) + SHOWN / 2) / columns
-        figure.text(x, 0.91, f"{end}, {BITS} bits", ha="center", fontsize=11)
-        figure.text(x, 0.84, about, ha="center", fontsize=6.5, color="#444444")
+        figure.text(x, 0.92, f"{end}, {BITS} bits", ha="center", fontsize=14)
+        figure.text(x, 0.82, about, ha="center", fontsize=10, color="#444444")
     return figure
 
 
