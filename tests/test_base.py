@@ -50,13 +50,17 @@ def test_outputs_agree_with_each_other(method, views):
     np.testing.assert_array_equal(codes, pack_signs(values))
     np.testing.assert_array_equal(unpack_signs(codes, 11), signs)
     assert hasher.codes_.shape == (80, 2)
-    assert hasher.projection_.shape == (14, 11)
-    np.testing.assert_allclose(hasher.mean_, X.mean(axis=0))
+    if not getattr(hasher, "bends_", False):
+        assert hasher.projection_.shape == (14, 11)
+        np.testing.assert_allclose(hasher.mean_, X.mean(axis=0))
     assert len(hasher.objective_) == hasher.n_iter_
     assert isinstance(hasher.converged_, bool)
 
 
-@pytest.mark.parametrize("method", [m for m in METHODS if m.__name__ not in ("SpectralHashing", "DSH")])
+BENT = ("SpectralHashing", "DSH", "KernelAutoHasher")
+
+
+@pytest.mark.parametrize("method", [m for m in METHODS if m.__name__ not in BENT])
 def test_the_projection_is_the_whole_hash_function(method, views):
     hasher = _fit(method, views)
     values = (views[0] - hasher.mean_) @ hasher.projection_

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg
 
-__all__ = ["KernelMap", "kernel_map"]
+__all__ = ["KernelMap", "kernel_map", "kernel_root"]
 
 Array = npt.NDArray[Any]
 
@@ -36,13 +36,24 @@ def kernel_map(landmarks: Array, width: float) -> KernelMap:
     >>> (f @ f.T).diagonal().round(6)
     array([1., 1., 1., 1., 1., 1.])
     """
-    squared = _squared(landmarks, landmarks)
-    others = squared[~np.eye(len(landmarks), dtype=bool)]
+    return KernelMap(landmarks, *kernel_root(_squared(landmarks, landmarks), width))
+
+
+def kernel_root(squared: Array, width: float) -> tuple[float, Array]:
+    """Exponent ``width / median`` and ``K^(-1/2)`` (less the directions without extent), by the squared distances of
+    landmarks.
+
+    >>> exponent, root = kernel_root(np.array([[0.0, 2.0], [2.0, 0.0]]), 1.0)
+    >>> K = np.exp(-exponent * np.array([[0.0, 2.0], [2.0, 0.0]]))
+    >>> exponent, bool(np.allclose(root.T @ K @ root, np.eye(2)))
+    (0.5, True)
+    """
+    others = squared[~np.eye(len(squared), dtype=bool)]
     median = float(np.median(others)) if others.size else 0.0
     exponent = width / median if median > 0 else 0.0
     values, vectors = linalg.eigh(np.exp(-exponent * squared))
     kept = values > 1e-8 * values[-1]
-    return KernelMap(landmarks, exponent, vectors[:, kept] / np.sqrt(values[kept]))
+    return exponent, vectors[:, kept] / np.sqrt(values[kept])
 
 
 def _gauss(a: Array, b: Array, exponent: float) -> Array:

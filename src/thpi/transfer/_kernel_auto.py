@@ -8,14 +8,13 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
-from sklearn.preprocessing import normalize
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.extmath import row_norms
+from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from thpi.base import Views
 from thpi.codes import n_bytes
 from thpi.hashers._geometry import Array, Geometry, target_coordinates
-from thpi.solvers.kernel_features import kernel_map
+from thpi.solvers.kernel_features import kernel_root
 from thpi.solvers.moments import centred_product
 from thpi.transfer._auto import AutoHasher, Space
 from thpi.transfer._candidates import Candidate
@@ -26,11 +25,11 @@ __all__ = ["KernelAutoHasher"]
 class KernelAutoHasher(AutoHasher):
     """AutoHasher that may also take hash functions which are linear in kernel features of a row, not in the row.
 
-    With landmarks ``l_1 .. l_m``, centred target rows drawn at random and scaled to length 1, and a row x likewise,
-    ``k(x) = (exp(-g ||x - l_j||^2))_j``; the hash function is ``sgn((k(x) - mean) P)``. Its boundaries are curved.
-    Like those of a linear hash function they do not depend on how long the centred row is: where columns were chosen to
-    suit few rows, as by principal components, new rows are shorter than these, and without the scaling all
-    of them would look alike. g is ``width`` over the median squared distance of landmarks.
+    With landmarks ``l_1 .. l_m``, target rows drawn at random, and ``k(x) = (exp(-g ||x - l_j||^2))_j``, where x and
+    l_j are centred and scaled to length 1, the hash function is ``sgn((k(x) - mean) P)``. Its boundaries are curved.
+    Like those of a linear hash function they do not depend on how long the centred row is: where columns were chosen
+    to suit few rows, as by principal components, new rows are shorter than these, and without the scaling all of
+    them would look alike. g is ``width`` over the median squared distance of landmarks.
 
     Every candidate of :class:`AutoHasher` but the paper's methods is tried twice, on the rows and on
     the features ``k(x) K^(-1/2)``, K the kernel matrix of the landmarks, whose inner products are the kernel; folds,
@@ -75,7 +74,7 @@ class KernelAutoHasher(AutoHasher):
         "n_landmarks": [Interval(Integral, 1, None, closed="left")],
     }
 
-    landmarks_: Array
+    landmarks_: Any
     centre_: Array
     kernel_exponent_: float
 
@@ -117,11 +116,11 @@ class KernelAutoHasher(AutoHasher):
             return {False: linear}
         X, n = views.X, views.X.shape[0]
         drawn = np.arange(n) if n <= self.n_landmarks else np.sort(rng.choice(n, self.n_landmarks, replace=False))
-        landmarks = (X[drawn].toarray() if sparse.issparse(X) else X[drawn]) - views.mean
-        landmarks = normalize(landmarks).astype(X.dtype)
-        features = kernel_map(landmarks.astype(np.float64), self.width)
-        kernel = _kernel(X, views.mean, landmarks, features.exponent)
-        coordinates = target_coordinates(kernel @ features.root, kernel.mean(axis=0) @ features.root, self.n_bits)
+        landmarks = X[drawn]
+        squared = 2 - 2 * _cosines(landmarks, landmarks, views.mean).astype(np.float64)
+        exponent, root = kernel_root(np.maximum((squared + squared.T) / 2, 0.0), self.width)
+        kernel = _kernel(X, landmarks, views.mean, exponent)
+        coordinates = target_coordinates(kernel @ root, kernel.mean(axis=0) @ root, self.n_bits)
         values = coordinates.values.astype(np.float64)
         straight = linear.geometry
         geometry = Geometry(values, self.n_bits, straight.seed, straight.source, widths=straight.widths)
@@ -129,11 +128,11 @@ class KernelAutoHasher(AutoHasher):
 
         def back(projection: Array) -> dict[str, Any]:
             return {
-                "projection_": (features.root @ coordinates.back(projection)).astype(X.dtype),
+                "projection_": (root @ coordinates.back(projection)).astype(X.dtype),
                 "mean_": kernel.mean(axis=0).astype(X.dtype),
                 "landmarks_": landmarks,
                 "centre_": views.mean,
-                "kernel_exponent_": float(features.exponent),
+                "kernel_exponent_": exponent,
             }
 
         return {False: linear, True: Space(geometry, linear.folds.of(values[linear.folds.kept], widths), back)}
@@ -141,27 +140,35 @@ class KernelAutoHasher(AutoHasher):
     def _project(self, X: Any) -> Array:
         if not self.bends_:
             return super()._project(X)
-        kernel = _kernel(X, self.centre_, self.landmarks_, self.kernel_exponent_)
+        kernel = _kernel(X, self.landmarks_, self.centre_, self.kernel_exponent_)
         return np.asarray(centred_product(kernel, self.mean_, self.projection_))
 
     def _check_fitted(self) -> None:
         if not self.bends_:
             super()._check_fitted()
             return
-        m, d, c = len(self.landmarks_), self.n_features_in_, self.n_bits
+        m, d, c = self.landmarks_.shape[0], self.n_features_in_, self.n_bits
         shapes = self.landmarks_.shape, self.centre_.shape, self.mean_.shape, self.projection_.shape
         if shapes != ((m, d), (d,), (m,), (m, c)) or self.codes_.shape[1:] != (n_bytes(c),):
             raise ValueError(f"landmarks_, centre_, mean_ and projection_ {shapes} or codes_ do not fit ({d}, {c})")
 
 
-def _kernel(X: Any, centre: Array, landmarks: Array, exponent: float) -> Array:
-    """``exp(-exponent ||x - l||^2)`` of centred rows, scaled to length 1, and landmarks, which have it: 2 less twice
-    their cosine is their squared distance."""
-    if sparse.issparse(X):
-        squares = row_norms(X, squared=True) - 2 * np.asarray(X @ centre) + float(centre @ centre)
-        products, length = centred_product(X, centre, landmarks.T), np.sqrt(np.maximum(squares, 0.0))
+def _kernel(X: Any, landmarks: Any, centre: Array, exponent: float) -> Array:
+    """``exp(-exponent ||x - l||^2)`` of rows and landmarks, centred and scaled to length 1: their squared distance is 2
+    less twice their cosine."""
+    return np.asarray(np.exp(2 * exponent * (_cosines(X, landmarks, centre) - 1)), dtype=X.dtype)
+
+
+def _cosines(X: Any, landmarks: Any, centre: Array) -> Array:
+    """Cosines of centred rows and centred landmarks; sparse ones are not made dense."""
+    if sparse.issparse(X) or sparse.issparse(landmarks):
+        both = float(centre @ centre)
+        along, beside = (np.asarray(rows @ centre) for rows in (X, landmarks))
+        products = safe_sparse_dot(X, landmarks.T, dense_output=True) - along[:, None] - beside + both
+        squares = (row_norms(rows, squared=True) - 2 * dot + both for rows, dot in ((X, along), (landmarks, beside)))
+        lengths = [np.sqrt(np.maximum(square, 0.0)) for square in squares]
     else:
-        centred = X - centre
-        products, length = centred @ landmarks.T, row_norms(centred)
-    cosines = products / np.maximum(length, np.finfo(X.dtype).tiny)[:, None]
-    return np.asarray(np.exp(2 * exponent * (cosines - 1)), dtype=X.dtype)
+        rows, others = X - centre, landmarks - centre
+        products, lengths = rows @ others.T, [row_norms(rows), row_norms(others)]
+    least = np.finfo(X.dtype).tiny
+    return np.asarray(products / np.maximum(lengths[0], least)[:, None] / np.maximum(lengths[1], least))
