@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import thpi
+import thpi.transfer
 from benchmarks._cases import Case
 from thpi.datasets import load_digits_views
 
@@ -23,7 +24,7 @@ def cases(full: bool) -> Iterator[Case]:
     pairs, rest = order[:PAIRS], order[PAIRS:]
     X, S, unpaired = data.target[pairs], data.source[pairs], data.source[rest]
     y = np.asarray(data.labels)[pairs]
-    for relevance in ("target", "source", "labels"):
+    for relevance in thpi.transfer.RELEVANCES:
 
         def ours(relevance: str = relevance) -> Any:
             hasher = thpi.AutoHasher(32, relevance=relevance, random_state=0)
