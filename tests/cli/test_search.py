@@ -61,6 +61,38 @@ def test_radius_gives_all_within(shop, capsys):
     assert _answers(capsys)[0]["neighbours"] == expected
 
 
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")  # the model knows those of the csv file
+def test_rerank_orders_the_nearest_by_asymmetric_distance(shop, capsys):
+    X, codes = np.load(shop / "target.npy"), read_npy(shop / "codes.npy").codes
+    hasher = thpi.load(shop / "shop.thpi")
+    differ = np.unpackbits(hasher.transform(X[[7]]) ^ codes, axis=1, bitorder="little")[:, :24].astype(bool)
+    nearest = np.argsort(differ.sum(axis=1), kind="stable")[:50]
+    distances = (differ * np.abs(hasher.decision_function(X[[7]]))).sum(axis=1)
+    order = nearest[np.argsort(distances[nearest], kind="stable")][:5]
+    command = ["search", str(shop / "shop.index"), str(shop / "target.npy"), "--model", str(shop / "shop.thpi")]
+    assert run([*command, "--row", "7", "-k", "5", "--rerank", "50", "--json"]) == 0
+    (answer,) = _answers(capsys)
+    assert [hit["id"] for hit in answer["neighbours"]] == [f"A-{i:03d}" for i in order]
+    np.testing.assert_allclose([hit["distance"] for hit in answer["neighbours"]], distances[order], atol=1e-4)
+    assert run([*command, "--row", "7", "-k", "5", "--rerank", "50"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 6
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["QUERIES", "MODEL", "-k", "10", "--rerank", "9"], "--rerank 9 must be at least k=10"),
+        (["QUERIES", "MODEL", "--rerank", "50", "--radius", "3"], "--radius 3 asks for all within"),
+        (["QUERIES", "--rerank", "50"], "--rerank 50 needs the projections of the queries"),
+        (["--row", "3", "--rerank", "50"], "of an item of the index only the code is known"),
+    ],
+)
+def test_rerank_says_what_it_needs(shop, refused, arguments, message):
+    given = {"QUERIES": [shop / "target.npy"], "MODEL": ["--model", shop / "shop.thpi"]}
+    words = [word for argument in arguments for word in given.get(argument, [argument])]
+    assert message in refused(["search", shop / "shop.index", *words])
+
+
 def test_the_table_is_readable(shop, capsys):
     assert run(["search", str(shop / "shop.index"), "--id", "A-000", "-k", "2"]) == 0
     title, first, second = capsys.readouterr().out.splitlines()

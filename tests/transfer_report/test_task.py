@@ -61,8 +61,9 @@ def test_each_fit_is_asked_for_once_and_by_name():
     task = transfer_tasks(settings)[0]
     assert len(set(task.fits)) == len(task.fits)
     # Five lines that are not told, AutoHasher for three meanings, without source for two, on all pairs for one, told
-    # groups for one; at one length the controls, for three meanings and groups, and KernelAutoHasher for three.
-    assert len(task.fits) == 3 * (5 + 3 + 2 + 1 + 1) + 3 + 1 + 3
+    # groups for one; at one length the controls, for three meanings and groups, KernelAutoHasher for three, and in
+    # the asymmetric order ITQ and, for three, AutoHasher.
+    assert len(task.fits) == 3 * (5 + 3 + 2 + 1 + 1) + 3 + 1 + 3 + 1 + 3
     costly = ("control", "KernelAutoHasher")
     assert {fit.bits for fit in task.fits if LINES[fit.line].role in costly or LINES[fit.line].method in costly} == {32}
     configs = [str(task.config(fit)) for fit in task.fits]

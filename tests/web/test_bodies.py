@@ -30,15 +30,20 @@ def test_the_three_forms_of_a_batch_are_read_alike() -> None:
     csv = "\n".join(",".join(repr(float(x)) for x in row) for row in X).encode()
     asked = [
         parse_search(
-            json.dumps({"vectors": X.tolist(), "k": 7, "bits": 8}).encode(), "application/json", {}, Settings()
+            json.dumps({"vectors": X.tolist(), "k": 7, "bits": 8, "rerank": 9}).encode(),
+            "application/json",
+            {},
+            Settings(),
         ),
-        parse_search(csv, "text/csv; charset=utf-8", {"k": "7", "bits": "8"}, Settings()),
-        parse_search(_npy(X), "application/x-npy", {"k": "7", "bits": "8"}, Settings()),
-        parse_search(_npy(np.asfortranarray(X)), "application/octet-stream", {"k": "7", "bits": "8"}, Settings()),
+        parse_search(csv, "text/csv; charset=utf-8", {"k": "7", "bits": "8", "rerank": "9"}, Settings()),
+        parse_search(_npy(X), "application/x-npy", {"k": "7", "bits": "8", "rerank": "9"}, Settings()),
+        parse_search(
+            _npy(np.asfortranarray(X)), "application/octet-stream", {"k": "7", "bits": "8", "rerank": "9"}, Settings()
+        ),
     ]
     for one in asked:
         np.testing.assert_array_equal(one.vectors, X)
-        assert (one.k, one.bits, one.id) == (7, 8, None)
+        assert (one.k, one.bits, one.id, one.rerank) == (7, 8, None, 9)
 
 
 @pytest.mark.parametrize(
@@ -71,6 +76,11 @@ def test_the_three_forms_of_a_batch_are_read_alike() -> None:
         (b'{"id": 1, "bits": "8"}', 422, "bits='8'"),
         (b'{"id": 1, "method": 3}', 422, "method=3"),
         (b'{"id": 1, "details": 1}', 422, "details=1"),
+        (b'{"vector": [1], "rerank": 9}', 422, "rerank=9 must be a whole number from k=10 to 100"),
+        (b'{"vector": [1], "rerank": 101}', 422, "rerank=101"),
+        (b'{"vector": [1], "rerank": "20"}', 422, "rerank='20'"),
+        (b'{"vector": [1], "rerank": true, "k": 1}', 422, "rerank=True"),
+        (b'{"id": 1, "rerank": 20}', 422, "only the code is known"),
         (b'{"id": 1, "radius": 1}', 422, "'radius' is not known"),
     ],
 )

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from thpi.codes import hamming_distances
+from thpi.index import asymmetric_rerank
 from thpi.web import Catalogue, Engine
 from thpi.web.bodies import SearchRequest
 from thpi.web.errors import RequestError
@@ -23,6 +24,16 @@ def test_a_search_by_vector_is_that_of_the_index(shop: Catalogue, shop_vectors: 
     expected = engine.index.search(engine.hasher.transform(shop_vectors[:5]), 7)
     assert [[n["id"] for n in result["neighbours"]] for result in results] == expected.ids.tolist()
     assert [[n["distance"] for n in result["neighbours"]] for result in results] == expected.distances.tolist()
+
+
+def test_rerank_is_that_of_the_index(shop: Catalogue, shop_vectors: np.ndarray) -> None:
+    engine = shop.engines[0]
+    results = _results(shop, SearchRequest(shop_vectors[:5], None, k=7, rerank=60))
+    nearest = engine.index.search(engine.hasher.transform(shop_vectors[:5]), 60)
+    expected = asymmetric_rerank(engine.index, nearest, engine.hasher.decision_function(shop_vectors[:5]), 7)
+    assert [[n["id"] for n in result["neighbours"]] for result in results] == expected.ids.tolist()
+    assert [[n["distance"] for n in result["neighbours"]] for result in results] == expected.distances.tolist()
+    assert expected.ids.tolist() != nearest.ids[:, :7].tolist()
 
 
 @pytest.mark.parametrize("k", [1, 10, 199, 200, 500])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Optional
@@ -38,6 +39,10 @@ def search(
     radius: Annotated[
         Optional[int], typer.Option("--radius", min=0, help="All items within this many bits, instead of k.")
     ] = None,
+    rerank: Annotated[
+        Optional[int],
+        typer.Option("--rerank", metavar="N", min=1, help="Order the N nearest by a finer distance, then show k."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Show the items of an index whose codes are nearest to a query, by Hamming distance.
@@ -47,53 +52,81 @@ def search(
     row is a line: of JSON, a list of numbers or an object {"id": ..., "vector":
     [...]}, or of csv. With --json every query answers with one line.
 
-    Items at equal distance are in the order in which they were added.
+    Items at equal distance are in the order in which they were added. With --rerank
+    the N nearest are ordered by asymmetric distance: the projections of the query,
+    without sign, summed over the bits that differ. It needs rows and --model.
 
     \b
     Examples:
       thpi search shop.index --row 0 -k 5
       thpi search shop.index --id A-17
       thpi search shop.index new.csv --model shop.thpi --ids sku --json
+      thpi search shop.index new.csv --model shop.thpi -k 10 --rerank 100
       echo '[0.5, 1.0, 0.25]' | thpi search shop.index - --model shop.thpi
     """
     from thpi.cli._indexes import check_index
-    from thpi.index import HammingIndex
+    from thpi.index import HammingIndex, asymmetric_rerank
 
+    _check_rerank(rerank, k, radius, queries, model)
     check_index(index)
     opened = HammingIndex.open(index)
     if len(opened) == 0:
         raise ValueError(f"INDEX={str(index)!r} is empty.")
     recall = opened.recall
-    for names, codes in _queries(opened, queries, model, row, item, ids):
+    for names, codes, projections in _queries(opened, queries, model, row, item, ids, rerank is not None):
         # Building an approximate structure takes longer than to answer a few queries exactly.
         opened.recall = recall if len(codes) >= _MANY else None
+        most = [opened.n_bits] * len(codes)
         if radius is None:
-            answer = opened.search(codes, k)
+            answer = opened.search(codes, rerank or k)
+            if rerank is not None:
+                answer = asymmetric_rerank(opened, answer, projections, k)
+                most = abs(projections).sum(axis=1).tolist()
             found = [(answer.distances[i], answer.ids[i]) for i in range(len(codes))]
         else:
             found = [(some.distances, some.ids) for some in opened.radius_search(codes, radius)]
-        for name, (distances, neighbours) in zip(names, found, strict=True):
-            _print(as_json, name, distances.tolist(), neighbours.tolist(), opened.n_bits)
+        for name, (distances, neighbours), farthest in zip(names, found, most, strict=True):
+            _print(as_json, name, distances.tolist(), neighbours.tolist(), opened.n_bits, farthest)
+
+
+def _check_rerank(rerank: int | None, k: int, radius: int | None, queries: str | None, model: Path | None) -> None:
+    if rerank is None:
+        return
+    if radius is not None:
+        raise ValueError(f"--rerank {rerank} orders the N nearest; --radius {radius} asks for all within a distance.")
+    if queries is None:
+        raise ValueError(f"--rerank {rerank} needs QUERIES with rows: of an item of the index only the code is known.")
+    if rerank < k:
+        raise ValueError(f"--rerank {rerank} must be at least k={k}.")
+    if model is None:
+        raise ValueError(f"--rerank {rerank} needs the projections of the queries: QUERIES with rows, and --model.")
 
 
 def _queries(
-    index: Any, queries: str | None, model: Path | None, row: int | None, item: str | None, ids: str | None
-) -> Iterator[tuple[list[Any], Any]]:
-    """Give the names and the codes of the queries, in portions."""
+    index: Any,
+    queries: str | None,
+    model: Path | None,
+    row: int | None,
+    item: str | None,
+    ids: str | None,
+    finer: bool,
+) -> Iterator[tuple[list[Any], Any, Any]]:
+    """Give the names, the codes and, for a finer order, the projections of the queries, in portions."""
     if queries is None:
-        yield _stored(index, row, item)
+        yield *_stored(index, row, item), None
         return
     if item is not None:
         raise ValueError(f"--id {item!r} is an item of the index; leave out QUERIES={queries!r}, or use --row.")
     start = 0
-    for names, codes in _asked(index, queries, model, ids):
+    for names, codes, projections in _asked(index, queries, model, ids, finer):
         names = list(range(start, start + len(codes))) if names is None else names
         start += len(codes)
         if row is None:
-            yield names, codes
+            yield names, codes, projections
         elif row < start:
             at = row - start + len(codes)
-            yield names[at : at + 1], codes[at : at + 1]
+            one = slice(at, at + 1)
+            yield names[one], codes[one], None if projections is None else projections[one]
             return
     if row is not None:
         raise ValueError(f"--row {row} is beyond the rows of QUERIES={queries!r}; it has {start}, from 0.")
@@ -118,7 +151,9 @@ def _stored(index: Any, row: int | None, item: str | None) -> tuple[list[Any], A
     return index.ids[row : row + 1].tolist(), index.codes[row : row + 1]  # type: ignore[operator]
 
 
-def _asked(index: Any, queries: str, model: Path | None, ids: str | None) -> Iterator[tuple[list[Any] | None, Any]]:
+def _asked(
+    index: Any, queries: str, model: Path | None, ids: str | None, finer: bool
+) -> Iterator[tuple[list[Any] | None, Any, Any]]:
     from thpi.cli._codes import file_kind, read_codes
     from thpi.cli._models import check_width, load_model
     from thpi.cli._tables import open_table
@@ -130,7 +165,7 @@ def _asked(index: Any, queries: str, model: Path | None, ids: str | None) -> Ite
         table = read_codes("QUERIES", path)
         if table.n_bits != index.n_bits:
             raise ValueError(f"QUERIES={queries!r} has codes of {table.n_bits} bits, INDEX of {index.n_bits}.")
-        yield table.ids.tolist(), table.codes
+        yield table.ids.tolist(), table.codes, None
         return
     hasher, features = load_model("--model", model)
     if hasher.n_bits != index.n_bits:
@@ -145,10 +180,12 @@ def _asked(index: Any, queries: str, model: Path | None, ids: str | None) -> Ite
         batches = open_table("QUERIES", queries, key=ids, features=features).batches
     for batch in batches:
         check_width("QUERIES", queries, batch.values, hasher)
-        yield batch.keys, hasher.transform(batch.values)
+        codes = hasher.transform(batch.values)
+        yield batch.keys, codes, hasher.decision_function(batch.values) if finer else None
 
 
-def _print(as_json: bool, name: Any, distances: list[int], ids: list[Any], n_bits: int) -> None:
+def _print(as_json: bool, name: Any, distances: list[float], ids: list[Any], n_bits: int, farthest: float) -> None:
+    """Print one query; ``farthest`` is the distance at which all bits differ."""
     if as_json:
         neighbours = [{"id": item, "distance": distance} for item, distance in zip(ids, distances, strict=True)]
         typer.echo(json.dumps(plain({"query": name, "neighbours": neighbours})))
@@ -157,8 +194,9 @@ def _print(as_json: bool, name: Any, distances: list[int], ids: list[Any], n_bit
     typer.echo(f"query {_printable(name)}, codes of {n_bits} bits" + ("" if ids else ": nothing that near"))
     width = max((len(text) for text in names), default=0)
     for rank, (text, distance) in enumerate(zip(names, distances, strict=True), 1):
-        bar = "█" * round(20 * (1 - distance / n_bits))
-        typer.echo(f"  {rank:>4}  {text:{width}}  distance {distance:>3}  {bar}")
+        bar = "█" * round(20 * (1 - distance / max(farthest, sys.float_info.min)))
+        shown = f"{distance:>3}" if isinstance(distance, int) else f"{distance:>8.4g}"
+        typer.echo(f"  {rank:>4}  {text:{width}}  distance {shown}  {bar}")
 
 
 def _printable(item: Any) -> str:

@@ -29,6 +29,7 @@ from thpi.metrics._ndcg import ndcg_at_k
 from thpi.metrics._pooled_area import pooled_precision_recall_area
 from thpi.metrics._precision_at_k import precision_at_k
 from thpi.metrics._precision_recall_curve import PrecisionRecallCurve, precision_recall_curve
+from thpi.metrics._ranked import ranked_average_precision
 from thpi.metrics._recall_at_k import recall_at_k
 from thpi.metrics._relevance import Relevance
 
@@ -49,6 +50,7 @@ __all__ = [
     "precision_at_k",
     "precision_recall_curve",
     "query_mean",
+    "ranked_average_precision",
     "recall_at_k",
 ]
 

@@ -122,7 +122,7 @@ def draw_alpha(results: TransferResults, relevance: str) -> Figure:
         axis.set_axis_off()
     for axis, name in zip(axes, names, strict=False):
         alphas = [at.alpha for at in results.complete(name, relevance) if at.bits == bits]
-        for line in results.lines(relevance):
+        for line in results.columns(relevance):
             if Setting(alphas[0], bits) not in results.settings_of(name, relevance, line):
                 continue
             values = [float(results.splits(name, relevance, line, Setting(a, bits)).mean()) for a in alphas]

@@ -15,6 +15,8 @@ __all__ = [
     "AUTO_NO_SOURCE",
     "AUTO_UNLABELLED",
     "CONTROL",
+    "FINER",
+    "FINER_NO_SOURCE",
     "KERNEL",
     "LINES",
     "Line",
@@ -32,7 +34,8 @@ class Line:
     ``per_relevance`` says that the method is told what relevant means, and is fitted once for each meaning; the
     others are fitted once and measured under every meaning. ``shuffled`` permutes the privileged rows against the
     target rows: whatever a method then gains is not due to the pairs. ``without_source`` withholds the source.
-    A line of ``one_length`` is run at the middle code length alone, because it is costly.
+    A line of ``one_length`` is run at the middle code length alone, because it is costly. ``order`` is that of the
+    database rows: by Hamming distance, or by the asymmetric distance of the query's projections to the codes.
     ``only`` are the meanings under which a line is measured (none: all); ``told_as`` is the meaning it is told, if
     that is another one.
     """
@@ -48,6 +51,7 @@ class Line:
     one_length: bool = False
     only: tuple[str, ...] = ()
     told_as: str | None = None
+    order: Literal["hamming", "asymmetric"] = "hamming"
 
     def stands_under(self, relevance: str) -> bool:
         """Whether the line is in the table of a meaning."""
@@ -82,13 +86,14 @@ class Line:
     def to_dict(self, bits: int, relevance: str | None) -> dict[str, Any]:
         """Plain values for the key of a result: all parameters, defaults included, so that new defaults are new."""
         values = {name: _plain(value) for name, value in self.hasher(bits, relevance, None).get_params().items()}
-        return {
+        found = {
             "method": self.method,
             "trained_on": self.trained_on,
             "shuffled": self.shuffled,
             "without_source": self.without_source,
             "parameters": values,
         }
+        return found if self.order == "hamming" else found | {"order": self.order}
 
 
 def _plain(value: Any) -> Any:
@@ -98,6 +103,7 @@ def _plain(value: Any) -> Any:
 NO_SOURCE, ALL_TARGET, AUTO, CONTROL = "itq", "itq_all", "auto", "auto_shuffled"
 AUTO_NO_SOURCE, AUTO_UNLABELLED, ALL_PAIRS = "auto_no_source", "auto_unlabelled", "auto_all"
 UNLABELLED_CONTROL, KERNEL = "auto_unlabelled_shuffled", "auto_kernel"
+FINER, FINER_NO_SOURCE = "auto_asymmetric", "itq_asymmetric"
 
 LINES: dict[str, Line] = {
     line.key: line
@@ -126,6 +132,22 @@ LINES: dict[str, Line] = {
         ),
         Line(AUTO, "AutoHasher", "AutoHasher", per_relevance=True),
         Line(KERNEL, "KernelAutoHasher", "KernelAutoHasher", per_relevance=True, one_length=True),
+        Line(
+            FINER_NO_SOURCE,
+            "ITQ, asymmetric order",
+            "ITQ",
+            role="reference",
+            one_length=True,
+            order="asymmetric",
+        ),
+        Line(
+            FINER,
+            "AutoHasher, asymmetric order",
+            "AutoHasher",
+            per_relevance=True,
+            one_length=True,
+            order="asymmetric",
+        ),
         Line(
             CONTROL,
             "AutoHasher, shuffled pairs",

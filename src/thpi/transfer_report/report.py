@@ -13,11 +13,12 @@ from thpi import datasets
 from thpi.paper.style import STYLE
 from thpi.paper.terminal import RELEVANCE_TITLES
 from thpi.transfer_report.lines import ALL_TARGET, AUTO, CONTROL, LINES, NO_SOURCE
+from thpi.transfer_report.orders import ORDER_COLUMNS, order_rows, order_texts
 from thpi.transfer_report.results import TransferResults
 from thpi.transfer_report.settings import SETS
 from thpi.transfer_report.tables import Cell, summary_cells
 from thpi.transfer_report.targets import Judged
-from thpi.transfer_report.words import cell_parts, discipline, left_out, line_title, what_was_run
+from thpi.transfer_report.words import cell_parts, discipline, left_out, line_title, order_title, what_was_run
 
 __all__ = ["figure_html", "html_page", "transfer_report"]
 
@@ -72,7 +73,7 @@ def transfer_report(results: TransferResults, judged: list[Judged], figures: Map
         if f"alpha-{relevance}" in figures:
             caption = "MAP against the share of rows that are pairs, mean over splits; dashed: ITQ on all target rows."
             parts.append(figure_html(figures[f"alpha-{relevance}"], caption))
-        parts.append(_choices(results, relevance))
+        parts += [_choices(results, relevance), _orders(results, relevance)]
     parts += ["<h2>What was run</h2>", _sets(results)]
     return html_page("The transfer benchmark", "\n".join(part for part in parts if part), "thpi transfer")
 
@@ -95,16 +96,16 @@ def _targets(judged: list[Judged]) -> str:
 def _table(results: TransferResults, relevance: str) -> str:
     cells = {(cell.set, cell.line): cell for cell in summary_cells(results, relevance)}
     names = results.sets(relevance)
-    head = "".join(f"<th>{escape(line_title(results, line))}</th>" for line in results.lines(relevance))
+    head = "".join(f"<th>{escape(line_title(results, line))}</th>" for line in results.columns(relevance))
     rows = []
     for name in names:
-        best = max(cells[name, line].value for line in results.lines(relevance) if _comparable(line))
-        shown = "".join(_cell(cells.get((name, line)), best) for line in results.lines(relevance))
+        best = max(cells[name, line].value for line in results.columns(relevance) if _comparable(line))
+        shown = "".join(_cell(cells.get((name, line)), best) for line in results.columns(relevance))
         use = "" if SETS[name].use == "development" else "<small>confirmation</small>"
         rows.append(f"<tr><th>{escape(name)}{use}</th>{shown}</tr>")
     rows.append(
         "<tr><th>mean over sets</th>"
-        + "".join(_mean(cells, names, line) for line in results.lines(relevance))
+        + "".join(_mean(cells, names, line) for line in results.columns(relevance))
         + "</tr>"
     )
     return (
@@ -159,6 +160,24 @@ def _choices(results: TransferResults, relevance: str) -> str:
         "<details><summary>What AutoHasher chose</summary><div class=scroll><table><thead><tr><th>set</th>"
         "<th>uses the source</th><th>most often, runs</th><th>with shuffled pairs</th><th>most often, runs</th></tr>"
         f"</thead><tbody>{''.join(rows)}</tbody></table></div></details>"
+    )
+
+
+def _orders(results: TransferResults, relevance: str) -> str:
+    found = order_rows(results, relevance)
+    if not found:
+        return ""
+    head = "".join(f"<th>{escape(column)}</th>" for column in ORDER_COLUMNS)
+    rows = [
+        f"<tr><th>{escape(name)}</th>{''.join(f'<td>{escape(text)}</td>' for text in texts)}</tr>"
+        for name, *texts in order_texts(found)
+    ]
+    return (
+        f"<h3>{escape(order_title(results))}</h3><p>The database is ordered by what the query would have to give up to "
+        "have a code: the sum of its projections, without sign, over the bits that differ. It needs nothing but the "
+        "codes. The gain is that over ITQ in the same order.</p>"
+        f"<div class=scroll><table><thead><tr><th>set</th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+        "</div>"
     )
 
 

@@ -57,8 +57,12 @@ class TransferResults:
         pairs[task.alpha] = entry["n_pairs"]
 
     def lines(self, relevance: str) -> tuple[str, ...]:
-        """Lines of the table of one meaning of relevant, in its order."""
+        """Lines that stand under one meaning of relevant, in the order of the tables."""
         return tuple(k for k, line in LINES.items() if k in self.settings.lines and line.stands_under(relevance))
+
+    def columns(self, relevance: str) -> tuple[str, ...]:
+        """Lines of that table that are ordered by Hamming distance; the others have a table of their own."""
+        return tuple(line for line in self.lines(relevance) if LINES[line].order == "hamming")
 
     def sets(self, relevance: str) -> tuple[str, ...]:
         """Sets with at least one setting in which all lines have values."""

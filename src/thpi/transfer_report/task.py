@@ -15,7 +15,8 @@ from thpi.datasets import PairedDataset
 from thpi.evaluation import PROTOCOLS, DataSpec, ResultStore, relevance_kinds, relevance_matrix
 from thpi.evaluation.data import TrainingViews, evaluation_views, load_rows, refit_target, training_views
 from thpi.evaluation.split import database_rows, split_rows
-from thpi.metrics import mean_average_precision
+from thpi.index import asymmetric_distances
+from thpi.metrics import mean_average_precision, query_mean, ranked_average_precision
 from thpi.transfer_report.lines import LINES, Line
 
 __all__ = ["Fit", "TransferTask", "finished", "fits_left", "forget", "run_transfer_task"]
@@ -112,10 +113,18 @@ class _Bench:
             return {"unavailable": str(error)}
         codes = hasher.transform(target)
         seconds = time.perf_counter() - start
+        queries, rows = codes[self.split.query], codes[self.database]
+        finer = None
+        if line.order == "asymmetric":
+            projections = hasher.decision_function(target[self.split.query])
+            finer = asymmetric_distances(projections, np.broadcast_to(rows, (len(queries), *rows.shape)))
         measures = {}
         for kind in self.kinds:
-            queries, rows = codes[self.split.query], codes[self.database]
-            found = mean_average_precision(queries, rows, self.relevance(kind), fit.bits)
+            relevance = self.relevance(kind)
+            if finer is None:
+                found = mean_average_precision(queries, rows, relevance, fit.bits)
+            else:
+                found = query_mean(ranked_average_precision(finer, relevance))
             measures[kind] = {"map": found.value, "n_queries": found.n_queries, "n_empty": found.n_empty}
         about = {"n_rows": self.dataset.n, "n_pairs": len(self.split.train), "seconds": seconds}
         return {"measures": measures, **about, **_choice(hasher)}

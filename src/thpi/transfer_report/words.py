@@ -7,7 +7,7 @@ from thpi.transfer_report.results import TransferResults
 from thpi.transfer_report.settings import SETS
 from thpi.transfer_report.tables import Cell
 
-__all__ = ["cell_parts", "discipline", "left_out", "line_title", "what_was_run"]
+__all__ = ["cell_parts", "discipline", "left_out", "line_title", "order_title", "what_was_run"]
 
 
 def discipline(results: TransferResults) -> str:
@@ -55,10 +55,19 @@ def cell_parts(cell: Cell) -> tuple[str, str, str, str]:
 
 def line_title(results: TransferResults, line: str) -> str:
     """Title of a column; it names the code lengths where these are not all."""
+    return LINES[line].title + (_lengths(results) if LINES[line].one_length else "")
+
+
+def order_title(results: TransferResults) -> str:
+    """Title of the tables that compare two orders of the same codes."""
+    return f"The same codes in asymmetric order{_lengths(results)}"
+
+
+def _lengths(results: TransferResults) -> str:
     settings = results.settings
-    if not LINES[line].one_length or set(settings.control_lengths) == set(settings.bits):
-        return LINES[line].title
-    return f"{LINES[line].title} ({', '.join(map(str, settings.control_lengths))} bits)"
+    if set(settings.control_lengths) == set(settings.bits):
+        return ""
+    return f" ({', '.join(map(str, settings.control_lengths))} bits)"
 
 
 def left_out(results: TransferResults) -> list[str]:

@@ -19,13 +19,16 @@ from thpi.web.settings import Settings
 
 __all__ = ["SearchRequest", "parse_search", "read_body"]
 
-_KEYS = ("vector", "vectors", "id", "k", "method", "bits", "details")
+_KEYS = ("vector", "vectors", "id", "k", "method", "bits", "details", "rerank")
 _NPY_TYPES = ("application/x-npy", "application/octet-stream")
 
 
 @dataclass(frozen=True, eq=False)
 class SearchRequest:
-    """One search: by ``vectors`` or by the ``id`` of an item, with the choices that were made."""
+    """One search: by ``vectors`` or by the ``id`` of an item, with the choices that were made.
+
+    ``rerank`` is how many of the nearest are put into the order of asymmetric distance.
+    """
 
     vectors: npt.NDArray[Any] | None
     id: int | str | None
@@ -33,6 +36,7 @@ class SearchRequest:
     method: str | None = None
     bits: int | None = None
     details: bool = False
+    rerank: int | None = None
 
 
 async def read_body(request: Request, settings: Settings) -> bytes:
@@ -69,7 +73,7 @@ def parse_search(body: bytes, content_type: str, choices: dict[str, str], settin
     """Read what a body asks for.
 
     >>> parse_search(b'{"vector": [1, 2.5], "k": 3}', "application/json", {}, Settings())
-    SearchRequest(vectors=array([[1. , 2.5]]), id=None, k=3, method=None, bits=None, details=False)
+    SearchRequest(vectors=array([[1. , 2.5]]), id=None, k=3, method=None, bits=None, details=False, rerank=None)
     >>> parse_search(b"1,2\\n3,4\\n", "text/csv", {"k": "5"}, Settings()).vectors
     array([[1., 2.],
            [3., 4.]])
@@ -107,7 +111,7 @@ def _parse_json(body: bytes) -> dict[str, Any]:
 
 def _parse_choices(choices: dict[str, str]) -> dict[str, Any]:
     asked: dict[str, Any] = dict(choices)
-    for name in ("k", "bits"):
+    for name in ("k", "bits", "rerank"):
         if name in asked:
             text = asked[name]
             if not (text.isascii() and text.isdecimal() and len(text) < 10):
@@ -167,6 +171,12 @@ def _checked(asked: dict[str, Any], settings: Settings) -> SearchRequest:
         raise RequestError(422, f"method={short(method)} must be the name of a method.")
     if type(asked.get("details", False)) is not bool:
         raise RequestError(422, f"details={short(asked['details'])} must be true or false.")
+    rerank = asked.get("rerank")
+    if rerank is not None:
+        if type(rerank) is not int or not k <= rerank <= settings.max_k:
+            raise RequestError(422, f"rerank={short(rerank)} must be a whole number from k={k} to {settings.max_k}.")
+        if "id" in asked:
+            raise RequestError(422, f"rerank={rerank} needs vector or vectors: of an item only the code is known.")
     vectors = None
     if "id" in asked:
         if type(asked["id"]) not in (int, str):
@@ -175,7 +185,7 @@ def _checked(asked: dict[str, Any], settings: Settings) -> SearchRequest:
         vectors = _vectors(asked, given[0])
         if len(vectors) > settings.max_batch:
             raise RequestError(422, f"{len(vectors)} vectors are too many; at most {settings.max_batch} a request.")
-    return SearchRequest(vectors, asked.get("id"), k, method, bits, asked.get("details", False))
+    return SearchRequest(vectors, asked.get("id"), k, method, bits, asked.get("details", False), rerank)
 
 
 def _vectors(asked: dict[str, Any], name: str) -> npt.NDArray[Any]:

@@ -44,7 +44,11 @@ SEARCH_ANSWERS: dict[int | str, dict[str, Any]] = {
                                             "type": "object",
                                             "properties": {
                                                 "id": {"oneOf": [{"type": "integer"}, {"type": "string"}]},
-                                                "distance": {"type": "integer", "description": "Bits that differ."},
+                                                "distance": {
+                                                    "type": "number",
+                                                    "description": "Bits that differ; with `rerank` their asymmetric "
+                                                    "distance.",
+                                                },
                                             },
                                         },
                                     }
@@ -69,6 +73,11 @@ _CHOICES = {
     "k": {"type": "integer", "minimum": 1, "default": 10},
     "method": {"type": "string"},
     "bits": {"type": "integer"},
+    "rerank": {
+        "type": "integer",
+        "minimum": 1,
+        "description": "Order so many of the nearest by asymmetric distance, then give k; not with `id`.",
+    },
     "details": {"type": "boolean", "default": False, "description": "Also codes, items and relevance."},
 }
 

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thpi.index import Neighbours
+from thpi.codes import pack_signs
+from thpi.index import Neighbours, asymmetric_rerank
 from thpi.web.bodies import SearchRequest
 from thpi.web.catalogue import Catalogue, Engine
 from thpi.web.errors import RequestError
@@ -39,9 +40,12 @@ def search(catalogue: Catalogue, request: SearchRequest) -> Answer:
     ready = None
     if request.vectors is not None:
         ready = catalogue.prepared(request.vectors)
-        codes = _encode(engine, ready)
+        projections = _projections(engine, ready)
+        codes = pack_signs(projections)
         start = time.perf_counter()
-        found = engine.index.search(codes, request.k)
+        found = engine.index.search(codes, request.rerank or request.k)
+        if request.rerank is not None:
+            found = asymmetric_rerank(engine.index, found, projections, request.k)
     else:
         assert request.id is not None
         codes = catalogue.code_of(engine, request.id)
@@ -60,14 +64,12 @@ def search(catalogue: Catalogue, request: SearchRequest) -> Answer:
     return Answer(json.dumps(answer).encode("ascii"), len(codes), seconds)
 
 
-def _encode(engine: Engine, ready: Any) -> Any:
+def _projections(engine: Engine, ready: Any) -> Any:
     with np.errstate(over="ignore", invalid="ignore"):
         projections = engine.hasher.decision_function(ready)
     if not np.isfinite(projections).all():
         raise RequestError(422, "the vector has numbers so large that its projections are not finite.")
-    from thpi.codes import pack_signs
-
-    return pack_signs(projections)
+    return projections
 
 
 def _without(item: int | str, found: Neighbours, k: int) -> Neighbours:
