@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from thpi.index import Neighbours, asymmetric_rerank
 from thpi.web import Catalogue, Settings
 
 api = pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install playwright")
@@ -146,6 +147,24 @@ def test_bits_neighbours_methods_and_relevance_can_be_chosen(open_page: Any) -> 
     api.expect(page.locator("#chart-note")).to_contain_text("near in target space")
     assert page.locator("#chart text").all_text_contents() != before
     assert page.locator("#chart .bar.chosen").count() == 3
+
+
+def test_the_finer_order_is_that_of_the_library(open_page: Any, demo: Catalogue) -> None:
+    page = open_page()
+    _settled(page, "The 10 nearest")
+    page.get_by_role("combobox", name="Order").select_option("asymmetric")
+    api.expect(page.locator(".method[data-method=ITQ] .distance").first).to_contain_text(".")
+    engine = demo.engine("ITQ", 32)
+    assert demo.gallery is not None
+    item = int(demo.gallery[0])
+    nearest = engine.index.search(engine.index.get_codes([item]), 201)
+    others = Neighbours(nearest.distances[:, 1:], nearest.ids[:, 1:])
+    assert nearest.ids[0, 0] == item
+    projections = engine.hasher.decision_function(demo.prepared(demo.vector_of(item)[None]))
+    expected = asymmetric_rerank(engine.index, others, projections, 10)
+    shown = page.locator(".method[data-method=ITQ] .distance").all_inner_texts()
+    got = [float(text.split()[1]) for text in shown]
+    np.testing.assert_allclose(got, expected.distances[0], rtol=6e-3)
 
 
 def test_names_from_data_stay_text(open_page: Any, demo: Catalogue) -> None:

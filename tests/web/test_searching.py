@@ -36,6 +36,21 @@ def test_rerank_is_that_of_the_index(shop: Catalogue, shop_vectors: np.ndarray) 
     assert expected.ids.tolist() != nearest.ids[:, :7].tolist()
 
 
+def test_an_item_whose_vector_is_known_is_reranked_without_itself(demo: Catalogue) -> None:
+    assert demo.items is not None
+    row = int(demo.gallery[5])
+    choices: dict[str, Any] = {"k": 8, "method": "ITQ", "bits": 32, "rerank": 100}
+    (by_id,) = _results(demo, SearchRequest(None, row, **choices))
+    (by_vector,) = _results(demo, SearchRequest(np.asarray(demo.items.target[[row]]), None, **choices | {"k": 9}))
+    assert by_id["neighbours"] == [n for n in by_vector["neighbours"] if n["id"] != row][:8]
+
+
+def test_an_item_of_which_the_code_alone_is_known_is_not_reranked(shop: Catalogue) -> None:
+    with pytest.raises(RequestError, match="the vector of item 'item/17' is not known") as caught:
+        search(shop, SearchRequest(None, "item/17", rerank=50))
+    assert caught.value.status == 404
+
+
 @pytest.mark.parametrize("k", [1, 10, 199, 200, 500])
 def test_a_search_by_id_leaves_the_item_out_and_no_other(shop: Catalogue, k: int) -> None:
     index = shop.engines[0].index

@@ -51,7 +51,7 @@ def create_app(catalogue: Catalogue, settings: Settings | None = None) -> FastAP
     # Without the interactive documentation of FastAPI, which loads its scripts from elsewhere.
     app = FastAPI(title="thpi", version=__version__, docs_url=None, redoc_url=None, responses=ANSWERS)
     _add_page(app)
-    _add_items(app, catalogue)
+    _add_items(app, catalogue, settings)
     _add_search(app, catalogue, settings, counters)
 
     @app.get("/healthz", tags=["state"])
@@ -92,11 +92,11 @@ def _add_search(app: FastAPI, catalogue: Catalogue, settings: Settings, counters
         return Response(answer.body, media_type="application/json")
 
 
-def _add_items(app: FastAPI, catalogue: Catalogue) -> None:
+def _add_items(app: FastAPI, catalogue: Catalogue, settings: Settings) -> None:
     @app.get("/about", tags=["items"])
     def about() -> dict[str, Any]:
         """Tell what is served: methods, code lengths, classes, measured quality."""
-        return catalogue.about()
+        return catalogue.about() | {"max_k": settings.max_k}
 
     @app.get("/items", tags=["items"])
     def items(
@@ -107,25 +107,20 @@ def _add_items(app: FastAPI, catalogue: Catalogue) -> None:
         """Give a part of the gallery."""
         return _ascii_json(catalogue.page_of_items(offset, limit, label))
 
-    def dataset_with(item: int) -> Any:
-        if catalogue.items is None or not 0 <= item < catalogue.items.n:
-            raise RequestError(404, f"there is no item {short(item)} with a picture or a vector.")
-        return catalogue.items
-
     @app.get("/items/{item}/picture", tags=["items"], response_class=Response)
     def picture(item: int) -> Response:
         """Give the picture of an item as an image file."""
-        shown = dataset_with(item).show(item).picture
+        items = catalogue.items
+        shown = None if items is None or not 0 <= item < items.n else items.show(item).picture
         if shown is None:
-            raise RequestError(404, f"item {item} has no picture.")
+            raise RequestError(404, f"there is no item {short(item)} with a picture.")
         data, kind = image_file(shown)
         return Response(data, media_type=kind, headers={"cache-control": "private, max-age=3600"})
 
     @app.get("/items/{item}/vector", tags=["items"])
     def vector(item: int) -> list[float]:
         """Give the raw vector of an item, as ``/search`` takes it."""
-        row = dataset_with(item).target[[item]]
-        values: list[float] = (row.toarray() if hasattr(row, "toarray") else row)[0].tolist()
+        values: list[float] = catalogue.vector_of(item).tolist()
         return values
 
 

@@ -172,11 +172,8 @@ def _checked(asked: dict[str, Any], settings: Settings) -> SearchRequest:
     if type(asked.get("details", False)) is not bool:
         raise RequestError(422, f"details={short(asked['details'])} must be true or false.")
     rerank = asked.get("rerank")
-    if rerank is not None:
-        if type(rerank) is not int or not k <= rerank <= settings.max_k:
-            raise RequestError(422, f"rerank={short(rerank)} must be a whole number from k={k} to {settings.max_k}.")
-        if "id" in asked:
-            raise RequestError(422, f"rerank={rerank} needs vector or vectors: of an item only the code is known.")
+    if rerank is not None and (type(rerank) is not int or not k <= rerank <= settings.max_k):
+        raise RequestError(422, f"rerank={short(rerank)} must be a whole number from k={k} to {settings.max_k}.")
     vectors = None
     if "id" in asked:
         if type(asked["id"]) not in (int, str):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from thpi.web.errors import RequestError, short
 
@@ -144,6 +145,14 @@ class Catalogue:
         ready = vectors if self.prepare is None else self.prepare.transform(vectors)
         return np.asarray(ready, dtype=np.float64)
 
+    def vector_of(self, item: int | str) -> npt.NDArray[np.float64]:
+        """Give the raw vector of an item, 404 where none is known."""
+        if self.items is None or not isinstance(item, int) or not 0 <= item < self.items.n:
+            raise RequestError(404, f"the vector of item {short(item)} is not known.")
+        row: Any = self.items.target[[item]]
+        vector: npt.NDArray[np.float64] = (row.toarray() if sparse.issparse(row) else row)[0]
+        return vector
+
     def code_of(self, engine: Engine, item: int | str) -> Codes:
         """Give the code of an item, 404 where there is none of that id."""
         try:
@@ -190,5 +199,6 @@ class Catalogue:
             "bits": self.bits,
             "engines": [{"method": engine.method, "bits": engine.n_bits} for engine in self.engines],
             "first": {"method": self.engine(None, None).method, "bits": self.engine(None, None).n_bits},
+            "vectors_known": self.items is not None,
             "quality": None if truth is None else truth.quality,
         }

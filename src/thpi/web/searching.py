@@ -37,20 +37,25 @@ def search(catalogue: Catalogue, request: SearchRequest) -> Answer:
     [1, 1]
     """
     engine = catalogue.engine(request.method, request.bits)
-    ready = None
+    ready = projections = None
     if request.vectors is not None:
         ready = catalogue.prepared(request.vectors)
         projections = _projections(engine, ready)
         codes = pack_signs(projections)
-        start = time.perf_counter()
-        found = engine.index.search(codes, request.rerank or request.k)
-        if request.rerank is not None:
-            found = asymmetric_rerank(engine.index, found, projections, request.k)
     else:
         assert request.id is not None
         codes = catalogue.code_of(engine, request.id)
-        start = time.perf_counter()
-        found = _without(request.id, engine.index.search(codes, request.k + 1), request.k)
+        if request.rerank is not None:
+            projections = _projections(engine, catalogue.prepared(catalogue.vector_of(request.id)[None]))
+    start = time.perf_counter()
+    wanted = request.rerank or request.k
+    if request.id is None:
+        found = engine.index.search(codes, wanted)
+    else:
+        found = _without(request.id, engine.index.search(codes, wanted + 1), wanted)
+    if request.rerank is not None:
+        assert projections is not None
+        found = asymmetric_rerank(engine.index, found, projections, request.k)
     seconds = time.perf_counter() - start
     results: list[dict[str, Any]] = [
         {"neighbours": [{"id": item, "distance": d} for item, d in zip(ids, distances, strict=True)]}

@@ -5,6 +5,7 @@ import { drawBits, drawChart } from "./draw.js";
 import { arrowKeys } from "./keys.js";
 
 const PAGE_SIZE = 60;
+const RERANKED = 200; // of the nearest by Hamming distance, so many are put into the finer order
 const byId = (id) => document.getElementById(id);
 const state = { about: null, query: null, shown: 0, turn: 0, methods: [] };
 const settleGallery = arrowKeys(byId("gallery"));
@@ -86,7 +87,11 @@ async function showResults(place = "error") {
   const methods = chosen();
   byId("status").textContent = "Searching…";
   try {
-    const choice = (method) => ({ method, bits: bits(), k: Number(byId("k").value) });
+    const k = Number(byId("k").value);
+    // The finer order needs the numbers of the query; of an item they may not be known, only its code.
+    const finer = byId("order").value === "asymmetric" && (!state.query.item || state.about.vectors_known);
+    const order = finer ? { rerank: Math.max(k, Math.min(RERANKED, state.about.max_k)) } : {};
+    const choice = (method) => ({ method, bits: bits(), k, ...order });
     const answers = await Promise.all(methods.map((method) => search(state.query.body, choice(method))));
     if (turn !== state.turn) return; // a later choice is on its way
     tell("error", null);
@@ -125,6 +130,9 @@ function vectorChoice(n) {
   return label;
 }
 
+// A distance in bits is whole; the asymmetric one is not, and three digits of it are enough.
+const shownDistance = (distance) => `distance ${Number.isInteger(distance) ? distance : Number(distance.toPrecision(3))}`;
+
 const isRelevant = (neighbour) => neighbour.relevant?.[byId("relevance").value] ?? null;
 
 function score(answer) {
@@ -160,10 +168,10 @@ function hit(neighbour, n, queryCode) {
   button.type = "button";
   button.tabIndex = -1;
   button.title = item.name;
-  button.setAttribute("aria-label", `${spoken(item)}, distance ${neighbour.distance}${relevant ? ", relevant" : ""}`);
+  const distance = shownDistance(neighbour.distance);
+  button.setAttribute("aria-label", `${spoken(item)}, ${distance}${relevant ? ", relevant" : ""}`);
   if (item.picture) button.append(picture(item));
   else button.classList.add("plain");
-  const distance = `distance ${neighbour.distance}`;
   const name = element("span", "name"); // cut at its beginning: the end of a path tells more
   name.append(element("bdi", "", item.name));
   button.append(name);
@@ -189,8 +197,8 @@ function showQuality() {
   const kind = byId("relevance").value;
   const meaning = byId("relevance").selectedOptions[0].textContent;
   byId("chart-note").textContent =
-    `Mean average precision in percent with ${bits()} bits, over items that no method saw while training. ` +
-    `Relevant means ${meaning}. Coloured: the methods chosen above.`;
+    `Mean average precision in percent with ${bits()} bits in the order of Hamming distances, over items that no method saw ` +
+    `while training. Relevant means ${meaning}. Coloured: the methods chosen above.`;
   const rows = quality.filter((row) => row.bits === bits()).map((row) => ({ method: row.method, value: row[kind] }));
   drawChart(byId("chart"), rows, chosen());
 }
@@ -317,6 +325,7 @@ byId("token-form").addEventListener("submit", (event) => {
 byId("bits").addEventListener("input", () => { showChoices(); showResults(); });
 byId("k").addEventListener("input", () => { showChoices(); showResults(); });
 byId("relevance").addEventListener("change", () => { showQuality(); showResults(); });
+byId("order").addEventListener("change", () => showResults());
 byId("label").addEventListener("change", guarded(() => showGallery(true)));
 byId("more").addEventListener("click", guarded(() => showGallery(false)));
 byId("file").addEventListener("change", () => { if (byId("file").files.length) byId("vector").value = ""; });
