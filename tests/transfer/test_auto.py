@@ -106,6 +106,17 @@ def test_labels(views):
     np.testing.assert_array_equal(tags.codes_, alone.codes_)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_classes_of_which_a_fold_has_no_two_rows_leave_nothing_to_judge_by(views, seed):
+    X, S, S_U = views
+    y = np.arange(18)
+    y[1] = y[0]  # in one fold or in two, by the seed
+    hasher = AutoHasher(8, relevance="labels", random_state=seed).fit(X[:18], y, privileged=S[:18], source=S_U)
+    assert hasher.choice_ == "ITQ"
+    assert all(entry["score"] is None for entry in hasher.candidates_)
+    assert hasher.gain_ == 0
+
+
 def test_groups_stand_for_classes_that_nobody_has_named():
     rng = np.random.RandomState(0)
     group = rng.randint(5, size=600)

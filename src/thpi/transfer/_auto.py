@@ -199,7 +199,8 @@ class AutoHasher(OptionalSource):
         return labels_of(self._labels, views.X.shape[0])
 
     def _folds(self, geometry: Geometry, labels: Array | None, rng: np.random.RandomState) -> Folds | None:
-        """Folds, each learned from its share of ``max_pairs``; None where pairs are too few or nothing is relevant."""
+        """Folds, each learned from its share of ``max_pairs``; None where pairs are too few to judge by: in some fold
+        nothing is relevant to anything."""
         X, source = geometry.X, geometry.source
         n = len(X)
         seed = int(rng.randint(np.iinfo(np.int32).max // 2))
@@ -212,16 +213,15 @@ class AutoHasher(OptionalSource):
             X, labels = X[kept], None if labels is None else labels[kept]
             source = None if source is None else source.taken(kept)
         relevant = relevance_of_pairs(self.relevance, X, source, labels)
-        if not relevant.any():
-            return None
         n_starts = self.n_starts or min(_MOST_STARTS, max(1, _FITS // len(X)))
         # One kernel for all folds, chosen on all pairs: to choose it in each costs as much as all the rest.
         widths = () if source is None else (geometry.imputation.width,)
-        return Folds(
+        folds = Folds(
             X, source, relevant, labels,
             kept=kept, widths=widths, n_bits=self.n_bits, n_folds=self.n_folds, most_learned=most_learned,
             n_starts=n_starts, seed=seed,
         )  # fmt: skip
+        return folds if folds.can_judge else None
 
     def _scores(self, spaces: dict[bool, Space], listed: list[Candidate]) -> list[FoldScores | None]:
         """Scores of all candidates; costly ones that do not lead on the first fold have those of that fold alone, and

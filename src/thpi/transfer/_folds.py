@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -108,6 +109,17 @@ class Folds:
             self.geometries.append((Geometry(X[train], n_bits, seed, source, rows=train, widths=widths), held))
         self.n_starts = n_starts
 
+    @cached_property
+    def asked(self) -> Array:
+        """Which rows are queries: those to which another row of their fold is relevant."""
+        same_fold = self.fold_of[:, None] == self.fold_of
+        return np.asarray((self.relevant & same_fold).any(axis=1))
+
+    @property
+    def can_judge(self) -> bool:
+        """Whether every fold has a query; with few pairs of many classes that is not so."""
+        return len(np.unique(self.fold_of[self.asked])) == len(self.geometries)
+
     def of(self, X: Array, widths: tuple[float | None, ...]) -> Folds:
         """The same folds of the same pairs, their target rows in other coordinates."""
         return Folds(
@@ -119,8 +131,7 @@ class Folds:
         """Average precisions of a candidate, on all folds and starts, or from one start on the first ``n_folds``."""
         geometries = self.geometries[:n_folds]
         starts = self.n_starts if n_folds is None else 1
-        same_fold = self.fold_of[:, None] == self.fold_of
-        asked = (self.relevant & same_fold).any(axis=1) & (self.fold_of < len(geometries))
+        asked = self.asked & (self.fold_of < len(geometries))
         precisions = np.empty((starts, len(self.X)))
         for geometry, held in geometries:
             for start in range(starts):
