@@ -139,6 +139,17 @@ def test_integers_and_repeated_fits_are_deterministic(method, views):
         assert first.projection_.tobytes() != _fit(method, whole, random_state=1).projection_.tobytes()
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("units", [(2.0**20, 1.0), (2.0**-20, 1.0), (1.0, 2.0**20), (1.0, 2.0**-20)])
+def test_units_of_target_and_source_do_not_matter(method, units, views):
+    """Powers of two, which change no digit: the codes are the same to the bit."""
+    X, S, S_U = views
+    in_units = units[0] * X, units[1] * S, units[1] * S_U
+    meaning = {"relevance": "source"} if "relevance" in method().get_params() else {}
+    expected = _fit(method, views, **meaning).transform(X)
+    np.testing.assert_array_equal(_fit(method, in_units, **meaning).transform(units[0] * X), expected)
+
+
 def test_bytes_are_the_same_in_another_process_with_pinned_threads(views):
     code = """
 import sys, hashlib, numpy as np, thpi

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thpi.solvers.procrustes import polar
-from thpi.solvers.quantisation import has_converged, to_signs
+from thpi.solvers.quantisation import losses, overlap_settled, to_signs
 
 __all__ = ["FrameResult", "frame_quantisation"]
 
@@ -42,23 +42,24 @@ def frame_quantisation(Y: Array, start: Array, *, tol: float = 1e-6, max_iter: i
     c = start.shape[1]
     if p > c:
         raise ValueError(f"Y has {p} columns and start {c}; reduce Y to at most as many columns as there are bits.")
-    constant = float(np.vdot(Y, Y)) + n * c
-    objective: list[float] = []
+    overlaps: list[float] = []
     kept = before = np.empty(0)
-    values, looked_ahead = start.astype(Y.dtype), False
+    values, looked_ahead, converged = start.astype(Y.dtype), False, False
     for _ in range(max_iter):
         correlation = Y.T @ to_signs(values)
         R = polar(correlation)
-        value = constant - 2 * float(np.vdot(R, correlation))
-        if objective and value > objective[-1]:
+        overlap = float(np.vdot(R, correlation))
+        if overlaps and overlap < overlaps[-1]:
             if not looked_ahead:  # only rounding can do this, at a point where nothing is left to gain
-                return FrameResult(kept, objective, True)
+                converged = True
+                break
             values, looked_ahead = Y @ kept, False
             continue
         before, kept = kept, R
-        objective.append(value)
-        if has_converged(objective, tol):
-            return FrameResult(kept, objective, True)
-        looked_ahead = len(objective) > 1
+        overlaps.append(overlap)
+        converged = overlap_settled(overlaps, tol)
+        if converged:
+            break
+        looked_ahead = len(overlaps) > 1
         values = Y @ (2 * kept - before if looked_ahead else kept)
-    return FrameResult(kept, objective, False)
+    return FrameResult(kept, losses(overlaps, float(np.vdot(Y, Y)), n * c), converged)

@@ -13,7 +13,16 @@ from thpi.solvers.balance import balanced_signs
 from thpi.solvers.blocks import reduce_blocks, take_rows
 from thpi.solvers.procrustes import polar, random_orthonormal
 
-__all__ = ["QuantisationResult", "best_of", "has_converged", "iterative_quantisation", "signs", "to_signs"]
+__all__ = [
+    "QuantisationResult",
+    "best_of",
+    "has_converged",
+    "iterative_quantisation",
+    "losses",
+    "overlap_settled",
+    "signs",
+    "to_signs",
+]
 
 Array = npt.NDArray[Any]
 
@@ -69,6 +78,27 @@ def has_converged(objective: list[float], tol: float) -> bool:
     return len(objective) > 1 and objective[-2] - objective[-1] <= tol * abs(objective[-2])
 
 
+def overlap_settled(overlaps: list[float], tol: float) -> bool:
+    """Tell whether the last iteration raised the overlap ``<B, Z R>`` by no more than ``tol`` of its size.
+
+    The loss is ``||Z||^2 + n c - 2 <B, Z R>``. Its constants grow with the unit of Z as the overlap does not, and a
+    change measured against them would be called small in one unit and large in another.
+
+    >>> overlap_settled([2.0, 4.0], 1e-3), overlap_settled([2.0, 4.0, 4.0], 1e-3)
+    (False, True)
+    """
+    return len(overlaps) > 1 and overlaps[-1] - overlaps[-2] <= tol * overlaps[-2]
+
+
+def losses(overlaps: list[float], energy: float, size: int) -> list[float]:
+    """Give ``||B - Z R||^2`` for overlaps ``<B, Z R>``, energy ``||Z||^2`` and ``size`` = n c.
+
+    >>> losses([2.0, 4.0], 4.0, 4)
+    [4.0, 0.0]
+    """
+    return [energy + size - 2 * overlap for overlap in overlaps]
+
+
 def iterative_quantisation(
     Z: Any,
     rng: np.random.RandomState,
@@ -121,13 +151,14 @@ def _alternate(
 ) -> QuantisationResult:
     """Alternate from ``R``; ``correlate(Y)`` gives ``Z' sgn(Z Y)`` and ``||Z||^2``."""
     c = len(R)
-    objective: list[float] = []
+    overlaps: list[float] = []
+    energy = 0.0
     kept, ahead, converged = R, R, False
     for _ in range(max_iter):
         correlation, energy = correlate(ahead)
         rotation = polar(correlation)
-        value = energy + n * c - 2 * float(np.vdot(rotation, correlation))
-        if objective and value > objective[-1]:
+        overlap = float(np.vdot(rotation, correlation))
+        if overlaps and overlap < overlaps[-1]:
             if ahead is kept:
                 # In exact arithmetic this cannot be: it is rounding, at a point where nothing is left to gain.
                 converged = True
@@ -135,12 +166,12 @@ def _alternate(
             ahead = kept
             continue
         R, kept = kept, rotation.astype(R.dtype)
-        objective.append(value)
-        converged = has_converged(objective, tol)
+        overlaps.append(overlap)
+        converged = overlap_settled(overlaps, tol)
         if converged:
             break
-        ahead = kept + (kept - R) if look_ahead and len(objective) > 1 else kept
-    return QuantisationResult(kept, objective, converged)
+        ahead = kept + (kept - R) if look_ahead and len(overlaps) > 1 else kept
+    return QuantisationResult(kept, losses(overlaps, energy, n * c), converged)
 
 
 class _Codes:
