@@ -51,12 +51,13 @@ def test_objective_is_the_formula_and_the_gradient_its_slope(problem, monkeypatc
     X, start, A = problem
     value, x = _watched(monkeypatch, X, start, A, 0.7)
     P0 = start / np.abs(X @ start).mean()
-    np.testing.assert_allclose(x[:-1].reshape(4, 3), P0, rtol=1e-5)
+    unit = np.sqrt((X**2).mean())  # the variables are those of rows with a mean square of 1
+    np.testing.assert_allclose(x[:-1].reshape(4, 3) / unit, P0, rtol=1e-5)
     for step in (0.0, 0.3):
         at = x + step * np.random.RandomState(1).standard_normal(len(x))
 
         def formula(z):
-            return _objective(X, z[:-1].reshape(4, 3), z[-1], A.astype(np.float64), P0, 0.7)
+            return _objective(X, z[:-1].reshape(4, 3) / unit, z[-1], A.astype(np.float64), P0, 0.7)
 
         found, slope = value(at)
         assert found == pytest.approx(formula(at), rel=1e-4)
