@@ -51,7 +51,7 @@ def test_objective_is_the_formula_and_the_gradient_its_slope(problem, monkeypatc
     X, start, A = problem
     value, x = _watched(monkeypatch, X, start, A, 0.7)
     P0 = start / np.abs(X @ start).mean()
-    unit = np.sqrt((X**2).mean())  # the variables are those of rows with a mean square of 1
+    unit = np.sqrt((X**2).mean()) / 0.3  # the variables are those of rows with a root mean square of 0.3
     np.testing.assert_allclose(x[:-1].reshape(4, 3) / unit, P0, rtol=1e-5)
     for step in (0.0, 0.3):
         at = x + step * np.random.RandomState(1).standard_normal(len(x))
