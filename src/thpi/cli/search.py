@@ -52,9 +52,10 @@ def search(
     row is a line: of JSON, a list of numbers or an object {"id": ..., "vector":
     [...]}, or of csv. With --json every query answers with one line.
 
-    Items at equal distance are in the order in which they were added. With --rerank
-    the N nearest are ordered by asymmetric distance: the projections of the query,
-    without sign, summed over the bits that differ. It needs rows and --model.
+    Items at equal distance are in the order in which they were added. With
+    --rerank the N nearest are ordered by asymmetric distance: the projections of
+    the query, without sign, summed over the bits that differ. It needs rows and
+    --model.
 
     \b
     Examples:
