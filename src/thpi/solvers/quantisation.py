@@ -81,8 +81,9 @@ def has_converged(objective: list[float], tol: float) -> bool:
 def overlap_settled(overlaps: list[float], tol: float) -> bool:
     """Tell whether the last iteration raised the overlap ``<B, Z R>`` by no more than ``tol`` of its size.
 
-    The loss is ``||Z||^2 + n c - 2 <B, Z R>``. Its constants grow with the unit of Z as the overlap does not, and a
-    change measured against them would be called small in one unit and large in another.
+    The loss is ``||Z||^2 + n c - 2 <B, Z R>``. In units k times as small the overlap is k times as large, the first
+    constant k^2 times and the second the same: measured against the loss, one change is small in one unit and large
+    in another.
 
     >>> overlap_settled([2.0, 4.0], 1e-3), overlap_settled([2.0, 4.0, 4.0], 1e-3)
     (False, True)
