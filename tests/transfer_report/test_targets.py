@@ -18,6 +18,8 @@ def _judged(
     no_source=(30.0, 30.0),
     unlabelled=(31.0, 31.0),
     unlabelled_control=(30.0, 30.0),
+    told_source=(31.0, 31.0),
+    told_source_control=(30.0, 30.0),
     kernel=None,
 ):
     """Judge two sets, two splits, where ITQ has 30 throughout."""
@@ -27,6 +29,7 @@ def _judged(
     lines = {"itq": (30.0, 30.0), "itq_plus": (30.0, 30.0), "transfer_itq": (30.0, 30.0), "lap_itq_plus": lap}
     lines |= {"auto": auto, "auto_shuffled": control, "itq_all": all_target, "auto_no_source": no_source}
     lines |= {"auto_unlabelled": unlabelled, "auto_unlabelled_shuffled": unlabelled_control, "auto_all": (40.0, 40.0)}
+    lines |= {"auto_told_source": told_source, "auto_told_source_shuffled": told_source_control}
     lines |= {} if kernel is None else {"auto_kernel": kernel}
     results._values = {
         (name, relevance, Setting(0.1, 16), line): {0: values[i], 1: values[i] + (0.2 if line == "auto" else 0)}
@@ -54,8 +57,14 @@ def test_targets_for_labels_and_source():
 def test_a_source_without_labels_is_judged_by_class_as_well():
     judged = _judged("labels", (38.0, 38.0), unlabelled=(38.0, 30.0))
     assert judged[:5] == [True, True, True, True, True]
-    assert judged[5:] == [True, False, False, True, True]
+    assert judged[5:10] == [True, False, False, True, True]
     assert _judged("labels", (38.0, 38.0), unlabelled=(38.0, 38.0), unlabelled_control=(33.0, 33.0))[9] is False
+
+
+def test_what_was_told_nearness_in_the_source_is_judged_by_class_too():
+    assert _judged("labels", (38.0, 38.0), told_source=(38.0, 30.0))[10:] == [True, False, False, True, True]
+    kept = _judged("labels", (38.0, 38.0), told_source=(38.0, 38.0), told_source_control=(33.0, 33.0))
+    assert kept[10:] == [True, True, True, True, False]
 
 
 def test_what_bends_is_judged_too_where_it_was_run():

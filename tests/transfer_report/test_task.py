@@ -7,7 +7,7 @@ import pytest
 
 import thpi
 from thpi.datasets.preprocessing import standardised
-from thpi.evaluation import PROTOCOLS, relevance_matrix
+from thpi.evaluation import PROTOCOLS, ResultStore, relevance_matrix
 from thpi.evaluation.data import load_rows, refit_target, training_views
 from thpi.evaluation.split import database_rows, split_rows
 from thpi.hashers import HASHERS
@@ -15,6 +15,7 @@ from thpi.metrics import average_precision
 from thpi.transfer_report.lines import LINES
 from thpi.transfer_report.results import Setting
 from thpi.transfer_report.settings import SETS, quick_settings, transfer_tasks
+from thpi.transfer_report.task import Fit, _Bench, finished, fits_left, run_transfer_task
 
 
 def _direct(hasher, alpha, seed, kind, shuffled=False, y=False, paired=None):
@@ -62,17 +63,37 @@ def test_each_fit_is_asked_for_once_and_by_name():
     assert len(set(task.fits)) == len(task.fits)
     # Five lines that are not told, AutoHasher for three meanings, without source for two, on all pairs for one, told
     # groups for one; at one length the controls, for three meanings and groups, KernelAutoHasher for three, and in
-    # the asymmetric order ITQ and, for three, AutoHasher.
-    assert len(task.fits) == 3 * (5 + 3 + 2 + 1 + 1) + 3 + 1 + 3 + 1 + 3
+    # the asymmetric order ITQ and, for three, AutoHasher. Told source and judged by class, AutoHasher and its control
+    # are the fits that are judged by nearness as well.
+    told_source = [fit for fit in task.fits if fit.line.startswith("auto_told_source")]
+    assert len(told_source) == 3 + 1
+    assert len(task.fits) == 3 * (5 + 3 + 2 + 1 + 1) + 3 + 1 + 3 + 1 + 3 + len(told_source)
     costly = ("control", "KernelAutoHasher")
     assert {fit.bits for fit in task.fits if LINES[fit.line].role in costly or LINES[fit.line].method in costly} == {32}
     configs = [str(task.config(fit)) for fit in task.fits]
-    assert len(set(configs)) == len(configs)
+    assert len(set(configs)) == len(configs) - len(told_source)
 
 
-@pytest.mark.parametrize(("line", "shuffled"), [("auto_unlabelled", False), ("auto_unlabelled_shuffled", True)])
-def test_a_source_without_labels_is_told_groups_and_judged_by_class(results, line, shuffled):
-    hasher = HASHERS["AutoHasher"](16, relevance="groups", random_state=0)
+def test_a_fit_that_two_lines_share_is_made_once(tmp_path, monkeypatch):
+    settings = quick_settings(
+        sets=("digits-fac-pix",), alphas=(0.1,), splits=1, lines=("auto", "auto_told_source"),
+        relevances=("labels", "source"), max_rows=300,
+    )  # fmt: skip
+    (task,), store, made = transfer_tasks(settings), ResultStore(tmp_path), []
+    result = _Bench.result
+    monkeypatch.setattr(_Bench, "result", lambda bench, fit: made.append(fit) or result(bench, fit))
+    assert [left for _, left in fits_left([task], store)] == [2]
+    run_transfer_task(task, store)
+    assert made == [Fit("auto", 16, "labels"), Fit("auto", 16, "source")]
+    assert set(finished(task, store)) == set(task.fits)
+    assert not list(fits_left([task], store))
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+@pytest.mark.parametrize(("line", "told"), [("auto_unlabelled", "groups"), ("auto_told_source", "source")])
+def test_a_source_without_labels_is_judged_by_class(results, line, told, shuffled):
+    line += "_shuffled" * shuffled
+    hasher = HASHERS["AutoHasher"](16, relevance=told, random_state=0)
     value = results.splits("digits-fac-pix", "labels", line, Setting(0.1, 16))[0]
     assert value == pytest.approx(_direct(hasher, 0.1, 0, "labels", shuffled=shuffled), abs=1e-9)
 

@@ -11,11 +11,13 @@ from thpi.transfer_report.lines import (
     ALL_TARGET,
     AUTO,
     AUTO_NO_SOURCE,
+    AUTO_TOLD_SOURCE,
     AUTO_UNLABELLED,
     CONTROL,
     KERNEL,
     LINES,
     NO_SOURCE,
+    TOLD_SOURCE_CONTROL,
     UNLABELLED_CONTROL,
 )
 from thpi.transfer_report.results import Setting, TransferResults
@@ -39,6 +41,8 @@ COLOURS = {
     UNLABELLED_CONTROL: "#c9a24a",
     AUTO_NO_SOURCE: "#CC79A7",
     AUTO_UNLABELLED: "#E69F00",
+    AUTO_TOLD_SOURCE: "#8a6d00",
+    TOLD_SOURCE_CONTROL: "#b8ac7a",
     ALL_PAIRS: "#0072B2",
     KERNEL: "#004166",
 }
@@ -53,6 +57,8 @@ MARKERS = {
     UNLABELLED_CONTROL: "^",
     AUTO_NO_SOURCE: "d",
     AUTO_UNLABELLED: "^",
+    AUTO_TOLD_SOURCE: ">",
+    TOLD_SOURCE_CONTROL: ">",
     ALL_PAIRS: "_",
     KERNEL: "h",
 }
@@ -65,7 +71,8 @@ def draw_gains(results: TransferResults) -> Figure:
 
     kinds = [kind for kind in results.settings.relevances if results.sets(kind)]
     names = [name for name in results.settings.sets if any(name in results.sets(kind) for kind in kinds)]
-    order = ("lap_itq_plus", "transfer_itq", AUTO_NO_SOURCE, AUTO_UNLABELLED, AUTO, KERNEL, CONTROL, UNLABELLED_CONTROL)
+    methods = ("lap_itq_plus", "transfer_itq", AUTO_NO_SOURCE, AUTO_TOLD_SOURCE, AUTO_UNLABELLED, AUTO, KERNEL)
+    order = (*methods, CONTROL, UNLABELLED_CONTROL, TOLD_SOURCE_CONTROL)
     lines = [line for line in order if line in results.settings.lines]
     height = 1.8 + 0.11 * len(lines) * len(names)
     figure = NewFigure(figsize=(3.9 * len(kinds) + 1.5, height), layout="constrained")

@@ -13,6 +13,7 @@ __all__ = [
     "ALL_TARGET",
     "AUTO",
     "AUTO_NO_SOURCE",
+    "AUTO_TOLD_SOURCE",
     "AUTO_UNLABELLED",
     "CONTROL",
     "FINER",
@@ -21,6 +22,7 @@ __all__ = [
     "LINES",
     "Line",
     "NO_SOURCE",
+    "TOLD_SOURCE_CONTROL",
     "UNLABELLED_CONTROL",
 ]
 
@@ -103,6 +105,7 @@ def _plain(value: Any) -> Any:
 NO_SOURCE, ALL_TARGET, AUTO, CONTROL = "itq", "itq_all", "auto", "auto_shuffled"
 AUTO_NO_SOURCE, AUTO_UNLABELLED, ALL_PAIRS = "auto_no_source", "auto_unlabelled", "auto_all"
 UNLABELLED_CONTROL, KERNEL = "auto_unlabelled_shuffled", "auto_kernel"
+AUTO_TOLD_SOURCE, TOLD_SOURCE_CONTROL = "auto_told_source", "auto_told_source_shuffled"
 FINER, FINER_NO_SOURCE = "auto_asymmetric", "itq_asymmetric"
 
 LINES: dict[str, Line] = {
@@ -129,6 +132,15 @@ LINES: dict[str, Line] = {
             per_relevance=True,
             only=("labels",),
             told_as="groups",
+        ),
+        # The fits of "near in source space", judged by class: they are not made twice.
+        Line(
+            AUTO_TOLD_SOURCE,
+            "AutoHasher, no labels, told source",
+            "AutoHasher",
+            per_relevance=True,
+            only=("labels",),
+            told_as="source",
         ),
         Line(AUTO, "AutoHasher", "AutoHasher", per_relevance=True),
         Line(KERNEL, "KernelAutoHasher", "KernelAutoHasher", per_relevance=True, one_length=True),
@@ -167,6 +179,17 @@ LINES: dict[str, Line] = {
             one_length=True,
             only=("labels",),
             told_as="groups",
+        ),
+        Line(
+            TOLD_SOURCE_CONTROL,
+            "AutoHasher, told source, shuffled pairs",
+            "AutoHasher",
+            role="control",
+            per_relevance=True,
+            shuffled=True,
+            one_length=True,
+            only=("labels",),
+            told_as="source",
         ),
         Line(ALL_TARGET, "ITQ, all target data", "ITQ", role="reference", trained_on="all"),
         # What is within reach of these hash functions, if every row were paired.

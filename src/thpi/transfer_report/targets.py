@@ -11,11 +11,13 @@ from thpi.transfer_report.lines import (
     ALL_TARGET,
     AUTO,
     AUTO_NO_SOURCE,
+    AUTO_TOLD_SOURCE,
     AUTO_UNLABELLED,
     CONTROL,
     KERNEL,
     LINES,
     NO_SOURCE,
+    TOLD_SOURCE_CONTROL,
     UNLABELLED_CONTROL,
 )
 from thpi.transfer_report.results import TransferResults
@@ -82,10 +84,12 @@ class _Table:
 
 Rule = Callable[[_Table], Judged]
 
+_CONTROLS = {AUTO: CONTROL, AUTO_UNLABELLED: UNLABELLED_CONTROL, AUTO_TOLD_SOURCE: TOLD_SOURCE_CONTROL}
+
 
 def judge_targets(results: TransferResults) -> list[Judged]:
     """Judge AutoHasher, and the control, under every meaning of relevant that was run."""
-    needed = {NO_SOURCE, ALL_TARGET, AUTO, AUTO_NO_SOURCE, AUTO_UNLABELLED, CONTROL, UNLABELLED_CONTROL, "lap_itq_plus"}
+    needed = {NO_SOURCE, ALL_TARGET, AUTO_NO_SOURCE, "lap_itq_plus", *_CONTROLS, *_CONTROLS.values()}
     if needed - set(results.settings.lines):
         return []
     judged: list[Judged] = []
@@ -97,7 +101,7 @@ def judge_targets(results: TransferResults) -> list[Judged]:
             rules = (_no_set_loses, _few_runs_lose, _gain_where_there_is_a_gap, _control)
         tables = [_Table(results, relevance)]
         if relevance == "labels":  # what the source gives where classes are meant and nobody has named them
-            tables.append(_Table(results, relevance, AUTO_UNLABELLED))
+            tables += [_Table(results, relevance, line) for line in (AUTO_UNLABELLED, AUTO_TOLD_SOURCE)]
         judged += [rule(table) for table in tables for rule in rules]
         kernel = _Table(results, relevance, KERNEL)
         if kernel.sets:
@@ -189,7 +193,7 @@ def _control(table: _Table) -> Judged:
     # What AutoHasher gains by better learners or by labels is not the source's gain, and stays when pairs are shuffled.
     told_labels = table.judged == AUTO
     base = AUTO_NO_SOURCE if told_labels and LINES[AUTO_NO_SOURCE].stands_under(table.relevance) else NO_SOURCE
-    control = _Table(table.results, table.relevance, CONTROL if told_labels else UNLABELLED_CONTROL)
+    control = _Table(table.results, table.relevance, _CONTROLS[table.judged])
     text = (
         f"The control with shuffled pairs loses the gain over {LINES[base].title}: at most a quarter of it is left, on "
         "average."

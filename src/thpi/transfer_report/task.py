@@ -85,7 +85,9 @@ def run_transfer_task(task: TransferTask, store: ResultStore, data_home: str | N
         return
     bench = _Bench(task, store, load_rows(task.data, data_home))
     for fit in missing:
-        store.write_values(KIND, task.config(fit), bench.result(fit))
+        config = task.config(fit)
+        if store.read_values(KIND, config) is None:  # lines that are judged by different meanings may share a fit
+            store.write_values(KIND, config, bench.result(fit))
 
 
 class _Bench:
@@ -175,7 +177,8 @@ def fits_left(tasks: list[TransferTask], store: ResultStore) -> Iterator[tuple[T
     """Give the tasks with something left to do, and how many fits."""
     for task in tasks:
         # Reading checks every file; to know whether there is work, its name is enough.
-        left = sum(not store.path(KIND, task.config(fit), "json").is_file() for fit in task.fits)
+        paths = {store.path(KIND, task.config(fit), "json") for fit in task.fits}
+        left = sum(not path.is_file() for path in paths)
         if left:
             yield task, left
 

@@ -22,6 +22,7 @@ _SHORT = {
     "transfer_itq": "TrITQ",
     "auto_no_source": "alone",
     "auto_unlabelled": "no y",
+    "auto_told_source": "near",
     "auto": "Auto",
     "auto_kernel": "bent",
     "auto_shuffled": "shuf",
@@ -60,8 +61,8 @@ def print_transfer(console: Console, results: TransferResults) -> None:
     console.print(
         Text(
             "ITQ: MAP on the pairs, no source; the others: points over it; alone: AutoHasher without source; "
-            "no y: without labels; bent: KernelAutoHasher; shuf: pairs shuffled; all: ITQ on all target rows; "
-            "all pairs: AutoHasher, every row paired",
+            "no y: without labels, told groups; near: without labels, told source; bent: KernelAutoHasher; "
+            "shuf: pairs shuffled; all: ITQ on all target rows; all pairs: AutoHasher, every row paired",
             style="dim",
         )
     )
