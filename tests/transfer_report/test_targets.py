@@ -21,6 +21,7 @@ def _judged(
     told_source=(31.0, 31.0),
     told_source_control=(30.0, 30.0),
     kernel=None,
+    words=False,
 ):
     """Judge two sets, two splits, where ITQ has 30 throughout."""
     results = TransferResults.__new__(TransferResults)
@@ -36,7 +37,13 @@ def _judged(
         for line, values in lines.items()
         for i, name in enumerate(SETS)
     }
-    return [j.met for j in judge_targets(results)]
+    return [j if words else j.met for j in judge_targets(results)]
+
+
+def test_the_control_has_an_interval_over_splits():
+    # The two splits of AutoHasher are 1.0 and 1.2 above: 1.1 with 12.706 (t, one degree of freedom) times 0.1.
+    found = _judged("target", (31.0, 31.0), control=(30.2, 30.0), words=True)[3].found
+    assert found == "AutoHasher +1.10 (-0.17 to +2.37), with shuffled pairs +0.10 (+0.10 to +0.10)."
 
 
 def test_targets_for_target_relevance():

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from thpi.evaluation import PairedDifference, paired_difference
 from thpi.transfer_report.lines import (
     ALL_TARGET,
     AUTO,
@@ -74,6 +75,16 @@ class _Table:
         """Points by which a line is above another on a set."""
         runs = [self.results.runs(name, self.relevance, key, of=self.judged) for key in (line, over)]
         return float((runs[0] - runs[1]).mean())
+
+    def mean_lead(self, line: str, over: str) -> PairedDifference:
+        """Points by which a line is above another, mean over the sets, in the settings of the line that is judged; the
+        interval is that over splits."""
+        leads = []
+        for name in self.sets:
+            runs = [self.results.runs(name, self.relevance, key, of=self.judged) for key in (line, over)]
+            leads.append((runs[0] - runs[1]).mean(axis=0))
+        by_split = np.mean(leads, axis=0)
+        return paired_difference(by_split, np.zeros_like(by_split))
 
     def gap(self, name: str) -> float:
         return self.lead(name, ALL_TARGET, NO_SOURCE)
@@ -200,10 +211,11 @@ def _control(table: _Table) -> Judged:
     )
     if not control.sets:
         return table.judge(text, None, "The control was not run.")
-    # Both in the settings of the control.
-    real, left = (
-        float(np.mean([control.lead(name, line, base) for name in control.sets]))
-        for line in (table.judged, control.judged)
-    )
-    found = f"AutoHasher {real:+.2f}, with shuffled pairs {left:+.2f}."
-    return table.judge(text, None if real <= 0 else left <= real / 4, found)
+    real, left = (control.mean_lead(line, base) for line in (table.judged, control.judged))
+    found = f"AutoHasher {_with_interval(real)}, with shuffled pairs {_with_interval(left)}."
+    return table.judge(text, None if real.mean <= 0 else left.mean <= real.mean / 4, found)
+
+
+def _with_interval(lead: PairedDifference) -> str:
+    interval = f" ({lead.low:+.2f} to {lead.high:+.2f})" if lead.n > 1 else ""
+    return f"{lead.mean:+.2f}{interval}"
