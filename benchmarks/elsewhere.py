@@ -34,7 +34,8 @@ MAX_ROWS = 3_000
 LEAST_COLUMNS = 32
 PROTOCOL = PROTOCOLS["standard"]
 COLUMNS = ("lap_itq_plus", "auto", "auto_shuffled", "itq_all")
-UNLABELLED = ("lap_itq_plus", "auto_unlabelled", "auto_unlabelled_shuffled", "itq_all")
+UNLABELLED = ("lap_itq_plus", "auto_told_source", "auto_unlabelled", "auto_unlabelled_shuffled", "itq_all")
+KINDS = ("target", "source", "labels")
 
 
 class Pairs(NamedTuple):
@@ -126,7 +127,7 @@ def run_split(task: Split, store: ResultStore, data_home: str | None) -> None:
 
     for key in ("itq", *dict.fromkeys(COLUMNS + UNLABELLED)):
         line = LINES[key]
-        for told in line.told(("target", "source", "labels")):
+        for told in line.told(KINDS):
             config = _config(pairs.name, alpha, seed, bits, line, told)
             if store.read_values("elsewhere", config) is not None:
                 continue
@@ -135,8 +136,7 @@ def run_split(task: Split, store: ResultStore, data_home: str | None) -> None:
             except thpi.base.TooManyBitsError as error:
                 store.write_values("elsewhere", config, {"unavailable": str(error)})
                 continue
-            kinds = ("target", "source", "labels") if told is None else ("labels" if told == "groups" else told,)
-            store.write_values("elsewhere", config, {kind: map_of(codes, kind) for kind in kinds})
+            store.write_values("elsewhere", config, {kind: map_of(codes, kind) for kind in KINDS})
 
 
 def _fitted(pairs: Pairs, split: Any, database: Any, line: Line, told: Any, bits: int, seed: int) -> Any:

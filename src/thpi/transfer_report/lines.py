@@ -35,9 +35,10 @@ class Line:
     method uses a source.
     ``per_relevance`` says that the method is told what relevant means, and is fitted once for each meaning; the
     others are fitted once and measured under every meaning. ``shuffled`` permutes the privileged rows against the
-    target rows: whatever a method then gains is not due to the pairs. ``without_source`` withholds the source.
-    A line of ``one_length`` is run at the middle code length alone, because it is costly. ``order`` is that of the
-    database rows: by Hamming distance, or by the asymmetric distance of the query's projections to the codes.
+    target rows: whatever a method then gains is not due to the pairs. ``without_source`` withholds the
+    candidates that use the source. A line of ``one_length`` is run at the middle code length alone, because it is
+    costly. ``order`` is that of the database rows: by Hamming distance, or by the asymmetric distance of the query's
+    projections to the codes.
     ``only`` are the meanings under which a line is measured (none: all); ``told_as`` is the meaning it is told, if
     that is another one.
     """
