@@ -92,3 +92,10 @@ def test_outcomes_have_words(outcome):
 
     met = {"met": True, "not met": False, "cannot be judged here": None}[outcome]
     assert Judged("target", "", met, "").outcome == outcome
+
+
+def test_a_set_not_above_the_papers_method_is_named_with_its_interval():
+    # LapITQ+ has 30.5; the two splits of AutoHasher differ by 0.2.
+    below, above = (_judged("source", (38.0, auto), words=True)[2] for auto in (30.3, 30.6))
+    assert (below.met, below.found) == (False, "not above: bbc -0.10 (-1.37 to +1.17).")
+    assert (above.met, above.found) == (True, "least apart: bbc +0.20 (-1.07 to +1.47).")

@@ -71,23 +71,17 @@ class _Table:
             return text
         return f"{line_title(self.results, self.judged)}: {text[0].lower()}{text[1:]}"
 
-    def lead(self, name: str, line: str, over: str) -> float:
-        """Points by which a line is above another on a set."""
-        runs = [self.results.runs(name, self.relevance, key, of=self.judged) for key in (line, over)]
-        return float((runs[0] - runs[1]).mean())
-
-    def mean_lead(self, line: str, over: str) -> PairedDifference:
-        """Points by which a line is above another, mean over the sets, in the settings of the line that is judged; the
-        interval is that over splits."""
+    def lead(self, line: str, over: str, *sets: str) -> PairedDifference:
+        """Points by which a line is above another, mean over the sets, with the interval over splits."""
         leads = []
-        for name in self.sets:
+        for name in sets:
             runs = [self.results.runs(name, self.relevance, key, of=self.judged) for key in (line, over)]
             leads.append((runs[0] - runs[1]).mean(axis=0))
         by_split = np.mean(leads, axis=0)
         return paired_difference(by_split, np.zeros_like(by_split))
 
     def gap(self, name: str) -> float:
-        return self.lead(name, ALL_TARGET, NO_SOURCE)
+        return self.lead(ALL_TARGET, NO_SOURCE, name).mean
 
     def judge(self, text: str, met: bool | None, found: str) -> Judged:
         return Judged(self.relevance, self.named(text), met, found)
@@ -181,13 +175,13 @@ def _listed(cells: Sequence[Cell]) -> str:
 
 def _above_lap(table: _Table) -> Judged:
     text = "Above LapITQ+ on every labelled set."
-    apart = {name: table.lead(name, table.judged, "lap_itq_plus") for name in table.labelled}
-    below = {name: value for name, value in apart.items() if value <= 0}
+    apart = {name: table.lead(table.judged, "lap_itq_plus", name) for name in table.labelled}
     if not apart:
         return table.judge(text, None, "No set has classes.")
-    found = "not above: " + ", ".join(f"{name} {value:+.2f}" for name, value in below.items()) if below else ""
-    lowest = min(apart, key=lambda name: apart[name])
-    return table.judge(text, not below, f"{found or f'least apart: {lowest} {apart[lowest]:+.2f}'}.")
+    below = [name for name, lead in apart.items() if lead.mean <= 0]
+    shown = below or [min(apart, key=lambda name: apart[name].mean)]
+    found = ", ".join(f"{name} {_with_interval(apart[name])}" for name in shown)
+    return table.judge(text, not below, f"{'not above' if below else 'least apart'}: {found}.")
 
 
 def _efficiency(table: _Table) -> Judged:
@@ -211,7 +205,7 @@ def _control(table: _Table) -> Judged:
     )
     if not control.sets:
         return table.judge(text, None, "The control was not run.")
-    real, left = (control.mean_lead(line, base) for line in (table.judged, control.judged))
+    real, left = (control.lead(line, base, *control.sets) for line in (table.judged, control.judged))
     found = f"AutoHasher {_with_interval(real)}, with shuffled pairs {_with_interval(left)}."
     return table.judge(text, None if real.mean <= 0 else left.mean <= real.mean / 4, found)
 
