@@ -109,6 +109,56 @@ def test_at_any_moment_the_output_is_whole_or_not_there(tmp_path, command):
     assert outcomes <= ({1, n + 1} if command == "add" else {None, n})
 
 
+_LOST = """
+import signal, sys, time, weakref
+from thpi.cli._interrupt import resend_lost_interrupts
+
+if sys.argv[1] == "with":
+    resend_lost_interrupts()
+
+class Thing: pass
+
+def callback(_):
+    signal.raise_signal(signal.SIGINT)
+    len(str())  # the interrupt is raised here at the latest
+
+thing = Thing()
+reference = weakref.ref(thing, callback)
+try:
+    del thing
+    print("gone on", flush=True)
+    time.sleep(20 if sys.argv[1] == "with" else 0)
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
+
+
+@pytest.mark.parametrize("repair", ["with", "without"])
+def test_in_a_callback_that_cannot_raise(repair):
+    """Python alone loses such an interrupt with a traceback; here it comes again, outside of the callback."""
+    found = subprocess.run([sys.executable, "-c", _LOST, repair], capture_output=True, text=True, timeout=60)
+    assert found.stdout == "gone on\n"  # nobody could catch it in the callback
+    assert (found.returncode, found.stderr) == (130, "") if repair == "with" else "Traceback" in found.stderr
+
+
+_OTHER_ERROR = """
+from thpi.cli._interrupt import resend_lost_interrupts
+
+class Thing:
+    def __del__(self):
+        1 / 0
+
+resend_lost_interrupts()
+Thing()
+"""
+
+
+def test_other_errors_that_cannot_be_raised_are_still_shown():
+    found = subprocess.run([sys.executable, "-c", _OTHER_ERROR], capture_output=True, text=True, timeout=60)
+    assert (found.returncode, found.stdout) == (0, "")
+    assert "ZeroDivisionError" in found.stderr
+
+
 def _small_index(path: Path) -> None:
     index = HammingIndex(64)
     index.add(np.zeros((1, 8), dtype=np.uint8), ids=[1])

@@ -15,6 +15,8 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from thpi.cli._interrupt import resend_lost_interrupts
+
 __all__ = ["COMMANDS", "app", "main", "run"]
 
 COMMANDS = (
@@ -90,4 +92,5 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 def main() -> None:
     """Run the command line; the entry point of the ``thpi`` script."""
+    resend_lost_interrupts()
     sys.exit(run())
