@@ -111,4 +111,5 @@ def _run_one(module: str, name: str, n: int, n_threads: int, repeats: int) -> di
 
 
 if __name__ == "__main__":
-    print(json.dumps(_run_one(*sys.argv[1:3], *map(int, sys.argv[3:]))))
+    module, name, *numbers = sys.argv[1:]
+    print(json.dumps(_run_one(module, name, *map(int, numbers))))

@@ -37,8 +37,8 @@ MAX_ITER = 50
 
 
 def _write(folder: Path, n: int, d: int) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    import pyarrow as pa  # type: ignore[import-untyped]
+    import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
     rng = np.random.RandomState(0)
     mixing = (rng.standard_normal((80, d)) * np.linspace(1, 0.2, 80)[:, None]).astype(np.float32)
@@ -76,7 +76,7 @@ def _costs(folder: Path, d: int, c: int) -> dict[str, float]:
         return {name: _median(step) / len(X) for name, step in steps.items()}
 
 
-def _run(folder: Path, n: int, d: int, c: int, client: Any) -> tuple[float, int]:
+def _run(folder: Path, c: int) -> tuple[float, int]:
     start = time.perf_counter()
     hasher = thpi.ITQ(c, max_iter=MAX_ITER, tol=0, random_state=0).fit(dask_parquet(folder))
     return time.perf_counter() - start, hasher.n_iter_
@@ -103,19 +103,19 @@ def main() -> None:
         for name, seconds in cost.items():
             print(f"  {name:10} {1e6 * seconds:8.2f} microseconds a row and core")
         with (
-            distributed.LocalCluster(
+            distributed.LocalCluster(  # type: ignore[no-untyped-call]
                 n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None
             ) as cluster,
-            distributed.Client(cluster) as client,
+            distributed.Client(cluster) as client,  # type: ignore[no-untyped-call]
         ):
             client.run(_one_thread)
             n_tasks = 200
             overhead = _median(lambda: client.gather(client.map(abs, range(n_tasks), pure=False)), 3) / n_tasks
             print(f"  task       {1e3 * overhead:8.2f} milliseconds")
-            _run(folders[0], options.rows[0], d, c, client)  # workers import what they need
+            _run(folders[0], c)  # workers import what they need
             fixed: float | None = None
             for n, folder in zip(options.rows, folders, strict=True):
-                seconds, passes = _run(folder, n, d, c, client)
+                seconds, passes = _run(folder, c)
                 expected = predicted(n, c, passes, workers, cost, overhead, n // PART)
                 if fixed is None:
                     fixed = seconds - expected

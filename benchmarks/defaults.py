@@ -17,6 +17,7 @@ import warnings
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.decomposition import PCA
@@ -34,7 +35,7 @@ ALPHAS = (0.1, 0.4)
 BITS = (16, 48)
 PLUS = {"lambda1": 0.1}
 
-BLOCKS: dict[str, list[tuple[str, str, dict]]] = {
+BLOCKS: dict[str, list[tuple[str, str, dict[str, Any]]]] = {
     "reading (ITQ+)": [
         ("ITQ, no source", "ITQ", {}),
         ("ITQ, balanced", "ITQ", {"balanced": True}),
@@ -99,9 +100,11 @@ BLOCKS: dict[str, list[tuple[str, str, dict]]] = {
 def _views(name: str, data: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     if name == "digits":
         set_ = load_digits_views(target="pix", source="fou")
+        assert set_.labels is not None
         return set_.target, StandardScaler().fit_transform(set_.source), set_.labels
     load = {"bbc": load_bbc, "openclipart": load_openclipart, "wikipedia": load_wikipedia}[name]
     set_ = load(data_home=data)
+    assert set_.labels is not None
     rows = np.random.RandomState(0).permutation(len(set_.labels))[:2000]
     target, source, labels = set_.target[rows], set_.source[rows], set_.labels[rows]
     if name == "bbc":
@@ -116,7 +119,7 @@ def _views(name: str, data: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return target, source, labels
 
 
-def _run(job: tuple) -> dict[tuple[str, str], tuple[float, float]]:
+def _run(job: tuple[list[str], str, float, int, int, str]) -> dict[tuple[str, str], tuple[float, float]]:
     blocks, name, alpha, bits, split, data = job
     warnings.simplefilter("ignore")
     X, S, labels = _views(name, data)
@@ -126,19 +129,20 @@ def _run(job: tuple) -> dict[tuple[str, str], tuple[float, float]]:
     database = np.r_[train, rest]
     near = radius_relevance(X[query], X[database], neighbour_radius(X[database], form="plain", k=50))
     same = label_relevance(labels[query], labels[database])
-    scores = {}
+    scores: dict[tuple[str, str], tuple[float, float]] = {}
     with threadpool_limits(1):
         for block in blocks:
             for label, method, params in BLOCKS[block]:
                 hasher = thpi.HASHERS[method](n_bits=bits, random_state=split, **params)
                 try:
                     hasher.fit(X[train], privileged=S[train], source=S[rest])
-                except ValueError:  # more bits than the views allow
+                except thpi.base.TooManyBitsError:
                     continue
                 codes = hasher.transform(X[query]), hasher.transform(X[database])
-                scores[block, label] = tuple(
+                of_near, of_same = (
                     100 * float(mean_average_precision(*codes, relevant, bits)) for relevant in (near, same)
                 )
+                scores[block, label] = of_near, of_same
     return scores
 
 
@@ -160,7 +164,7 @@ def main() -> None:
             cells = [
                 (job[1], r[block, label], r[block, base])
                 for job, r in zip(jobs, results, strict=True)
-                if (block, label) in r
+                if (block, label) in r and (block, base) in r
             ]
             line = f"{label:34}"
             for kind in (0, 1):

@@ -14,6 +14,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.axes import Axes
 
 import thpi
 from thpi.codes import hamming_distances
@@ -24,6 +25,8 @@ PAIRS, BITS, SHOWN, CLASSES = 100, 16, 8, (2, 3, 5, 8)
 
 def main() -> None:
     digits = load_digits_views(target="pix", source="fou")
+    assert digits.labels is not None
+    assert isinstance(digits.pictures, np.ndarray)
     rows = np.random.RandomState(0).permutation(digits.n)
     train, query, database = rows[:PAIRS], rows[-300:], rows[:-300]
     hashers = {
@@ -56,7 +59,7 @@ def main() -> None:
     print(f"wrote {path.name}")
 
 
-def _picture(axis: plt.Axes, picture: np.ndarray, colour: str) -> None:
+def _picture(axis: Axes, picture: np.ndarray, colour: str) -> None:
     axis.set_axis_on()
     axis.imshow(255 - picture, cmap="gray", vmin=0, vmax=255)
     axis.set_xticks([])

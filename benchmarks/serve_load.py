@@ -20,12 +20,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import thpi
-from thpi.index import HammingIndex
+from thpi.index import HammingIndex, Neighbours
 
 FEATURES = 64
 ALONE = 500
@@ -50,8 +52,9 @@ class Client:
         )
         self.writer.write(head.encode() + b"\r\n\r\n" + body)
         headers = await self.reader.readuntil(b"\r\n\r\n")
-        length = int(re.search(rb"content-length: (\d+)", headers, re.IGNORECASE).group(1))
-        return int(headers[9:12]), await self.reader.readexactly(length)
+        length = re.search(rb"content-length: (\d+)", headers, re.IGNORECASE)
+        assert length is not None
+        return int(headers[9:12]), await self.reader.readexactly(int(length.group(1)))
 
 
 async def run_load(
@@ -85,8 +88,12 @@ def start_server(folder: Path, hasher: thpi.BaseHasher, index: HammingIndex) -> 
     command += ["--model", str(folder / "load.thpi"), "--index", str(folder / "load.index"), "--time-limit", "60"]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", "OMP_NUM_THREADS": "1"}
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
-    port = int(re.search(r":(\d+)$", server.stdout.readline().strip()).group(1))
-    return server, port
+    assert server.stdout is not None
+    port = re.search(r":(\d+)$", server.stdout.readline().strip())
+    if port is None:
+        server.kill()
+        raise RuntimeError("the server did not say its port")
+    return server, int(port.group(1))
 
 
 def main() -> int:
@@ -106,7 +113,7 @@ def main() -> int:
     queries = rng.standard_normal((options.searches, FEATURES)).round(6)
     bodies = [json.dumps({"vector": query.tolist(), "k": options.k}).encode() for query in queries]
 
-    def bare(place: int) -> object:
+    def bare(place: int) -> Neighbours:
         return index.search(hasher.transform(queries[place : place + 1]), options.k)
 
     alone = min(ALONE, options.searches)
@@ -116,7 +123,7 @@ def main() -> int:
             begin = time.perf_counter()
             seconds, errors, kept = asyncio.run(run_load(port, bodies, options.connections, options.k))
             total = time.perf_counter() - begin
-            single, bare_seconds = _side_by_side(port, bodies[:alone], options.k, bare)
+            single, bare_seconds = _side_by_side(port, bodies[:alone], bare)
         finally:
             server.send_signal(signal.SIGTERM)
             code = server.wait(60)
@@ -133,7 +140,7 @@ def main() -> int:
     return int(errors + wrong + code != 0)
 
 
-def _side_by_side(port: int, bodies: list[bytes], k: int, bare: object) -> tuple[list[float], list[float]]:
+def _side_by_side(port: int, bodies: list[bytes], bare: Callable[[int], Neighbours]) -> tuple[list[float], list[float]]:
     """Alternate a request and the bare call, so that both see the same machine."""
 
     async def measure() -> tuple[list[float], list[float]]:
@@ -151,11 +158,11 @@ def _side_by_side(port: int, bodies: list[bytes], k: int, bare: object) -> tuple
     return asyncio.run(measure())
 
 
-def _agrees(answer: dict, found: object) -> bool:
+def _agrees(answer: dict[str, Any], found: Neighbours) -> bool:
     neighbours = answer["results"][0]["neighbours"]
-    return [n["id"] for n in neighbours] == found.ids[0].tolist() and [
-        n["distance"] for n in neighbours
-    ] == found.distances[0].tolist()
+    ids: list[int] = found.ids[0].tolist()
+    distances: list[int] = found.distances[0].tolist()
+    return [n["id"] for n in neighbours] == ids and [n["distance"] for n in neighbours] == distances
 
 
 if __name__ == "__main__":

@@ -15,7 +15,8 @@ from benchmarks._cases import Case
 from thpi.codes import pack_signs, paired_hamming_distances
 from thpi.graph import hamming_knn_graph, hamming_neighbors, laplacian
 from thpi.hashers import ITQPlus, LapITQPlus
-from thpi.solvers.laplacian_qp import laplacian_box_qp, project_balanced_box
+from thpi.solvers.balanced_box import project_balanced_box
+from thpi.solvers.laplacian_qp import laplacian_box_qp
 
 __all__ = ["cases"]
 
@@ -116,7 +117,7 @@ def laplacian_case(full: bool, lambda2: float, factor: float) -> Case:
     K = latent @ rng.standard_normal((8, bits)) / 3
 
     def with_osqp() -> Array:
-        import osqp
+        import osqp  # type: ignore[import-untyped]
 
         solver = osqp.OSQP()
         constraints = sparse.vstack([sparse.eye(n), np.ones((1, n))], format="csc")
@@ -153,7 +154,7 @@ def laplacian_case(full: bool, lambda2: float, factor: float) -> Case:
 def lap_itq_plus_case(d_target: int, d_source: int) -> Case:
     """LapITQ+ beside ITQ+, whole fits of as many iterations; the same in both settings."""
     X, S = pairs(10_000, d_target, d_source, shared=16 if d_target < 100 else 64)
-    common = {"max_iter": ITERATIONS, "tol": 0, "random_state": 0}
+    common: dict[str, Any] = {"max_iter": ITERATIONS, "tol": 0, "random_state": 0}
     return Case(
         what=f"LapITQ+ fit, 10,000 pairs, d {d_target} and {d_source}, 32 bits, {ITERATIONS} iterations",
         against="ITQ+ fit, as many iterations",
@@ -175,9 +176,7 @@ def growth_cases(full: bool) -> Iterator[Case]:
             target=4**1.15,
             ours=partial(fit_in_own_memory, many),
             other=partial(fit_in_own_memory, few),
-            check=lambda ours, other, many=many, few=few: (
-                f"peak of numpy's memory a pair: {ours / many:.0f} against {other / few:.0f} bytes"
-            ),
+            check=partial(memory_a_pair, many, few),
             repeats=1,
         )
 
@@ -190,6 +189,11 @@ def fit_in_own_memory(n: int) -> int:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return peak
+
+
+def memory_a_pair(many: int, few: int, ours: int, other: int) -> str:
+    """The remark on two results of :func:`fit_in_own_memory`, of ``many`` and of ``few`` pairs."""
+    return f"peak of numpy's memory a pair: {ours / many:.0f} against {other / few:.0f} bytes"
 
 
 def graph_case(full: bool, name: str, bits: int, target: float) -> Case:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.decomposition import PCA
@@ -21,7 +22,10 @@ from thpi.datasets import load_bbc
 from thpi.evaluation.ground_truth import neighbour_radius, radius_relevance
 from thpi.metrics import pooled_precision_recall_area
 
+Pairing = Literal["id", "position"]
+
 BITS = (8, 16, 32, 64)
+PAIRINGS: tuple[Pairing, ...] = ("id", "position")
 PUBLISHED = {
     "LSH": (14.00, 16.79, 21.71, 24.61),
     "DSH": (20.28, 23.25, 25.00, 28.36),
@@ -30,7 +34,7 @@ PUBLISHED = {
     "ITQPlus": (24.32, 27.69, 29.00, 29.58),
     "LapITQPlus": (26.62, 28.06, 30.30, 31.33),
 }
-VARIANTS: list[tuple[str, str, dict]] = [
+VARIANTS: list[tuple[str, str, dict[str, Any]]] = [
     ("LSH", "LSH", {}),
     ("DSH, 3 iterations of k-means", "DSH", {}),
     ("DSH, k-means to convergence", "DSH", {"kmeans_iter": 100}),
@@ -57,7 +61,7 @@ VARIANTS: list[tuple[str, str, dict]] = [
 ]
 
 
-def _views(data: str, pairing: str, pca: bool) -> tuple[np.ndarray, np.ndarray]:
+def _views(data: str, pairing: Pairing, pca: bool) -> tuple[np.ndarray, np.ndarray]:
     bbc = load_bbc(data_home=data, pairing=pairing)
     weighted = [TfidfTransformer().fit_transform(view).toarray() for view in (bbc.target, bbc.source)]
     return tuple(PCA(0.6).fit_transform(view) if pca else view for view in weighted)
@@ -75,7 +79,7 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=3)
     parser.add_argument("--data", default=str(Path(__file__).resolve().parents[2] / "shared" / "data"))
     args = parser.parse_args()
-    for pairing in ("id", "position"):
+    for pairing in PAIRINGS:
         X, S = _views(args.data, pairing, pca=True)
         print(f"\nBBC paired by {pairing}: {len(X)} rows, {X.shape[1]} / {S.shape[1]} dimensions, {args.splits} splits")
         print(f"{'':34}{''.join(f'{c:>7}' for c in BITS)}   mean distance to Table 1")
