@@ -9,66 +9,26 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from thpi._checks import FLOATS, check_magnitude, check_source, gathered, named_errors
+from thpi._views import TooManyBitsError, Views, Whole, dimension_limit, pair_limit
 from thpi.codes import n_bytes, pack_signs
 from thpi.model_file import save
-from thpi.rows import Rows, Stacked, as_rows
+from thpi.rows import Rows, as_rows
 from thpi.solvers.blocks import map_groups, take_block
-from thpi.solvers.moments import EXACT_LIMIT, centred_product, column_mean
+from thpi.solvers.moments import EXACT_LIMIT, centred_product
 from thpi.solvers.quantisation import signs
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["BaseHasher", "TooManyBitsError", "Views", "Whole"]
+__all__ = ["BaseHasher", "TooManyBitsError", "Views", "Whole", "dimension_limit", "pair_limit"]
 
 Array = npt.NDArray[Any]
-_FLOATS = [np.float64, np.float32]
-
-
-class TooManyBitsError(ValueError):
-    """``n_bits`` is more than a method can give for these data."""
-
-
-class Whole:
-    """Mark ``source`` as not to be split by cross-validation.
-
-    ``GridSearchCV`` and ``cross_validate`` split every fit argument that has as many rows as ``X`` and pass the
-    others whole. The unpaired source rows are never to be split; where they happen to be as many as the target
-    rows, scikit-learn cannot know that. ``source=Whole(S)`` is passed on untouched, whatever its length.
-
-    >>> Whole([[1.0, 2.0]]).array
-    [[1.0, 2.0]]
-    """
-
-    def __init__(self, array: Any) -> None:
-        self.array = array
-
-
-class Views:
-    """What a method gets to fit on: validated target rows with their mean, and the source rows, where it uses them."""
-
-    def __init__(self, X: Any, S: Any = None, S_U: Any = None) -> None:
-        self.X, self.S, self.S_U = X, S, S_U
-        self.mean = column_mean(X)
-
-    @property
-    def all_source(self) -> Any:
-        """Paired source rows first, unpaired ones after them: X_S of the paper."""
-        if self.S_U is None:
-            return self.S
-        if isinstance(self.S_U, Rows):
-            return Stacked.of(self.S, self.S_U)
-        if self.S_U.shape[0] == 0:
-            return self.S
-        if sparse.issparse(self.S) or sparse.issparse(self.S_U):
-            return sparse.vstack([self.S, self.S_U], format="csr")
-        return np.vstack([self.S, self.S_U])
 
 
 class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -199,7 +159,7 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             if self.uses_source and source is not None:
                 S_U: Any = as_rows(source) if self.streams_source else None
                 if S_U is None:
-                    S_U = _check_source("source", _gathered(source), min_rows=0).astype(X.dtype, copy=False)
+                    S_U = check_source("source", gathered(source), min_rows=0).astype(X.dtype, copy=False)
                 if S_U.shape[1] != S.shape[1]:
                     raise ValueError(
                         f"source has {S_U.shape[1]} columns and privileged has {S.shape[1]}; both must have the same."
@@ -215,10 +175,10 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _check_target(self, X: Any) -> Any:
         rows = as_rows(X)
         if rows is None:
-            X = _named_errors(
-                "X", lambda: validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, ensure_min_samples=2)
+            X = named_errors(
+                "X", lambda: validate_data(self, X, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2)
             )
-            _check_magnitude("X", X)
+            check_magnitude("X", X)
             return X
         if rows.n_columns > EXACT_LIMIT:
             raise ValueError(f"X has {rows.n_columns} columns; rows that are not in memory may have {EXACT_LIMIT}.")
@@ -235,7 +195,7 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             rows = as_rows(privileged)
             if rows is not None:
                 return rows  # as many as X has: whoever reads both side by side will tell
-        S = _check_source("privileged", _gathered(privileged)).astype(X.dtype, copy=False)
+        S = check_source("privileged", gathered(privileged)).astype(X.dtype, copy=False)
         if S.shape[0] != X.shape[0]:
             raise ValueError(
                 f"privileged has {S.shape[0]} rows and X has {X.shape[0]}; row i of both must be one item."
@@ -250,8 +210,8 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             if rows.n_columns != self.n_features_in_:
                 raise ValueError(f"X has {rows.n_columns} columns; the model was fitted on {self.n_features_in_}.")
             return rows
-        options = {"accept_sparse": "csr", "dtype": _FLOATS, "reset": False, "ensure_all_finite": finite}
-        return _named_errors("X", lambda: validate_data(self, X, **options))
+        options = {"accept_sparse": "csr", "dtype": FLOATS, "reset": False, "ensure_all_finite": finite}
+        return named_errors("X", lambda: validate_data(self, X, **options))
 
     def _check_fitted(self) -> None:
         """Check after loading that the parts fit together."""
@@ -306,52 +266,6 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = []  # codes are bytes, whatever came in
         return tags
-
-
-def dimension_limit(views: Views) -> tuple[int, str]:
-    """Limit of the methods that take one orthogonal direction a bit."""
-    n, d = views.X.shape
-    return max(1, min(d, n - 1)), f"the smaller of n_features={d} and n_samples - 1={n - 1}"
-
-
-def pair_limit(views: Views) -> tuple[int, str]:
-    """Limit of the methods that take one pair of canonical directions a bit."""
-    n, d = views.X.shape
-    d_S = views.S.n_columns if isinstance(views.S, Rows) else views.S.shape[1]
-    return max(
-        1, min(d, d_S, n - 1)
-    ), f"the smallest of n_features={d}, privileged columns={d_S} and n_samples - 1={n - 1}"
-
-
-def _gathered(value: Any) -> Any:
-    rows = as_rows(value)
-    return value if rows is None else rows.gather()
-
-
-def _check_source(name: str, value: Any, min_rows: int = 1) -> Any:
-    options = {"accept_sparse": "csr", "dtype": _FLOATS, "ensure_min_samples": min_rows, "input_name": name}
-    matrix = _named_errors(name, lambda: check_array(value, **options))
-    _check_magnitude(name, matrix)
-    return matrix
-
-
-def _check_magnitude(name: str, X: Any) -> None:
-    """Refuse numbers whose squares, summed over rows or columns, would overflow."""
-    values = X.data if sparse.issparse(X) else X
-    largest = max(abs(float(values.max(initial=0))), abs(float(values.min(initial=0))))
-    allowed = float(np.sqrt(np.finfo(X.dtype).max / max(X.shape)) / 10)
-    if largest > allowed:
-        raise ValueError(f"{name} holds {largest:.3g}; numbers of {X.dtype} must not exceed {allowed:.3g} in size.")
-
-
-def _named_errors(name: str, check: Any) -> Any:
-    """Run a check of scikit-learn's; where its message does not name the argument, put the name before it."""
-    try:
-        return check()
-    except (ValueError, TypeError) as error:
-        if name in str(error).split() or type(error) not in (ValueError, TypeError):
-            raise
-        raise type(error)(f"{name}: {error}") from error
 
 
 def _is_fitted_name(name: str) -> bool:

@@ -8,14 +8,17 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg
 
-__all__ = ["PENALTIES", "RidgeFit", "loo_ridge"]
+__all__ = ["JUDGED_ROWS", "PENALTIES", "RidgeFit", "loo_ridge"]
 
 Array = npt.NDArray[Any]
 
 PENALTIES = tuple(float(value) for value in np.logspace(-4, 3, 15))
 """Penalties that are tried, relative to the mean squared singular value of the rows."""
 
-_JUDGED_ROWS, _JUDGED_COLUMNS = 500, 48
+JUDGED_ROWS = 500
+"""Rows that are left out one by one, of more; evenly spaced."""
+
+_JUDGED_COLUMNS = 48
 
 
 class RidgeFit(NamedTuple):
@@ -57,7 +60,7 @@ def loo_ridge(
         return RidgeFit(np.zeros((X.shape[1], T.shape[1])), penalties[-1], 0.0)
     squares, mean_square = s**2, float((s**2).mean())
     cross = (V.T @ (X.T @ T)) / s[:, None]
-    rows = np.unique(np.linspace(0, n - 1, min(n, _JUDGED_ROWS)).astype(int))
+    rows = np.unique(np.linspace(0, n - 1, min(n, JUDGED_ROWS)).astype(int))
     energy = np.einsum("ij,ij->j", T, T)
     columns = np.argsort(-energy, kind="stable")[:_JUDGED_COLUMNS]
     U, answers, judged = (X[rows] @ V) / s, T[np.ix_(rows, columns)], cross[:, columns]
