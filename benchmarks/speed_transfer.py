@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from thpi.datasets import load_digits_views
 
 __all__ = ["cases", "growths"]
 
+Relevance = Literal["target", "source", "labels", "groups"]
+
 PAIRS = 1_000
 UNPAIRED = 10  # unpaired rows a pair, as things grow
 
@@ -28,9 +30,9 @@ def cases(full: bool) -> Iterator[Case]:
     paired, rest = order[:PAIRS], order[PAIRS:]
     X, S, unpaired = data.target[paired], data.source[paired], data.source[rest]
     y = np.asarray(data.labels)[paired]
-    for relevance in thpi.transfer.RELEVANCES:
+    for relevance in cast("tuple[Relevance, ...]", thpi.transfer.RELEVANCES):
 
-        def ours(relevance: str = relevance) -> Any:
+        def ours(relevance: Relevance = relevance) -> Any:
             hasher = thpi.AutoHasher(32, relevance=relevance, random_state=0)
             return hasher.fit(X, y if relevance == "labels" else None, privileged=S, source=unpaired)
 

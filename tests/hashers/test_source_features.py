@@ -8,15 +8,6 @@ from thpi.hashers import _source_features as module
 from thpi.hashers._source_features import TEACHERS, SourceFeatures
 
 
-@pytest.fixture(scope="module")
-def groups():
-    """Rows of four groups, some tight and some wide (40 paired, 260 unpaired), and the group of each."""
-    rng = np.random.RandomState(0)
-    group = rng.randint(4, size=300)
-    width = np.array([0.4, 0.8, 1.3, 2.1])[group]
-    return 2 * rng.standard_normal((4, 12))[group] + width[:, None] * rng.standard_normal((300, 12)), group
-
-
 def _features(S, n=40, max_unpaired=3000):
     return SourceFeatures(Views(S[:n], S[:n], S[n:]), np.random.RandomState(0), max_unpaired)
 
@@ -62,12 +53,3 @@ def test_some_of_the_pairs_keep_what_was_learned_of_all(groups):
         if name != "mixed":
             np.testing.assert_array_equal(found[:2], getattr(features, name)[[3, 5]])
     np.testing.assert_array_equal(part.diffusion[2:], whole[40:])
-
-
-def test_beyond_the_limit_the_graph_is_that_of_a_sample(groups, monkeypatch):
-    S, group = groups
-    monkeypatch.setattr(module, "GRAPH_ROWS", 200)
-    T = _features(S).diffusion
-    assert T.shape[0] == 300
-    assert _apart(T, group)[0] > 0.9
-    assert T.tobytes() == _features(S).diffusion.tobytes()

@@ -7,10 +7,11 @@ import pytest
 from scipy import sparse
 
 import thpi
-from thpi import ITQ, NeighbourHash
+from thpi import ITQ, GroupITQ, NeighbourHash
 from thpi.evaluation import label_relevance
 from thpi.hashers import AutoHasher
 from thpi.metrics import mean_average_precision
+from thpi.transfer import RELEVANCES
 from thpi.transfer import _auto as auto_module
 from thpi.transfer._folds import Folds
 
@@ -46,6 +47,20 @@ def test_shuffled_pairs_lose_the_gain(views):
     assert hasher.gain_ < 0.2 * _auto("source", views).gain_
 
 
+@pytest.mark.parametrize("relevance", RELEVANCES)
+def test_shuffled_pairs_are_found_out_and_the_source_is_left_alone(views, relevance):
+    X, S, S_U = views
+    y = np.arange(len(X)) % 3 if relevance == "labels" else None
+    assert _auto("source", views).pairs_r2_ > 0.05
+    for seed in range(3):
+        order = np.random.RandomState(seed).permutation(len(S))
+        hasher = AutoHasher(16, relevance=relevance, gate=0.0, random_state=seed)
+        hasher.fit(X, y, privileged=S[order], source=S_U)
+        assert hasher.pairs_r2_ < 0.02
+        assert hasher.choice_.startswith("ITQ")  # though any gain would do for this gate
+        assert any(entry["uses_source"] and entry["gain"] is not None for entry in hasher.candidates_)
+
+
 def test_a_source_independent_of_the_target_is_left_out(views):
     X = views[0]
     noise = np.random.RandomState(1).standard_normal((700, 6))
@@ -58,7 +73,8 @@ def test_a_source_independent_of_the_target_is_left_out(views):
 
 def test_itq_is_itq_to_the_bit(views):
     X = views[0]
-    hasher = _auto("source", views, gate=1e6)
+    y = np.arange(len(X)) % 3
+    hasher = AutoHasher(16, relevance="labels", gate=1e6, random_state=0).fit(X, y, privileged=views[1])
     assert hasher.choice_ == "ITQ"
     np.testing.assert_array_equal(hasher.codes_, ITQ(16, random_state=0).fit(X).codes_)
     assert hasher.projection_.tobytes() == ITQ(16, random_state=0).fit(X).projection_.tobytes()
@@ -67,9 +83,9 @@ def test_itq_is_itq_to_the_bit(views):
 def test_no_unpaired_source_leaves_nothing_to_impute(views):
     X, S, _ = views
     hasher = AutoHasher(16, relevance="source", random_state=0).fit(X, privileged=S)
-    imputed = next(entry for entry in hasher.candidates_ if entry["name"] == "Transfer imputed")
+    scores = {entry["name"]: entry["score"] for entry in hasher.candidates_}
     # The same rows in the same metric: begun at ITQ it stays there, up to the tolerance of the folds.
-    assert abs(imputed["gain"]) < 0.5
+    assert abs(scores["Transfer imputed"] - scores["ITQ"]) < 0.5
     assert hasher.choice_.startswith("Transfer")
     near = AutoHasher(16, relevance="target", random_state=0).fit(X, privileged=S)
     scores = {entry["name"]: entry["score"] for entry in near.candidates_}
@@ -135,7 +151,7 @@ def test_groups_stand_for_classes_that_nobody_has_named():
     shuffled = AutoHasher(16, relevance="groups", random_state=0)
     shuffled.fit(X[pairs], privileged=S[pairs][order], source=S[unseen])
     assert shuffled.gain_ < 0.2 * hasher.gain_
-    with pytest.raises(ValueError, match="relevance='groups' needs privileged"):
+    with pytest.raises(ValueError, match="relevance='groups' needs privileged.* GroupITQ"):
         AutoHasher(8, relevance="groups").fit(X)
 
 
@@ -163,6 +179,20 @@ def test_neighbours_are_kept_by_default_under_target_relevance(views):
     alone = NeighbourHash(16, tether=1.0, random_state=0).fit(views[0])  # no source has a part in it
     assert hasher.projection_.tobytes() == alone.projection_.tobytes()
     assert hasher.gain_interval_[0] < hasher.gain_ < hasher.gain_interval_[1]
+
+
+@pytest.mark.parametrize(
+    ("relevance", "choice", "method"),
+    [
+        ("source", "ITQ near 1", NeighbourHash(16, tether=1.0, random_state=0)),
+        ("groups", "ITQ groups 0.2", GroupITQ(16, dial=0.2, random_state=0)),
+    ],
+)
+def test_where_the_source_is_noise_what_it_calls_relevant_has_no_part(views, relevance, choice, method):
+    X, noise = views[0], np.random.RandomState(1).standard_normal((120, 6))
+    hasher = AutoHasher(16, relevance=relevance, random_state=0).fit(X, privileged=noise)
+    assert hasher.choice_ == choice
+    np.testing.assert_array_equal(hasher.codes_, method.fit(X).codes_)
 
 
 def test_saved_with_its_evidence(views, tmp_path):

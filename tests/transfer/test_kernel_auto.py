@@ -109,3 +109,17 @@ def test_float32_stays(ring):
     hasher = KernelAutoHasher(8, relevance="source", random_state=0).fit(X, privileged=S, source=S_U)
     assert hasher.bends_
     assert {hasher.projection_.dtype, hasher.landmarks_.dtype, hasher.decision_function(X).dtype} == {np.dtype("f4")}
+
+
+def test_near_in_target_space_it_is_autohasher_to_the_bit(ring):
+    X, S, S_U, unseen = ring
+    hashers = [cls(8, random_state=3).fit(X, privileged=S, source=S_U) for cls in (KernelAutoHasher, AutoHasher)]
+    assert hashers[0].candidates_ == hashers[1].candidates_
+    assert not hashers[0].bends_
+    np.testing.assert_array_equal(*(hasher.transform(unseen) for hasher in hashers))
+
+
+def test_pairs_whose_relation_only_bent_functions_see_are_pairs(ring, bent):
+    X, S, S_U, _ = ring
+    straight = AutoHasher(8, relevance="source", random_state=0).fit(X, privileged=S, source=S_U)
+    assert straight.pairs_r2_ < 0.1 < bent.pairs_r2_

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,7 +10,8 @@ import pytest
 from sklearn.model_selection import KFold
 
 from thpi.transfer_report import diagnose
-from thpi.transfer_report.diagnosis import Answer, Diagnosis, _best, _gain, _shown
+from thpi.transfer_report.answer import Answer
+from thpi.transfer_report.diagnosis import _best, _gain, _shown
 from thpi.transfer_report.folds import Fold, Pairs, divide
 from thpi.transfer_report.learning_curve import LearningCurve
 
@@ -46,6 +48,20 @@ def test_a_source_that_is_noise_does_not_help():
     assert found.answers[0].verdict in ("makes no difference", "hurts")
 
 
+def test_pairs_in_the_wrong_order_are_called_so(informative):
+    assert informative.related
+    assert f"tells {100 * informative.pairs_r2:.1f} %" in informative.relation
+    assert "check the pairs" not in informative.to_html()
+    X, S, _ = _classes(80, np.random.RandomState(0))
+    wrong = diagnose(X, np.roll(S, 1, axis=0), relevances=["source"], n_bits=8, n_folds=2, random_state=0)
+    assert not wrong.related
+    assert wrong.pairs_r2 < 0.02
+    assert wrong.answers[0].choice.startswith("ITQ")
+    assert "80 pairs tells anything" in wrong.to_dict()["relation"]
+    assert "row i of both is not the same item" in wrong.relation
+    assert "check the pairs" in wrong.to_html()
+
+
 def test_same_seed_same_answer_and_every_meaning_that_can_be_asked():
     X, S, labels = _classes(40, np.random.RandomState(0))
     small = {"n_bits": 4, "n_folds": 2, "random_state": 0}
@@ -63,6 +79,7 @@ def test_bad_input_is_named():
         ((X, S, S[:, :2]), {}, "source has 2 columns and privileged 6"),
         ((X, S), {"relevances": ["labels"]}, "needs y"),
         ((X, S), {"relevances": ["near"]}, "'near'"),
+        ((X, S), {"relevances": []}, "at least one of target"),
         ((X, S), {"n_folds": 20}, "n_folds=20"),
         ((X, S), {"share": 0}, "share=0"),
     ):
@@ -116,10 +133,20 @@ def test_the_curve_ends_with_all_pairs(informative):
 
 def test_what_the_curve_says():
     curve = LearningCurve((10, 20, 40), (20.0, 30.0, 33.0), (None, 28.0, 28.1))
-    first, second, third = curve.sentences
+    first, second = curve.sentences
     assert "Doubling the pairs to 40 changed the method with source by +3.0 points: more pairs are likely" in first
     assert "by +0.1 points: more target rows alone are not likely" in second
-    assert third == "With the source, 20 pairs are as good as 40 target rows without it."
+    assert curve.worth == "With the source, 20 pairs are as good as 40 target rows without it."
+    assert LearningCurve((10, 20), (20.0, 30.0), (20.0, 28.0)).worth is None
+
+
+def test_what_pairs_are_worth_is_said_only_where_the_source_helps(informative):
+    helps = informative.answers[0]
+    assert helps.curve.worth is not None
+    assert helps.outlook == (*helps.curve.sentences, helps.curve.worth)
+    no_difference = replace(helps, gain=helps.gain._replace(low=-1.0))
+    assert no_difference.verdict == "makes no difference"
+    assert no_difference.outlook == helps.curve.sentences
 
 
 def test_the_page_is_whole_and_names_are_escaped(informative):
@@ -130,10 +157,10 @@ def test_the_page_is_whole_and_names_are_escaped(informative):
     found = informative.answers[0]
     bad = "<script>alert('&')</script>"
     rows = ({**found.candidates[0], "name": bad, "chosen": True}, {**found.candidates[1], "score": float("nan")})
-    answer = Answer(**{**vars(found), "choice": bad, "best_with_source": bad, "candidates": rows})
-    page = Diagnosis(160, 100, 8, 4, (answer,)).to_html()
+    answer = Answer(**{**vars(found), "choice": bad, "best_with_source": bad, "best_without": bad, "candidates": rows})
+    page = replace(informative, answers=(answer,)).to_html()
     assert "<script" not in page
-    assert page.count("&lt;script&gt;") >= 3
+    assert page.count("&lt;script&gt;") >= 4
     assert page.startswith("<!doctype html>")
     assert page.rstrip().endswith("</html>")
     body = page[page.index("<main>") : page.index("</main>") + len("</main>")]

@@ -76,5 +76,6 @@ def test_summary_of_a_real_run_follows_from_its_runs(results):
         assert cell.value == pytest.approx(np.mean(mine), abs=1e-3)
         assert cell.gain == pytest.approx(np.mean(mine) - np.mean(base), abs=1e-3)
     assert {c.bits for c in setting_cells(results, "labels")} == {16}
-    assert all((r["auto_no_source"] == "") == (r["relevance"] == "source") for r in rows)
-    assert all((r["auto_unlabelled"] == "") == (r["relevance"] != "labels") for r in rows)
+    assert all(r["auto_no_source"] for r in rows)
+    for line in ("auto_unlabelled", "auto_unlabelled_no_source", "auto_told_source_no_source"):
+        assert all((r[line] == "") == (r["relevance"] != "labels") for r in rows)

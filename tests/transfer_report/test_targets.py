@@ -18,9 +18,12 @@ def _judged(
     no_source=(30.0, 30.0),
     unlabelled=(31.0, 31.0),
     unlabelled_control=(30.0, 30.0),
+    unlabelled_no_source=(30.0, 30.0),
     told_source=(31.0, 31.0),
     told_source_control=(30.0, 30.0),
+    told_source_no_source=(30.0, 30.0),
     kernel=None,
+    kernel_control=(30.0, 30.0),
     words=False,
 ):
     """Judge two sets, two splits, where ITQ has 30 throughout."""
@@ -31,7 +34,8 @@ def _judged(
     lines |= {"auto": auto, "auto_shuffled": control, "itq_all": all_target, "auto_no_source": no_source}
     lines |= {"auto_unlabelled": unlabelled, "auto_unlabelled_shuffled": unlabelled_control, "auto_all": (40.0, 40.0)}
     lines |= {"auto_told_source": told_source, "auto_told_source_shuffled": told_source_control}
-    lines |= {} if kernel is None else {"auto_kernel": kernel}
+    lines |= {"auto_unlabelled_no_source": unlabelled_no_source, "auto_told_source_no_source": told_source_no_source}
+    lines |= {} if kernel is None else {"auto_kernel": kernel, "auto_kernel_shuffled": kernel_control}
     results._values = {
         (name, relevance, Setting(0.1, 16), line): {0: values[i], 1: values[i] + (0.2 if line == "auto" else 0)}
         for line, values in lines.items()
@@ -75,14 +79,20 @@ def test_what_was_told_nearness_in_the_source_is_judged_by_class_too():
 
 
 def test_what_bends_is_judged_too_where_it_was_run():
-    assert _judged("target", (31.5, 31.5), kernel=(31.5, 31.5)) == [True, True, True, True, True, True, True]
-    assert _judged("target", (31.5, 31.5), kernel=(31.5, 28.0))[4:] == [False, False, False]
-    assert _judged("source", (38.0, 38.0), kernel=(40.0, 30.4))[5:] == [True, False, False, True]
+    assert len(_judged("target", (31.5, 31.5), kernel=(31.5, 31.5))) == 4  # there it is AutoHasher
+    assert _judged("labels", (38.0, 38.0), kernel=(40.0, 30.4))[15:] == [True, False, False, True]
+    assert _judged("source", (38.0, 38.0), kernel=(40.0, 30.4))[5:] == [True, False, False, True, True]
+    assert _judged("source", (38.0, 38.0), kernel=(40.0, 30.4), kernel_control=(32.0, 32.0))[9] is False
 
 
-def test_what_labels_alone_give_is_not_counted_against_the_control():
+def test_what_a_learner_gives_alone_is_not_counted_against_the_control():
     kept = {"control": (37.1, 37.1), "no_source": (37.0, 37.0)}
-    assert _judged("labels", (38.0, 38.0), **kept)[4] is True
+    for relevance in ("labels", "source"):
+        assert _judged(relevance, (38.0, 38.0), **kept)[4] is True
+    for line, place in (("unlabelled", 9), ("told_source", 14)):
+        kept = {line: (38.0, 38.0), f"{line}_control": (37.1, 37.1)}
+        assert _judged("labels", (38.0, 38.0), **kept)[place] is False
+        assert _judged("labels", (38.0, 38.0), **kept, **{f"{line}_no_source": (37.0, 37.0)})[place] is True
     assert _judged("source", (38.0, 38.0), control=(37.1, 37.1))[4] is False
 
 

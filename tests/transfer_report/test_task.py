@@ -16,6 +16,7 @@ from thpi.transfer_report.lines import LINES
 from thpi.transfer_report.results import Setting
 from thpi.transfer_report.settings import SETS, quick_settings, transfer_tasks
 from thpi.transfer_report.task import Fit, _Bench, finished, fits_left, run_transfer_task
+from thpi.transfer_report.withheld import WithheldSource
 
 
 def _direct(hasher, alpha, seed, kind, shuffled=False, y=False, paired=None):
@@ -61,13 +62,13 @@ def test_each_fit_is_asked_for_once_and_by_name():
     settings = quick_settings(bits=(16, 32, 64))
     task = transfer_tasks(settings)[0]
     assert len(set(task.fits)) == len(task.fits)
-    # Five lines that are not told, AutoHasher for three meanings, without source for two, on all pairs for one, told
-    # groups for one; at one length the controls, for three meanings and groups, KernelAutoHasher for three, and in
-    # the asymmetric order ITQ and, for three, AutoHasher. Told source and judged by class, AutoHasher and its control
-    # are the fits that are judged by nearness as well.
+    # Five lines that are not told, AutoHasher with and without source for three meanings, on all pairs for one, told
+    # groups, with and without source, for one; at one length the controls, for three meanings and groups,
+    # KernelAutoHasher for three, and in the asymmetric order ITQ and, for three, AutoHasher. Told source and judged by
+    # class, AutoHasher with and without source and its control are the fits that are judged by nearness as well.
     told_source = [fit for fit in task.fits if fit.line.startswith("auto_told_source")]
-    assert len(told_source) == 3 + 1
-    assert len(task.fits) == 3 * (5 + 3 + 2 + 1 + 1) + 3 + 1 + 3 + 1 + 3 + len(told_source)
+    assert len(told_source) == 2 * 3 + 1
+    assert len(task.fits) == 3 * (5 + 2 * 3 + 1 + 2) + 3 + 1 + 3 + 1 + 3 + len(told_source)
     costly = ("control", "KernelAutoHasher")
     assert {fit.bits for fit in task.fits if LINES[fit.line].role in costly or LINES[fit.line].method in costly} == {32}
     configs = [str(task.config(fit)) for fit in task.fits]
@@ -87,6 +88,13 @@ def test_a_fit_that_two_lines_share_is_made_once(tmp_path, monkeypatch):
     assert made == [Fit("auto", 16, "labels"), Fit("auto", 16, "source")]
     assert set(finished(task, store)) == set(task.fits)
     assert not list(fits_left([task], store))
+
+
+@pytest.mark.parametrize(("line", "told"), [("auto_unlabelled", "groups"), ("auto_told_source", "source")])
+def test_a_learner_without_source_and_labels_is_judged_by_class(results, line, told):
+    hasher = WithheldSource(16, relevance=told, random_state=0)
+    value = results.splits("digits-fac-pix", "labels", f"{line}_no_source", Setting(0.1, 16))[0]
+    assert value == pytest.approx(_direct(hasher, 0.1, 0, "labels"), abs=1e-9)
 
 
 @pytest.mark.parametrize("shuffled", [False, True])

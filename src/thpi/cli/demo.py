@@ -62,8 +62,9 @@ def demo(
                     progress.advance(task)
     console.print(_table(scores, names, bits, pairs, splits))
     console.print(
-        f"[dim]Every method but the last row knows {pairs} target rows. ITQ uses no source: what is above it, the "
-        "source gave. The last row is what ITQ would do if the missing target rows were known.[/dim]\n"
+        f"[dim]Every method but the last row knows {pairs} target rows. ITQ uses no source; what is above it "
+        "is due to the source or to a better learner; thpi transfer tells them apart. The last row is what ITQ would "
+        "do if the missing target rows were known. AutoHasher was told near.[/dim]\n"
     )
     c = max(bits)
     for name in ("ITQ", "LapITQPlus"):

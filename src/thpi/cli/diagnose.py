@@ -10,7 +10,7 @@ import typer
 from thpi.cli._output import Force, Json, check_output, plain, uninterrupted
 
 if TYPE_CHECKING:
-    from thpi.transfer_report.diagnosis import Answer, Diagnosis
+    from thpi.transfer_report.answer import Answer, Diagnosis
 
 # typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
 # ruff: noqa: UP045
@@ -146,12 +146,13 @@ def _print(found: Diagnosis) -> None:
     colours = {"helps": "green", "hurts": "red"}
     about = f"{found.n_pairs:,} pairs, {found.n_source:,} source rows without target, {found.n_bits} bits"
     console.print(Text(about, style="dim"))
+    console.print(Text(found.relation, style="dim" if found.related else "bold red"))
     for answer in found.answers:
         before, after = answer.sentence.split(answer.verdict, 1)
         console.print()
         console.print(Text.assemble(before, (answer.verdict, f"bold {colours.get(answer.verdict, 'yellow')}"), after))
         console.print(_table(answer))
-        for sentence in answer.curve.sentences:
+        for sentence in answer.outlook:
             console.print(Text(sentence))
 
 

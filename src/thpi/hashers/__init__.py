@@ -11,6 +11,7 @@ from thpi.hashers._cca_itq import CCAITQ
 from thpi.hashers._class_itq import ClassITQ
 from thpi.hashers._cvh import CVH
 from thpi.hashers._dsh import DSH
+from thpi.hashers._group_itq import GroupITQ
 from thpi.hashers._itq import ITQ
 from thpi.hashers._itq_plus import ITQPlus
 from thpi.hashers._lap_itq_plus import LapITQPlus
@@ -27,6 +28,7 @@ __all__ = [
     "CVH",
     "ClassITQ",
     "DSH",
+    "GroupITQ",
     "HASHERS",
     "ITQ",
     "ITQPlus",
@@ -43,7 +45,7 @@ HASHERS: dict[str, type[BaseHasher]] = {
     for method in (
         *(LSH, SpectralHashing, DSH, ITQ, CVH, CCAITQ),
         *(ITQPlus, LapITQPlus),
-        *(TransferITQ, ClassITQ, NeighbourHash, AutoHasher, KernelAutoHasher),
+        *(TransferITQ, ClassITQ, GroupITQ, NeighbourHash, AutoHasher, KernelAutoHasher),
     )
 }
 """Every method by its name, from the plainest over the paper's to those that choose."""

@@ -12,12 +12,12 @@ from scipy import linalg
 from sklearn.utils import gen_batches
 
 from thpi.base import Views
-from thpi.solvers.diffusion_map import diffusion_map
+from thpi.hashers._groups import group_coordinates
 from thpi.solvers.kernel_features import kernel_map
 from thpi.solvers.moments import EXACT_LIMIT, centred_product, column_mean, full_rank_coordinates, principal_axes
 from thpi.solvers.quantisation import iterative_quantisation, signs
 
-__all__ = ["MAX_REGRESSION_ROWS", "SourceFeatures", "TEACHERS", "spread"]
+__all__ = ["MAX_REGRESSION_ROWS", "SourceFeatures", "TEACHERS", "side_by_side", "spread"]
 
 Array = npt.NDArray[Any]
 
@@ -27,12 +27,6 @@ SOURCE_COMPONENTS = 150
 KERNEL_COMPONENTS = 100
 KERNEL_LANDMARKS = 500
 TEACHER_WIDTH = 1.0
-GRAPH_ROWS = 4000
-# A neighbour for every 60 rows, 5 at least: with 30 neighbours among 200 rows every group runs into the next.
-GRAPH_NEIGHBOURS = 30
-LEAST_NEIGHBOURS = 5
-ROWS_A_NEIGHBOUR = 60
-DIFFUSION_STEPS = 4
 DIFFUSION_SHARE = 0.3
 _BLOCK = 8192
 
@@ -84,33 +78,30 @@ class SourceFeatures:
 
     @cached_property
     def diffusion(self) -> Array:
-        """Diffusion coordinates of the graph of neighbours, scaled to length 1: rows of one group, however it is bent,
-        agree in them, whether they lie in its middle or at its rim."""
+        """Who is of one group: see :func:`group_coordinates`."""
         if self._whole is not None:
             return self._whole[0].diffusion[self._whole[1]]
-        n = len(self.linear)
-        k = min(GRAPH_NEIGHBOURS, max(LEAST_NEIGHBOURS, n // ROWS_A_NEIGHBOUR))
-        if n <= GRAPH_ROWS:
-            found = diffusion_map(self.linear, n_neighbors=k, steps=DIFFUSION_STEPS).coordinates
-        else:
-            drawn = np.random.RandomState(self._seed).permutation(n)[:GRAPH_ROWS]
-            graph = diffusion_map(self.linear[drawn], n_neighbors=k, steps=DIFFUSION_STEPS)
-            found = np.vstack([graph(self.linear[rows]) for rows in gen_batches(n, _BLOCK)])
-            found[drawn] = graph.coordinates
-        length = np.sqrt(np.einsum("ij,ij->i", found, found))
-        return np.asarray(found / np.maximum(length, np.finfo(np.float64).tiny)[:, None])
+        return group_coordinates(self.linear, self._seed)
 
     @cached_property
     def mixed(self) -> Array:
         """Both: who is near, with 0.7 of the energy, and who is of one group, with 0.3."""
-        near, group = self.rbf, self.diffusion
-        shares = np.sqrt((1 - DIFFUSION_SHARE) / _energy(near)), np.sqrt(DIFFUSION_SHARE / _energy(group))
-        return np.hstack([shares[0] * near, shares[1] * group])
+        return side_by_side(self.rbf, self.diffusion, DIFFUSION_SHARE)
 
     def codes(self, n_bits: int) -> Array:
         """ITQ codes of all source rows, as +-1."""
         Z = self.linear[:, :n_bits]
         return signs(Z @ iterative_quantisation(Z, np.random.RandomState(self._seed), max_iter=50).R).astype(np.float64)
+
+
+def side_by_side(first: Array, second: Array, share: float) -> Array:
+    """Columns of both, the second with this share of the energy, the first with the rest.
+
+    >>> both = side_by_side(np.ones((4, 1)), 5 * np.ones((4, 1)), 0.2)
+    >>> (both**2).sum(axis=1).round(9).tolist(), (both[0] ** 2).round(9).tolist()
+    ([1.0, 1.0, 1.0, 1.0], [0.8, 0.2])
+    """
+    return np.hstack([np.sqrt((1 - share) / _energy(first)) * first, np.sqrt(share / _energy(second)) * second])
 
 
 def _energy(T: Array) -> float:

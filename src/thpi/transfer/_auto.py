@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from thpi.base import BaseHasher, TooManyBitsError, Views
+from thpi.base import BaseHasher, Views
 from thpi.hashers._geometry import Array, Geometry
 from thpi.hashers._optional_source import OptionalSource, labels_of
 from thpi.hashers._transfer_itq import make_geometry, plain_itq
 from thpi.kernels._threads import one_blas_thread
 from thpi.transfer._candidates import RELEVANCES, Candidate, candidates
 from thpi.transfer._decision import decide
-from thpi.transfer._folds import Folds, FoldScores, learn, relevance_of_pairs
+from thpi.transfer._folds import Folds, relevance_of_pairs
+from thpi.transfer._relation import least_r2, pairs_r2
+from thpi.transfer._scoring import Space, score_candidates
 
 __all__ = ["AutoHasher"]
 
@@ -28,32 +29,21 @@ _MOST_STARTS = 5
 _MOST_HELD = 500
 
 
-class Space(NamedTuple):
-    """Coordinates of the pairs, their folds (None: too few pairs), and how a projection of them becomes a hasher's."""
-
-    geometry: Geometry
-    folds: Folds | None
-    back: Callable[[Array], dict[str, Any]]
-
-    def learned(self, chosen: Candidate, labels: Array | None, several: bool) -> dict[str, Any]:
-        """Learn from all pairs; for target relevance from one start, that of ITQ, to which it is worth to stay near."""
-        if self.folds is None:
-            return self.back(learn(chosen, self.geometry, labels))
-        return self.back(self.folds.last_fit(chosen, self.geometry, labels, several=several))
-
-
 class AutoHasher(OptionalSource):
     """Try hashing without a source and with it, and keep what retrieves best in the sense that is meant.
 
     Candidates are ITQ, learners of target rows and labels alone, and the transfer methods; see
     :func:`thpi.transfer.candidates`. Each is learned on folds of the training pairs and asked to find, with held-out
     rows as queries, what is relevant among the other held-out rows; average precision, expected under ties, is its
-    score. A source is used only if the best candidate that uses it gains more than ``gate`` standard errors over the
-    best one that does not; and that one is, under target relevance, cautious :class:`~thpi.NeighbourHash` without a
-    source ("ITQ near 1"), else plain ITQ, unless another gains as clearly over it. Of several the first in the list is
-    taken that is within half a standard error of the best. It is then learned from all pairs, under all meanings but
-    the target's from several random starts, of which the one is kept that finds best among the pairs themselves. The
-    result is one linear hash function; with ``choice_ == "ITQ"`` it is that of ``ITQ(n_bits, random_state=...)``.
+    score. A source is used only if one view of the pairs tells something of the other (``pairs_r2_``) and the best
+    candidate that uses it gains more than ``gate`` standard errors over the best one that does not; and that one is,
+    under target and source relevance, cautious :class:`~thpi.NeighbourHash` without a source ("ITQ near 1"), under
+    groups cautious :class:`~thpi.GroupITQ` without a source ("ITQ groups 0.2"), under labels plain ITQ, unless another
+    gains as clearly over it. Of several the first in the list is taken that is within half a standard
+    error of the best. It is then learned from all pairs, under all meanings but the target's from several random
+    starts, of which the one is kept that finds best among the pairs themselves (from one, where an unrelated source
+    says what is relevant). The result is one linear hash
+    function; with ``choice_ == "ITQ"`` it is that of ``ITQ(n_bits, random_state=...)``.
 
     Parameters
     ----------
@@ -93,6 +83,10 @@ class AutoHasher(OptionalSource):
     gain_, gain_interval_ : float, tuple of float
         Gain of the best candidate that uses the source over the best that does not, in points of MAP, with its 95 %
         interval; 0 and (0, 0) where there is no source. For few folds the interval is a guide, not a guarantee.
+    pairs_r2_ : float
+        Share of one view of the pairs that ridge regression on the other explains, by leave-one-out, the larger of both
+        directions; 0 where there is no source. Not above 2 / n: the views know nothing of each other, and the source
+        is not used, whatever the folds say. Was row i of both really the same item?
     projection_, mean_, codes_
         The hash function and the codes of the training rows.
 
@@ -121,6 +115,7 @@ class AutoHasher(OptionalSource):
     candidates_json_: str
     gain_: float
     gain_limits_: Array
+    pairs_r2_: float
 
     def __init__(
         self,
@@ -169,13 +164,17 @@ class AutoHasher(OptionalSource):
         linear = Space(geometry, folds, lambda projection: {"projection_": back(projection)})
         with one_blas_thread():  # folds are small: shared out between threads, their products take longer
             spaces = self._spaces(views, linear, rng)
-            scores = None if folds is None else self._scores(spaces, listed)
-        chosen, evidence = decide(listed, scores, self.relevance, self.gate)
-        fitted: dict[str, Any] = evidence | {"choice_": chosen.name}
+            scores = None if folds is None else score_candidates(spaces, listed, self.n_jobs)
+            known = 0.0 if geometry.source is None else max(pairs_r2(space.geometry) for space in spaces.values())
+        related = known > least_r2(len(geometry.X))
+        chosen, evidence = decide(listed, scores, self.relevance, self.gate, may_use_source=related)
+        fitted: dict[str, Any] = evidence | {"choice_": chosen.name, "pairs_r2_": known}
         if chosen.method == "ITQ" and not chosen.kernel and itq is not None:
             return fitted | itq
         if chosen.method not in ("ITQPlus", "LapITQPlus"):
-            return fitted | spaces[chosen.kernel].learned(chosen, labels, several=self.relevance != "target")
+            # Of several starts the best is known only where what is relevant is.
+            several = self.relevance == "labels" or (self.relevance != "target" and related)
+            return fitted | spaces[chosen.kernel].learned(chosen, labels, several=several)
         if not chosen.uses_source:
             views = Views(views.X, views.X)  # ITQ+ without slack, whatever stands for the source
         found = chosen.make(self.n_bits, random_state=rng)._fit(views, rng)
@@ -191,7 +190,10 @@ class AutoHasher(OptionalSource):
 
     def _checked_labels(self, views: Views) -> Array | None:
         if self.relevance in ("source", "groups") and views.S is None:
-            raise ValueError(f"relevance={self.relevance!r} needs privileged=..., the source that says what it means.")
+            alone = " GroupITQ keeps groups of the target rows together." if self.relevance == "groups" else ""
+            raise ValueError(
+                f"relevance={self.relevance!r} needs privileged=..., the source that says what it means.{alone}"
+            )
         if self.relevance != "labels":
             return None
         if self._labels is None:
@@ -222,41 +224,3 @@ class AutoHasher(OptionalSource):
             n_starts=n_starts, seed=seed,
         )  # fmt: skip
         return folds if folds.can_judge else None
-
-    def _scores(self, spaces: dict[bool, Space], listed: list[Candidate]) -> list[FoldScores | None]:
-        """Scores of all candidates; costly ones that do not lead on the first fold have those of that fold alone, and
-        those that were not tried, or cannot give so many bits, have none."""
-        cheap = [candidate for candidate in listed if not candidate.costly]
-
-        def score(candidate: Candidate) -> FoldScores:
-            folds = spaces[candidate.kernel].folds
-            assert folds is not None
-            return folds.score(candidate)
-
-        if self.n_jobs in (None, 1):
-            scores = [score(candidate) for candidate in cheap]
-        else:
-            from joblib import Parallel, delayed
-
-            scores = Parallel(self.n_jobs, prefer="threads")(delayed(score)(candidate) for candidate in cheap)
-        folds = spaces[False].folds
-        assert folds is not None
-        return [*scores, *self._races(folds, listed[len(cheap) :], max(scores, key=lambda score: score.mean))]
-
-    def _races(self, folds: Folds, costly: list[Candidate], best: FoldScores) -> Iterator[FoldScores | None]:
-        """A costly candidate goes on after the first fold if it leads there; where one falls behind, those of its
-        method that come later, with more weight on the same terms, are not tried."""
-        behind: set[str] = set()
-        for candidate in costly:
-            try:
-                if candidate.method in behind:
-                    yield None
-                    continue
-                first = folds.score(candidate, n_folds=1)
-            except TooManyBitsError:
-                yield None
-                continue
-            gain, error = first.gain_over(best.part_like(first))
-            if gain < -error and candidate.uses_source:
-                behind.add(candidate.method)
-            yield folds.score(candidate) if gain > error else first

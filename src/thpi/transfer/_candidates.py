@@ -60,8 +60,13 @@ def _classes(dial: float, soft_weight: float, imputed_weight: float, shrinkage: 
     return Candidate(f"Transfer classes {dial:g} soft {soft_weight:g}" + _shrunk(shrinkage), "ClassITQ", params)
 
 
+def _itq_groups(dial: float) -> Candidate:
+    params = {"dial": dial, "own_share": 1.0, "imputed_weight": 0.0}
+    return Candidate(f"ITQ groups {dial:g}", "GroupITQ", params, uses_source=False)
+
+
 def _itq_near(tether: float) -> Candidate:
-    params = {"near": "target", "tether": tether}
+    params = {"near": "target", "tether": tether, "dial": 0.0, "imputed_weight": 0.0}  # a source, if given, has no part
     return Candidate(f"ITQ near {tether:g}", "NeighbourHash", params, uses_source=False)
 
 
@@ -75,6 +80,7 @@ def _shrunk(shrinkage: float) -> str:
 
 
 _ITQ = Candidate("ITQ", "ITQ", uses_source=False)
+_GROUPS = Candidate("Transfer groups 32", "GroupITQ", {"dial": 32.0, "own_share": 0.1, "imputed_weight": 0.3})
 _IMPUTED = Candidate("Transfer imputed", "TransferITQ", {"dial": 0.0})
 _PAPER = (
     Candidate("ITQ balanced L1", "ITQPlus", {"lambda1": 0.0}, uses_source=False, costly=True),
@@ -99,7 +105,9 @@ _BY_RELEVANCE: dict[str, tuple[Candidate, ...]] = {
     ),
     "source": (
         _ITQ,
-        _transfer("diffusion", 32.0),
+        _itq_near(1.0),
+        _itq_groups(0.5),
+        _GROUPS,
         _near("source", 3.0, "mixed", 8.0),
         _near("source", 1.0, "mixed", 8.0),
         _near("source", 1.0, "rbf", 8.0),
@@ -125,7 +133,9 @@ _BY_RELEVANCE: dict[str, tuple[Candidate, ...]] = {
     ),
     "groups": (
         _ITQ,
-        _transfer("diffusion", 32.0),
+        _itq_groups(0.2),
+        _itq_groups(8.0),
+        _GROUPS,
         _transfer("mixed", 8.0),
         _near("source", 1.0, "mixed", 8.0),
         _near("source", 0.3, "rbf", 0.5),
@@ -135,7 +145,7 @@ _BY_RELEVANCE: dict[str, tuple[Candidate, ...]] = {
 }
 
 # What is taken where nothing is clearly better.
-_DEFAULT = {"target": "ITQ near 1", "source": "ITQ", "labels": "ITQ", "groups": "ITQ"}
+_DEFAULT = {"target": "ITQ near 1", "source": "ITQ near 1", "labels": "ITQ", "groups": "ITQ groups 0.2"}
 
 
 def default_candidate(relevance: str) -> str:

@@ -27,9 +27,18 @@ _MILD_GATE = 0.5
 
 
 def decide(
-    listed: list[Candidate], scores: list[FoldScores | None] | None, relevance: str, gate: float
+    listed: list[Candidate],
+    scores: list[FoldScores | None] | None,
+    relevance: str,
+    gate: float,
+    *,
+    may_use_source: bool = True,
 ) -> tuple[Candidate, dict[str, Any]]:
-    """Give the chosen candidate and the evidence, as plain values; without scores the first."""
+    """Give the chosen candidate and the evidence, as plain values; without scores the first.
+
+    Candidates that may not be chosen are evidence all the same. Where the source may not be used, and is what says who
+    is relevant, nothing that the folds found counts.
+    """
     if scores is None:
         entries = [_entry(candidate, None, None) for candidate in listed]
         return listed[0], _evidence(entries, 0.0, (0.0, 0.0))
@@ -52,7 +61,10 @@ def decide(
     first = next(c for c in scored if c.name == default_candidate(relevance))
     without = better(first, [c for c in whole if not c.uses_source and c is not first], gate)
     users = [c for c in whole if c.uses_source]
-    chosen = better(without, users, _MILD_GATE * gate if relevance == "target" else gate)
+    if may_use_source:
+        chosen = better(without, users, _MILD_GATE * gate if relevance == "target" else gate)
+    else:
+        chosen = first if relevance in ("source", "groups") else without
     base = score[without.name]
     entries = [_entry(c, score[c.name], base.part_like(score[c.name])) for c in scored]
     whole_names = {c.name for c in whole}

@@ -13,6 +13,7 @@ from sklearn.model_selection import KFold
 from thpi.codes import pack_signs
 from thpi.hashers._class_itq import taught_by_classes
 from thpi.hashers._geometry import Geometry
+from thpi.hashers._group_itq import taught_by_groups
 from thpi.hashers._neighbour_hash import keep_neighbours
 from thpi.hashers._source_features import SourceFeatures
 from thpi.hashers._transfer_itq import taught_by_source
@@ -176,6 +177,9 @@ def learn(
         taught = taught_by_classes(geometry, labels[geometry.rows], params["soft_weight"], params.get("shrinkage", 1.0))
         dial, weight = params["dial"], params["imputed_weight"]
         return geometry.quantise(taught.W, dial, weight, start=start, **steps).projection
+    if candidate.method == "GroupITQ":
+        taught = taught_by_groups(geometry, params["own_share"])
+        return geometry.quantise(taught.W, params["dial"], params["imputed_weight"], start=start, **steps).projection
     if candidate.method == "NeighbourHash":
         begin = learn(candidate.beginning, geometry, labels, start=start, steps=steps)
         within = _FOLD_NEIGHBOURS if steps is _FOLD_STEPS else {}

@@ -16,8 +16,9 @@ from thpi.codes import n_bytes
 from thpi.hashers._geometry import Array, Geometry, target_coordinates
 from thpi.solvers.kernel_features import kernel_root
 from thpi.solvers.moments import centred_product
-from thpi.transfer._auto import AutoHasher, Space
+from thpi.transfer._auto import AutoHasher
 from thpi.transfer._candidates import Candidate
+from thpi.transfer._scoring import Space
 
 __all__ = ["KernelAutoHasher"]
 
@@ -31,10 +32,11 @@ class KernelAutoHasher(AutoHasher):
     to suit few rows, as by principal components, new rows are shorter than these, and without the scaling all of
     them would look alike. g is ``width`` over the median squared distance of landmarks.
 
-    Every candidate of :class:`AutoHasher` but the paper's methods is tried twice, on the rows and on
-    the features ``k(x) K^(-1/2)``, K the kernel matrix of the landmarks, whose inner products are the kernel; folds,
-    ground truth and gates are the same, and of equals the linear one is taken. Where a linear one is chosen, the
-    result is a linear hash function; :attr:`bends_` says which it is.
+    Under target relevance there is nothing to bend for, and the result is that of :class:`AutoHasher`. Else every
+    candidate of it but the paper's methods is tried twice, on the rows and on the features ``k(x) K^(-1/2)``, K the
+    kernel matrix of the landmarks, whose inner products are the kernel; folds, ground truth and gates are the same,
+    and of equals the linear one is taken. Where a linear one is chosen, the result is a linear hash function;
+    :attr:`bends_` says which it is.
 
     Fitting takes about twice the time, and a code costs m products of d numbers and c of m in place of c of d. There
     is no n x n matrix: memory is n x m.
@@ -53,7 +55,7 @@ class KernelAutoHasher(AutoHasher):
     bends_ : bool
         Whether the hash function is one of kernel features; then there are ``landmarks_``, ``centre_`` (the mean of
         the target rows) and ``kernel_exponent_`` (g), and ``mean_`` and ``projection_`` have a row a landmark.
-    choice_, candidates_, gain_, gain_interval_, codes_
+    choice_, candidates_, gain_, gain_interval_, pairs_r2_, codes_
         As for :class:`AutoHasher`; names of candidates that bend end with "kernel".
 
     Examples
@@ -107,12 +109,14 @@ class KernelAutoHasher(AutoHasher):
 
     def _listed(self, geometry: Geometry, labels: Array | None) -> list[Candidate]:
         listed = super()._listed(geometry, labels)
+        if self.relevance == "target":
+            return listed
         cheap = [candidate for candidate in listed if not candidate.costly]
         bent = [replace(candidate, name=f"{candidate.name} kernel", kernel=True) for candidate in cheap]
         return [*cheap, *bent, *listed[len(cheap) :]]
 
     def _spaces(self, views: Views, linear: Space, rng: np.random.RandomState) -> dict[bool, Space]:
-        if linear.folds is None:
+        if linear.folds is None or self.relevance == "target":
             return {False: linear}
         X, n = views.X, views.X.shape[0]
         drawn = np.arange(n) if n <= self.n_landmarks else np.sort(rng.choice(n, self.n_landmarks, replace=False))

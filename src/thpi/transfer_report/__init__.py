@@ -2,8 +2,8 @@
 
 :mod:`lines` names what is compared, :mod:`settings` the data sets and the grid, :mod:`task` runs one split
 (:func:`thpi.evaluation.run_all` many), :mod:`results` gathers, :mod:`tables`, :mod:`targets` and :mod:`figures`
-present, and :mod:`output` writes. :mod:`diagnosis` answers for one set of pairs and :mod:`diagnosis_page` makes its
-page.
+present, and :mod:`output` writes. :mod:`diagnosis` asks about one set of pairs, :mod:`answer` holds what it found, and
+:mod:`diagnosis_page` makes a page of it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from thpi.transfer_report.diagnosis import Diagnosis, diagnose
+    from thpi.transfer_report.answer import Diagnosis
+    from thpi.transfer_report.diagnosis import diagnose
 
 __all__ = ["Diagnosis", "diagnose"]
 

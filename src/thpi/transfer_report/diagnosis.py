@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
@@ -17,88 +16,17 @@ from thpi.evaluation import PairedDifference
 from thpi.hashers import HASHERS
 from thpi.kernels._threads import n_threads, own_threads, run_in_order
 from thpi.transfer import RELEVANCES
+from thpi.transfer._relation import least_r2
+from thpi.transfer_report.answer import MEANINGS, Answer, Diagnosis
 from thpi.transfer_report.folds import Fold, Pairs, divide
-from thpi.transfer_report.learning_curve import LearningCurve, learning_curve
+from thpi.transfer_report.learning_curve import learning_curve
 
-__all__ = ["Answer", "Diagnosis", "diagnose"]
+__all__ = ["Diagnosis", "diagnose"]
 
 Floats = npt.NDArray[np.float64]
 
-CLEAR = 0.5
-"""A difference below half a point of MAP is called none, however sure it is."""
-
 CURVE_FOLDS = 3
 """Folds of the learning curve, whose fits are many and which needs its shape, not an interval."""
-
-MEANINGS = {
-    "target": "near in target space",
-    "labels": "same label",
-    "source": "near in source space",
-    "groups": "of one group of the source",
-}
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What was found for one meaning of relevant; MAP and differences in percent.
-
-    ``gain`` compares, on rows held out, the best method with source against the best without, each chosen on the
-    other rows. Its interval of 95 % is 1.96 standard errors, of queries or of folds, whichever are larger.
-    ``candidates`` are those of AutoHasher on all pairs, best first.
-    """
-
-    relevance: str
-    gain: PairedDifference
-    no_source: float
-    with_source: float
-    choice: str
-    best_with_source: str
-    candidates: tuple[dict[str, Any], ...]
-    curve: LearningCurve
-
-    @property
-    def verdict(self) -> str:
-        """``"helps"``, ``"hurts"`` or ``"makes no difference"``."""
-        if self.gain.low > 0 and self.gain.mean >= CLEAR:
-            return "helps"
-        if self.gain.high < 0 and self.gain.mean <= -CLEAR:
-            return "hurts"
-        return "makes no difference"
-
-    @property
-    def sentence(self) -> str:
-        """The answer in words."""
-        wide = self.verdict == "makes no difference" and max(-self.gain.low, self.gain.high) > 2 * CLEAR
-        doubt = " The interval is wide: on so few pairs no more can be said." if wide else ""
-        return (
-            f"The source {self.verdict} where relevant means {MEANINGS[self.relevance]}: {self.gain.mean:+.1f} points "
-            f"of MAP ({self.gain.low:+.1f} to {self.gain.high:+.1f}), {self.with_source:.1f} with it and "
-            f"{self.no_source:.1f} without.{doubt}"
-        )
-
-
-@dataclass(frozen=True)
-class Diagnosis:
-    """The answers, one a meaning of relevant, and what they were found on."""
-
-    n_pairs: int
-    n_source: int
-    n_bits: int
-    n_folds: int
-    answers: tuple[Answer, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain values, for JSON."""
-        answers = [
-            {**asdict(a), "gain": a.gain._asdict(), "verdict": a.verdict, "sentence": a.sentence} for a in self.answers
-        ]
-        return {**asdict(self), "answers": answers}
-
-    def to_html(self) -> str:
-        """Give a page that needs no network and no script."""
-        from thpi.transfer_report.diagnosis_page import diagnosis_page
-
-        return diagnosis_page(self)
 
 
 def diagnose(
@@ -149,9 +77,18 @@ def diagnose(
     if n > max_pairs:
         pairs = pairs.take(np.sort(rng.choice(n, max_pairs, replace=False)))
     with own_threads():  # one a fold: the products of a few hundred rows are too small to be shared out
-        answers = tuple(_answer(pairs, kind, n_bits, n_folds, share, seed, on_step) for kind in kinds)
-    n_source = 0 if pairs.source is None else pairs.source.shape[0]
-    return Diagnosis(pairs.X.shape[0], n_source, n_bits, n_folds, answers)
+        found = [_answer(pairs, kind, n_bits, n_folds, share, seed, on_step) for kind in kinds]
+    n = pairs.X.shape[0]
+    known = max(r2 for _, r2 in found)  # of the same pairs in the same coordinates
+    return Diagnosis(
+        n_pairs=n,
+        n_source=0 if pairs.source is None else pairs.source.shape[0],
+        n_bits=n_bits,
+        n_folds=n_folds,
+        pairs_r2=known,
+        related=known > least_r2(n),
+        answers=tuple(answer for answer, _ in found),
+    )
 
 
 def _checked(
@@ -159,6 +96,8 @@ def _checked(
 ) -> tuple[Pairs, tuple[str, ...]]:
     known = ("target", "source") if y is None else ("target", "labels", "source")
     kinds = known if relevances is None else tuple(relevances)
+    if not kinds:
+        raise ValueError(f"relevances={relevances!r} must name at least one of {', '.join(RELEVANCES)}.")
     for kind in kinds:
         if kind not in RELEVANCES:
             raise ValueError(f"relevances has {kind!r}; it must be one of {', '.join(RELEVANCES)}.")
@@ -185,7 +124,8 @@ def _checked(
 
 def _answer(
     pairs: Pairs, kind: str, n_bits: int, n_folds: int, share: float, seed: int, on_step: Callable[[str], None]
-) -> Answer:
+) -> tuple[Answer, float]:
+    """Give the answer, and how much of one view the other tells."""
     on_step(f"{MEANINGS[kind]}: candidates on all pairs")
     auto = _auto(pairs, kind, n_bits, seed)
     folds = list(divide(pairs, kind, n_folds, share, seed))
@@ -198,24 +138,26 @@ def _answer(
     scores = run_in_order(tasks(), n_threads())
     without, with_source = (np.concatenate(parts) for parts in zip(*scores, strict=True))
     fold_of = np.repeat(np.arange(n_folds), [len(part) for part, _ in scores])
-    best = _best(auto.candidates_, uses_source=True)
+    best, alone = (_best(auto.candidates_, uses_source) for uses_source in (True, False))
     on_step(f"{MEANINGS[kind]}: quality against the number of pairs")
     curve = learning_curve(
         folds[:CURVE_FOLDS],
         lambda: _hasher(best, n_bits, seed),
-        lambda: HASHERS["ITQ"](n_bits=n_bits, random_state=seed),
+        lambda: _hasher(alone, n_bits, seed),
         seed,
     )
-    return Answer(
+    answer = Answer(
         relevance=kind,
         gain=_gain(with_source - without, fold_of),
         no_source=float(np.nanmean(without)),
         with_source=float(np.nanmean(with_source)),
         choice=auto.choice_,
         best_with_source=best["name"],
+        best_without=alone["name"],
         candidates=tuple(_shown(auto)),
         curve=curve,
     )
+    return answer, auto.pairs_r2_
 
 
 def _auto(pairs: Pairs, kind: str, n_bits: int, seed: int) -> Any:

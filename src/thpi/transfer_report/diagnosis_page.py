@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from thpi.transfer_report.diagnosis import MEANINGS, Answer, Diagnosis
+from thpi.transfer_report.answer import MEANINGS, Answer, Diagnosis
 from thpi.transfer_report.report import figure_html, html_page
 
 if TYPE_CHECKING:
@@ -24,10 +24,11 @@ def diagnosis_page(diagnosis: Diagnosis) -> str:
         f"<li><span class='badge {_BADGES[a.verdict]}'>{a.verdict}</span> {escape(a.sentence)}</li>"
         for a in diagnosis.answers
     )
+    warning = "" if diagnosis.related else "<span class='badge not-confirmed'>check the pairs</span> "
     body = (
         "<h1>Does the source help?</h1>"
         f"<p class=lead>{diagnosis.n_pairs:,} pairs, {diagnosis.n_source:,} source rows without target, codes of "
-        f"{diagnosis.n_bits} bits.</p><ul class=claims>{items}</ul>"
+        f"{diagnosis.n_bits} bits.</p><p>{warning}{escape(diagnosis.relation)}</p><ul class=claims>{items}</ul>"
         f"<p>Found by cross-validation on the pairs, {diagnosis.n_folds} folds: the rows of a fold are queries, the "
         "others are training rows and database. The best method with source and the best without are chosen on the "
         "training rows alone. The interval is 1.96 standard errors over queries or folds, whichever are larger: a "
@@ -41,10 +42,11 @@ def _section(answer: Answer) -> str:
     from thpi.paper.figures import figure_bytes
 
     rows = "".join(_row(candidate) for candidate in answer.candidates)
-    words = " ".join(answer.curve.sentences)
+    words = " ".join(answer.outlook)
     caption = (
         f"Quality against the number of pairs, mean over folds. With source: {answer.best_with_source}; the source of "
-        "the rows that are not pairs goes in as unpaired source. Dashed: ITQ on all target rows."
+        f"the rows that are not pairs goes in as unpaired source. No source: {answer.best_without}; dashed: that on "
+        "all target rows."
     )
     return (
         f"<h2>Relevant = {escape(MEANINGS[answer.relevance])}</h2>"
@@ -83,16 +85,15 @@ def draw_curve(answer: Answer) -> Figure:
     axis = figure.subplots()
     for values, colour, marker, label in (
         (curve.with_source, "#0072B2", "o", "with source"),
-        (curve.no_source, "#000000", "x", "ITQ, no source"),
+        (curve.no_source, "#000000", "x", "no source"),
     ):
         known = [(m, value) for m, value in zip(curve.pairs, values, strict=True) if value is not None]
         if known:
             axis.plot(*zip(*known, strict=True), color=colour, marker=marker, label=label)
     end = curve.no_source[-1]
     if end is not None:
-        axis.axhline(
-            end, color="#000000", linestyle=(0, (4, 2)), linewidth=1, label=f"ITQ, all {curve.pairs[-1]:,} rows"
-        )
+        label = f"no source, all {curve.pairs[-1]:,} rows"
+        axis.axhline(end, color="#000000", linestyle=(0, (4, 2)), linewidth=1, label=label)
     axis.set_xscale("log", base=2)
     axis.set_xticks(curve.pairs, [f"{m:,}" for m in curve.pairs])
     axis.minorticks_off()

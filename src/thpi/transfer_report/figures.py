@@ -15,10 +15,13 @@ from thpi.transfer_report.lines import (
     AUTO_UNLABELLED,
     CONTROL,
     KERNEL,
+    KERNEL_CONTROL,
     LINES,
     NO_SOURCE,
     TOLD_SOURCE_CONTROL,
+    TOLD_SOURCE_NO_SOURCE,
     UNLABELLED_CONTROL,
+    UNLABELLED_NO_SOURCE,
 )
 from thpi.transfer_report.results import Setting, TransferResults
 from thpi.transfer_report.settings import SETS
@@ -40,11 +43,14 @@ COLOURS = {
     CONTROL: "#999999",
     UNLABELLED_CONTROL: "#c9a24a",
     AUTO_NO_SOURCE: "#CC79A7",
+    UNLABELLED_NO_SOURCE: "#9c5b80",
+    TOLD_SOURCE_NO_SOURCE: "#d9a8c4",
     AUTO_UNLABELLED: "#E69F00",
     AUTO_TOLD_SOURCE: "#8a6d00",
     TOLD_SOURCE_CONTROL: "#b8ac7a",
     ALL_PAIRS: "#0072B2",
     KERNEL: "#004166",
+    KERNEL_CONTROL: "#6f8796",
 }
 MARKERS = {
     NO_SOURCE: "x",
@@ -56,11 +62,14 @@ MARKERS = {
     CONTROL: "D",
     UNLABELLED_CONTROL: "^",
     AUTO_NO_SOURCE: "d",
+    UNLABELLED_NO_SOURCE: "v",
+    TOLD_SOURCE_NO_SOURCE: "<",
     AUTO_UNLABELLED: "^",
     AUTO_TOLD_SOURCE: ">",
     TOLD_SOURCE_CONTROL: ">",
     ALL_PAIRS: "_",
     KERNEL: "h",
+    KERNEL_CONTROL: "h",
 }
 _COLUMNS = 4
 
@@ -71,8 +80,9 @@ def draw_gains(results: TransferResults) -> Figure:
 
     kinds = [kind for kind in results.settings.relevances if results.sets(kind)]
     names = [name for name in results.settings.sets if any(name in results.sets(kind) for kind in kinds)]
-    methods = ("lap_itq_plus", "transfer_itq", AUTO_NO_SOURCE, AUTO_TOLD_SOURCE, AUTO_UNLABELLED, AUTO, KERNEL)
-    order = (*methods, CONTROL, UNLABELLED_CONTROL, TOLD_SOURCE_CONTROL)
+    references = (TOLD_SOURCE_NO_SOURCE, UNLABELLED_NO_SOURCE, AUTO_NO_SOURCE)
+    methods = ("lap_itq_plus", "transfer_itq", AUTO_TOLD_SOURCE, AUTO_UNLABELLED, AUTO, KERNEL)
+    order = (*references, *methods, CONTROL, UNLABELLED_CONTROL, TOLD_SOURCE_CONTROL, KERNEL_CONTROL)
     lines = [line for line in order if line in results.settings.lines]
     height = 1.8 + 0.11 * len(lines) * len(names)
     figure = NewFigure(figsize=(3.9 * len(kinds) + 1.5, height), layout="constrained")
@@ -95,10 +105,8 @@ def draw_gains(results: TransferResults) -> Figure:
     axes[0].set_yticks(range(len(names)), shown)
     axes[0].set_ylim(len(names) - 0.5, -0.5)
     found = {label: handle for axis in axes for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
-    figure.legend(list(found.values()), list(found), loc="outside lower center", ncols=6, fontsize=8, frameon=False)
-    star = (
-        "   (* not looked at while methods were chosen)" if any(shown[i] != names[i] for i in range(len(names))) else ""
-    )
+    figure.legend(list(found.values()), list(found), loc="outside lower center", ncols=4, fontsize=8, frameon=False)
+    star = "   (* confirmation)" if any(shown[i] != names[i] for i in range(len(names))) else ""
     figure.suptitle(f"Gain over ITQ without source, mean over alphas and code lengths{star}", fontsize=10)
     return figure
 

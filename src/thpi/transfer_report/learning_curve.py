@@ -22,7 +22,7 @@ class LearningCurve:
     """MAP in percent, mean over folds, at increasing numbers of pairs; None where the bits are too many.
 
     With m pairs the source of the other rows is still known: it goes to the method as unpaired source. ``no_source``
-    is ITQ on the same m target rows, so its end is ITQ on all target rows there are.
+    is a method without source on the same m target rows, so its end is that method on all target rows there are.
     """
 
     pairs: tuple[int, ...]
@@ -42,16 +42,20 @@ class LearningCurve:
             )
         if rows is not None:
             found.append(
-                f"Doubling the target rows changed ITQ without source by {rows:+.1f} points: more target rows alone "
-                + ("are likely to help." if rows > CLEAR else "are not likely to help much.")
-            )
-        end = self.no_source[-1]
-        enough = [m for m, value in zip(self.pairs, self.with_source, strict=True) if value and end and value >= end]
-        if enough and enough[0] < self.pairs[-1]:
-            found.append(
-                f"With the source, {enough[0]:,} pairs are as good as {self.pairs[-1]:,} target rows without it."
+                f"Doubling the target rows changed the method without source by {rows:+.1f} points: more target rows "
+                + ("alone are likely to help." if rows > CLEAR else "alone are not likely to help much.")
             )
         return tuple(found)
+
+    @property
+    def worth(self) -> str | None:
+        """How many pairs do as well as all target rows without source, where fewer do; where a source makes no
+        difference that is chance."""
+        end = self.no_source[-1]
+        enough = [m for m, value in zip(self.pairs, self.with_source, strict=True) if value and end and value >= end]
+        if not enough or enough[0] == self.pairs[-1]:
+            return None
+        return f"With the source, {enough[0]:,} pairs are as good as {self.pairs[-1]:,} target rows without it."
 
 
 def _last_doubling(values: Sequence[float | None]) -> float | None:

@@ -16,10 +16,13 @@ from thpi.transfer_report.lines import (
     AUTO_UNLABELLED,
     CONTROL,
     KERNEL,
+    KERNEL_CONTROL,
     LINES,
     NO_SOURCE,
     TOLD_SOURCE_CONTROL,
+    TOLD_SOURCE_NO_SOURCE,
     UNLABELLED_CONTROL,
+    UNLABELLED_NO_SOURCE,
 )
 from thpi.transfer_report.results import TransferResults
 from thpi.transfer_report.settings import SETS
@@ -89,13 +92,26 @@ class _Table:
 
 Rule = Callable[[_Table], Judged]
 
-_CONTROLS = {AUTO: CONTROL, AUTO_UNLABELLED: UNLABELLED_CONTROL, AUTO_TOLD_SOURCE: TOLD_SOURCE_CONTROL}
+# What AutoHasher gains by better learners or by labels is not the source's gain, and stays when pairs are shuffled.
+_WITHOUT_SOURCE = {
+    AUTO: AUTO_NO_SOURCE,
+    AUTO_UNLABELLED: UNLABELLED_NO_SOURCE,
+    AUTO_TOLD_SOURCE: TOLD_SOURCE_NO_SOURCE,
+    KERNEL: AUTO_NO_SOURCE,
+}
+
+_CONTROLS = {
+    AUTO: CONTROL,
+    AUTO_UNLABELLED: UNLABELLED_CONTROL,
+    AUTO_TOLD_SOURCE: TOLD_SOURCE_CONTROL,
+    KERNEL: KERNEL_CONTROL,
+}
 
 
 def judge_targets(results: TransferResults) -> list[Judged]:
     """Judge AutoHasher, and the control, under every meaning of relevant that was run."""
-    needed = {NO_SOURCE, ALL_TARGET, AUTO_NO_SOURCE, "lap_itq_plus", *_CONTROLS, *_CONTROLS.values()}
-    if needed - set(results.settings.lines):
+    needed = {NO_SOURCE, ALL_TARGET, "lap_itq_plus", *_WITHOUT_SOURCE.values(), *_CONTROLS, *_CONTROLS.values()}
+    if needed - {KERNEL, KERNEL_CONTROL} - set(results.settings.lines):
         return []
     judged: list[Judged] = []
     for relevance in results.settings.relevances:
@@ -110,7 +126,8 @@ def judge_targets(results: TransferResults) -> list[Judged]:
         judged += [rule(table) for table in tables for rule in rules]
         kernel = _Table(results, relevance, KERNEL)
         if kernel.sets:
-            judged += [rule(kernel) for rule in rules if rule is not _control]
+            controlled = LINES[KERNEL_CONTROL].stands_under(relevance)
+            judged += [rule(kernel) for rule in rules if controlled or rule is not _control]
     return judged
 
 
@@ -195,9 +212,7 @@ def _efficiency(table: _Table) -> Judged:
 
 
 def _control(table: _Table) -> Judged:
-    # What AutoHasher gains by better learners or by labels is not the source's gain, and stays when pairs are shuffled.
-    told_labels = table.judged == AUTO
-    base = AUTO_NO_SOURCE if told_labels and LINES[AUTO_NO_SOURCE].stands_under(table.relevance) else NO_SOURCE
+    base = _WITHOUT_SOURCE[table.judged]
     control = _Table(table.results, table.relevance, _CONTROLS[table.judged])
     text = (
         f"The control with shuffled pairs loses the gain over {LINES[base].title}: at most a quarter of it is left, on "
@@ -206,7 +221,7 @@ def _control(table: _Table) -> Judged:
     if not control.sets:
         return table.judge(text, None, "The control was not run.")
     real, left = (control.lead(line, base, *control.sets) for line in (table.judged, control.judged))
-    found = f"AutoHasher {_with_interval(real)}, with shuffled pairs {_with_interval(left)}."
+    found = f"{LINES[table.judged].method} {_with_interval(real)}, with shuffled pairs {_with_interval(left)}."
     return table.judge(text, None if real.mean <= 0 else left.mean <= real.mean / 4, found)
 
 

@@ -18,7 +18,6 @@ from thpi.evaluation.split import database_rows, split_rows
 from thpi.index import asymmetric_distances
 from thpi.metrics import mean_average_precision, query_mean, ranked_average_precision
 from thpi.transfer_report.lines import LINES, Line
-from thpi.transfer_report.withheld import WithheldSource
 
 __all__ = ["Fit", "TransferTask", "finished", "fits_left", "forget", "run_transfer_task"]
 
@@ -148,8 +147,6 @@ class _Bench:
         if views.source_only is not None:
             unpaired = np.vstack([unpaired, views.source_only])
         y = self._known_labels() if fit.relevance == "labels" else None
-        if line.without_source:
-            hasher = WithheldSource(**hasher.get_params())
         return hasher.fit(views.target[rows], y, privileged=S, source=unpaired), views.target
 
     def _known_labels(self) -> Any:

@@ -15,14 +15,15 @@ if TYPE_CHECKING:
 
 __all__ = ["print_targets", "print_transfer"]
 
-# Short enough for a terminal of 80 columns; ITQ+, the weaker of the paper's two, stands in the page alone.
+# Short enough for a terminal of 80 columns; ITQ+, the weaker of the paper's two, and what was told source and is judged
+# by class stand in the page alone.
 _SHORT = {
     "itq": "ITQ",
     "lap_itq_plus": "Lap+",
     "transfer_itq": "TrITQ",
     "auto_no_source": "alone",
+    "auto_unlabelled_no_source": "no y alone",
     "auto_unlabelled": "no y",
-    "auto_told_source": "near",
     "auto": "Auto",
     "auto_kernel": "bent",
     "auto_shuffled": "shuf",
@@ -61,7 +62,7 @@ def print_transfer(console: Console, results: TransferResults) -> None:
     console.print(
         Text(
             "ITQ: MAP on the pairs, no source; the others: points over it; alone: AutoHasher without source; "
-            "no y: without labels, told groups; near: without labels, told source; bent: KernelAutoHasher; "
+            "no y: without labels, told groups; bent: KernelAutoHasher; "
             "shuf: pairs shuffled; all: ITQ on all target rows; all pairs: AutoHasher, every row paired",
             style="dim",
         )

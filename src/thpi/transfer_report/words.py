@@ -22,7 +22,10 @@ def discipline(results: TransferResults) -> str:
         parts.append(f"Methods and defaults were chosen while looking at {names}.")
     if by_use["confirmation"]:
         names = ", ".join(by_use["confirmation"])
-        parts.append(f"Not looked at while choosing, only to confirm: {names}.")
+        parts.append(
+            f"Only to confirm: {names}. They were not looked at while choosing, but for the learner without source "
+            "that AutoHasher falls back on under source nearness and groups."
+        )
     else:
         parts.append("No set of this run confirms: all were looked at while choosing.")
     return " ".join(parts)
