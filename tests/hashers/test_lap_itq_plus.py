@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from thpi import ITQ, ITQPlus, LapITQPlus
@@ -10,6 +11,7 @@ from thpi.datasets import load_digits_views
 from thpi.evaluation.ground_truth import label_relevance
 from thpi.hashers import _lap_itq_plus
 from thpi.metrics import mean_average_precision
+from thpi.rows import Blocks
 
 
 def _planted(seed: int, n_rows: int = 1200):
@@ -149,3 +151,55 @@ def test_without_a_graph_term_there_is_no_sample(monkeypatch):
     lap = LapITQPlus(8, lambda2=0, max_iter=8, random_state=0).fit(X, privileged=S)
     plain = ITQPlus(8, max_iter=8, random_state=0).fit(X, privileged=S)
     assert lap.projection_.tobytes() == plain.projection_.tobytes()
+
+
+def _linear(seed: int):
+    """The planted groups, the target a function of the source: what is imputed is what is missing."""
+    _, S, groups = _planted(seed)
+    noise = np.random.RandomState(seed).standard_normal((len(S), 12))
+    source = np.hstack([S, noise])
+    turn = np.linalg.qr(np.random.RandomState(9).standard_normal((32, 32)))[0]
+    return source @ turn[:, :18], source, groups
+
+
+@pytest.mark.parametrize("cca", [False, True])
+def test_imputed_rows_do_what_the_missing_ones_would(cca):
+    X, S, groups = _linear(0)
+    n, query, database = 60, slice(600, 800), slice(800, None)
+    reading = {"reading": "reduce", "reduction": "cca", "ridge": 3.0} if cca else {"reading": "loss"}
+    few, imputed, all_rows = (
+        LapITQPlus(8, lambda2=0.1, random_state=0, **reading),
+        LapITQPlus(8, lambda2=0.1, max_imputed=1000, random_state=0, **reading),
+        LapITQPlus(8, lambda2=0.1, random_state=0, **reading),
+    )
+    for hasher, rows in ((few, n), (imputed, n), (all_rows, 600)):
+        hasher.fit(X[:rows], privileged=S[:rows], source=S[rows:600])
+    found = [_quality(hasher, X, groups, query, database) for hasher in (few, imputed, all_rows)]
+    assert found[1] > found[0] + 0.02
+    assert found[1] == pytest.approx(found[2], abs=0.04)
+    assert imputed.codes_.shape == (n, 1)
+    assert imputed.graph_.shape == (600, 600)
+    assert imputed.slack_projection_.shape == (S.shape[1], 8)
+    assert np.all(np.diff(imputed.objective_) <= 1e-9 * abs(imputed.objective_[0]))
+
+
+def test_without_unpaired_rows_there_is_nothing_to_impute(digits):
+    X, S, S_U = digits
+    for source in (None, S_U[:0]):
+        plain, asked = (
+            LapITQPlus(16, max_imputed=most, random_state=0).fit(X, privileged=S, source=source) for most in (0, 100)
+        )
+        assert plain.projection_.tobytes() == asked.projection_.tobytes()
+    with pytest.raises(ValueError, match="'max_imputed' parameter of LapITQPlus"):
+        LapITQPlus(16, max_imputed=-1).fit(X, privileged=S)
+
+
+def test_imputed_rows_from_blocks_and_sparse_targets(digits):
+    X, S, S_U = digits
+    plain = LapITQPlus(16, max_imputed=300, random_state=0).fit(X, privileged=S, source=S_U)
+    blocks = LapITQPlus(16, max_imputed=300, random_state=0).fit(X, privileged=S, source=Blocks([S_U[:200], S_U[200:]]))
+    thin = LapITQPlus(16, max_imputed=300, random_state=0).fit(sparse.csr_matrix(X), privileged=S, source=S_U)
+    assert plain.graph_.shape == (420, 420)
+    for other in (blocks, thin):
+        # Rounding may turn a bit that is close to 0, and from there on the alternation goes another way.
+        assert np.mean(hamming_distances(other.codes_, plain.codes_).diagonal()) < 1

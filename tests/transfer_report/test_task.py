@@ -12,10 +12,11 @@ from thpi.evaluation.data import load_rows, refit_target, training_views
 from thpi.evaluation.split import database_rows, split_rows
 from thpi.hashers import HASHERS
 from thpi.metrics import average_precision
+from thpi.transfer_report import task as task_file
 from thpi.transfer_report.lines import LINES
 from thpi.transfer_report.results import Setting
 from thpi.transfer_report.settings import SETS, quick_settings, transfer_tasks
-from thpi.transfer_report.task import Fit, _Bench, finished, fits_left, run_transfer_task
+from thpi.transfer_report.task import Fit, finished, fits_left, run_transfer_task
 from thpi.transfer_report.withheld import WithheldSource
 
 
@@ -81,8 +82,8 @@ def test_a_fit_that_two_lines_share_is_made_once(tmp_path, monkeypatch):
         relevances=("labels", "source"), max_rows=300,
     )  # fmt: skip
     (task,), store, made = transfer_tasks(settings), ResultStore(tmp_path), []
-    result = _Bench.result
-    monkeypatch.setattr(_Bench, "result", lambda bench, fit: made.append(fit) or result(bench, fit))
+    result = task_file._result
+    monkeypatch.setattr(task_file, "_result", lambda bench, fit: made.append(fit) or result(bench, fit))
     assert [left for _, left in fits_left([task], store)] == [2]
     run_transfer_task(task, store)
     assert made == [Fit("auto", 16, "labels"), Fit("auto", 16, "source")]

@@ -7,23 +7,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import numpy as np
-
 import thpi
 from thpi.base import TooManyBitsError
-from thpi.datasets import PairedDataset
-from thpi.evaluation import PROTOCOLS, DataSpec, ResultStore, relevance_kinds, relevance_matrix
-from thpi.evaluation.data import TrainingViews, evaluation_views, load_rows, refit_target, training_views
-from thpi.evaluation.split import database_rows, split_rows
-from thpi.index import asymmetric_distances
-from thpi.metrics import mean_average_precision, query_mean, ranked_average_precision
-from thpi.transfer_report.lines import LINES, Line
+from thpi.evaluation import DataSpec, ResultStore
+from thpi.evaluation.data import load_rows
+from thpi.transfer_report.bench import PROTOCOL, Bench, make_bench
+from thpi.transfer_report.lines import LINES
 
 __all__ = ["Fit", "TransferTask", "finished", "fits_left", "forget", "run_transfer_task"]
 
 KIND = "transfer"
-PROTOCOL = PROTOCOLS["standard"]
-_SHUFFLE = 1_000_003  # added to the seed: the shuffle is another stream than the split
 
 
 class Fit(NamedTuple):
@@ -83,84 +76,26 @@ def run_transfer_task(task: TransferTask, store: ResultStore, data_home: str | N
     missing = [fit for fit in task.fits if fit not in done]
     if not missing:
         return
-    bench = _Bench(task, store, load_rows(task.data, data_home))
+    bench = make_bench(load_rows(task.data, data_home), task.alpha, task.seed, task.identity, store)
     for fit in missing:
         config = task.config(fit)
         if store.read_values(KIND, config) is None:  # lines that are judged by different meanings may share a fit
-            store.write_values(KIND, config, bench.result(fit))
+            store.write_values(KIND, config, _result(bench, fit))
 
 
-class _Bench:
-    """Rows, views and ground truths of a split, which all fits share."""
-
-    def __init__(self, task: TransferTask, store: ResultStore, dataset: PairedDataset) -> None:
-        self.task, self.dataset = task, dataset
-        self.split = split_rows(dataset.n, task.alpha, random_state=task.seed)
-        self.kinds = relevance_kinds(dataset)
-        self.database = database_rows(self.split, PROTOCOL.database)
-        self.views = training_views(dataset, self.split)
-        self.judged = evaluation_views(dataset, task.identity, store)
-        self._all_target: TrainingViews | None = None
-        self._relevance: dict[str, Any] = {}
-
-    def result(self, fit: Fit) -> dict[str, Any]:
-        """Fit and measure; where the data do not allow so many bits, the reason."""
-        line = LINES[fit.line]
-        if fit.relevance == "labels" and "labels" not in self.kinds:
-            return {"unavailable": f"{self.dataset.name} has neither classes nor tags"}
-        start = time.perf_counter()
-        try:
-            hasher, target = self._fitted(line, fit)
-        except TooManyBitsError as error:
-            return {"unavailable": str(error)}
-        codes = hasher.transform(target)
-        seconds = time.perf_counter() - start
-        queries, rows = codes[self.split.query], codes[self.database]
-        finer = None
-        if line.order == "asymmetric":
-            projections = hasher.decision_function(target[self.split.query])
-            finer = asymmetric_distances(projections, np.broadcast_to(rows, (len(queries), *rows.shape)))
-        measures = {}
-        for kind in self.kinds:
-            relevance = self.relevance(kind)
-            if finer is None:
-                found = mean_average_precision(queries, rows, relevance, fit.bits)
-            else:
-                found = query_mean(ranked_average_precision(finer, relevance))
-            measures[kind] = {"map": found.value, "n_queries": found.n_queries, "n_empty": found.n_empty}
-        about = {"n_rows": self.dataset.n, "n_pairs": len(self.split.train), "seconds": seconds}
-        return {"measures": measures, **about, **_choice(hasher)}
-
-    def _fitted(self, line: Line, fit: Fit) -> tuple[Any, Any]:
-        hasher = line.hasher(fit.bits, fit.relevance, self.task.seed)
-        if line.trained_on == "all":
-            if self._all_target is None:
-                self._all_target = refit_target(self.dataset, self.split, self.views)
-            target, rows = self._all_target.target, self.database
-            paired = {"privileged": self.views.source[rows]} if line.per_relevance else {}
-            return hasher.fit(target[rows], **paired), target
-        rows, views = self.split.train, self.views
-        S = views.source[rows]
-        if line.shuffled:
-            S = S[np.random.RandomState(_SHUFFLE + self.task.seed).permutation(len(S))]
-        unpaired = views.source[self.split.rest]
-        if views.source_only is not None:
-            unpaired = np.vstack([unpaired, views.source_only])
-        y = self._known_labels() if fit.relevance == "labels" else None
-        return hasher.fit(views.target[rows], y, privileged=S, source=unpaired), views.target
-
-    def _known_labels(self) -> Any:
-        data, rows = self.dataset, self.split.train
-        return data.labels[rows] if data.labels is not None else np.asarray(data.tags[rows])  # type: ignore[index]
-
-    def relevance(self, kind: str) -> Any:
-        """Ground truth of one kind, made once."""
-        if kind not in self._relevance:
-            self._relevance[kind] = relevance_matrix(
-                kind, PROTOCOL, self.split, target=self.judged.target, source=self.judged.source,
-                labels=self.dataset.labels, tags=self.dataset.tags, random_state=self.task.seed,
-            )  # fmt: skip
-        return self._relevance[kind]
+def _result(bench: Bench, fit: Fit) -> dict[str, Any]:
+    """Fit and measure; where the data do not allow so many bits, the reason."""
+    if fit.relevance == "labels" and "labels" not in bench.kinds:
+        return {"unavailable": f"{bench.dataset.name} has neither classes nor tags"}
+    line = LINES[fit.line]
+    start = time.perf_counter()
+    try:
+        hasher, target = bench.fitted(line, fit.bits, fit.relevance)
+    except TooManyBitsError as error:
+        return {"unavailable": str(error)}
+    seconds = time.perf_counter() - start
+    about = {"n_rows": bench.dataset.n, "n_pairs": len(bench.split.train), "seconds": seconds}
+    return {"measures": bench.measured(hasher, target, line.order), **about, **_choice(hasher)}
 
 
 def _choice(hasher: Any) -> dict[str, Any]:

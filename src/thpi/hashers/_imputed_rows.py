@@ -1,0 +1,53 @@
+"""Unpaired source rows that join the pairs, with target rows imputed for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from thpi.base import Views
+from thpi.hashers._geometry import Array, Geometry, target_coordinates
+from thpi.hashers._source_features import SourceFeatures
+from thpi.rows import Rows
+
+__all__ = ["Joined", "join_imputed"]
+
+
+class Joined(NamedTuple):
+    """Real and imputed pairs, real ones first, the target in coordinates; and the way back for a projection of them."""
+
+    views: Views
+    back: Callable[[Array], Array]
+
+
+def join_imputed(views: Views, n_bits: int, most: int, rng: np.random.RandomState) -> Joined:
+    """Join to the pairs at most ``most`` of the unpaired source rows, drawn at random, with imputed target rows.
+
+    They are imputed as :class:`thpi.TransferITQ` does it: kernel ridge from source to target on the pairs, kernel and
+    penalty by leave-one-out. Their mean is not taken off: new rows are cut where the real ones have theirs.
+
+    >>> S = np.random.RandomState(0).standard_normal((60, 3))
+    >>> X = S @ np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
+    >>> joined = join_imputed(Views(X[:40], S[:40], S[40:]), n_bits=2, most=100, rng=np.random.RandomState(0))
+    >>> joined.views.X.shape, joined.views.S.shape
+    ((60, 2), (60, 3))
+    >>> bool(np.allclose(joined.views.X, (X - X[:40].mean(axis=0)) @ joined.back(np.eye(2)), atol=1e-3))
+    True
+    """
+    drawn = _drawn(views.S_U, most, rng)
+    some = Views(views.X, views.S, drawn)
+    coordinates = target_coordinates(views.X, views.mean, n_bits)
+    source = SourceFeatures(some, rng, most)
+    seed = int(rng.randint(np.iinfo(np.int32).max))
+    geometry = Geometry(coordinates.values.astype(np.float64), n_bits, seed, source)
+    joined = Views(np.vstack([geometry.X, geometry.imputed]), some.all_source)
+    joined.mean = np.zeros(joined.X.shape[1])
+    return Joined(joined, lambda projection: coordinates.back(projection.astype(views.X.dtype)))
+
+
+def _drawn(unpaired: Any, most: int, rng: np.random.RandomState) -> Any:
+    n = unpaired.shape[0]
+    rows = np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
+    return unpaired.take(rows) if isinstance(unpaired, Rows) else unpaired[rows]
