@@ -111,3 +111,22 @@ def test_equal_rows_are_neighbours_alike():
 def test_one_row_has_no_neighbours():
     with pytest.raises(ValueError, match="rows: 1 of them"):
         neighbour_probabilities(np.ones((1, 2)), 0.3)
+
+
+def test_a_step_to_where_every_neighbour_is_certain_does_not_overflow(problem, monkeypatch):
+    """Rows that are all alike but for a few make t grow, and a line search may look far ahead."""
+    minimize, seen = module.minimize, []
+
+    def look_ahead(value, x, **options):
+        seen.extend(value(np.append(x[:-1], log_t)) for log_t in (19.9, 25.0, 1000.0))
+        return minimize(value, x, **options)
+
+    monkeypatch.setattr(module, "minimize", look_ahead)
+    X, start, A = problem
+    with np.errstate(over="raise", invalid="raise"):
+        neighbour_embedding(X, start, A)
+    values, slopes = zip(*seen, strict=True)
+    assert np.isfinite(values).all()
+    assert np.isfinite(slopes).all()
+    assert values[1] == values[2]  # beyond the bound nothing changes any more
+    assert slopes[0][-1] > slopes[1][-1] == slopes[2][-1] == 0
