@@ -20,6 +20,7 @@ def write_transfer(results: TransferResults, folder: Path) -> list[Path]:
     """Write tables (CSV, JSON, Markdown), figures (PNG, SVG), targets and the page; give the files."""
     from thpi.paper.figures import figure_bytes
     from thpi.transfer_report.figures import draw_alpha, draw_gains
+    from thpi.transfer_report.merit import draw_merits
     from thpi.transfer_report.report import transfer_report
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -27,7 +28,8 @@ def write_transfer(results: TransferResults, folder: Path) -> list[Path]:
     if not relevances:
         raise ValueError("no setting has a value for every line in every split; nothing to show.")
     judged = judge_targets(results)
-    summary = cell_records([cell for kind in relevances for cell in summary_cells(results, kind)])
+    cells = [cell for kind in relevances for cell in summary_cells(results, kind)]
+    summary = cell_records(cells)
     single = cell_records([cell for kind in relevances for cell in setting_cells(results, kind)])
     contents: dict[str, bytes | str] = {
         "summary.csv": to_csv(summary),
@@ -37,7 +39,8 @@ def write_transfer(results: TransferResults, folder: Path) -> list[Path]:
         "targets.json": json.dumps([{"outcome": j.outcome, **asdict(j)} for j in judged], indent=1) + "\n",
         "tables.txt": markdown_tables(results, judged),
     }
-    drawn = {"gain": draw_gains(results)} | {f"alpha-{kind}": draw_alpha(results, kind) for kind in relevances}
+    drawn = {"merit": draw_merits(cells), "gain": draw_gains(results)}
+    drawn |= {f"alpha-{kind}": draw_alpha(results, kind) for kind in relevances}
     pictures = {name: figure_bytes(figure, "svg") for name, figure in drawn.items()}
     for name, figure in drawn.items():
         contents |= {f"{name}.svg": pictures[name], f"{name}.png": figure_bytes(figure, "png")}

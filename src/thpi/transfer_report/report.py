@@ -55,9 +55,11 @@ def transfer_report(results: TransferResults, judged: list[Judged], figures: Map
         "all target rows, which is what the missing rows would have given.</p>",
         f"<p>Run: {escape(what_was_run(results))}</p>",
         f"<p><b>Development and confirmation.</b> {escape(discipline(results))}</p>",
-        "<h2>Targets</h2>",
-        _targets(judged),
     ]
+    if "merit" in figures:
+        caption = "What a better learner gives by itself, and what the source adds to it; mean over all settings."
+        parts.append(figure_html(figures["merit"], caption))
+    parts += ["<h2>Targets</h2>", _targets(judged)]
     if "gain" in figures:
         caption = (
             "Gain over ITQ without source, 95 % interval over splits; hollow: the control, whose pairs are shuffled."
