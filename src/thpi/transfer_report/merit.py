@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -88,9 +88,11 @@ def _draw_panel(axis: Axes, found: list[Merit], names: list[str]) -> None:
         axis.barh(place, merit.learner, height=height, color=LEARNER)
         # A gain continues the grey bar; a loss is drawn over its end.
         axis.barh(place, merit.source, left=merit.learner, height=height, color=SOURCE if merit.source >= 0 else LOST)
-        style: dict[str, Any] = {"fontsize": 7.5, "fontweight": "bold" if merit.set == "mean" else "normal", "va": "center"}
+        weight = "bold" if merit.set == "mean" else "normal"
         added, at = f"{round(merit.source, 1) + 0.0:+.1f}", (max(end, merit.learner, 0), place)
-        axis.annotate(added, at, xytext=(3, 0), textcoords="offset points", **style)
+        axis.annotate(
+            added, at, xytext=(3, 0), textcoords="offset points", va="center", fontsize=7.5, fontweight=weight
+        )
     axis.axvline(0, color="black", linewidth=0.8)
     axis.axhline(len(names) - 1.5, color="#888888", linewidth=0.6)
     ends = [0.0, *(end for merit in found for end in (merit.learner, merit.learner + merit.source))]
