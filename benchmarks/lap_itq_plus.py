@@ -66,7 +66,7 @@ class DistanceGraph(thpi.LapITQPlus):
         return sparse.csr_matrix(graph.maximum(graph.T))
 
 
-class Split(NamedTuple):
+class Task(NamedTuple):
     """What one process does at a time."""
 
     set_name: str
@@ -95,7 +95,7 @@ def hasher(name: str, bits: int, seed: int) -> Any:
     return made
 
 
-def run_split(task: Split, store: ResultStore, data_home: str | None) -> None:
+def run_split(task: Task, store: ResultStore, data_home: str | None) -> None:
     """All fits of a split that have no result yet."""
     left = [
         (name, bits)
@@ -119,7 +119,7 @@ def run_split(task: Split, store: ResultStore, data_home: str | None) -> None:
 class Found:
     """Results, and what is to be compared: settings in which every name has a value in every split."""
 
-    def __init__(self, tasks: list[Split], store: ResultStore) -> None:
+    def __init__(self, tasks: list[Task], store: ResultStore) -> None:
         self._values: dict[tuple[Any, ...], float] = {}
         for task in tasks:
             for name in task.names:
@@ -209,7 +209,7 @@ def main() -> None:
     for name in sets:
         identity = data_identity(SETS[name].data, args.data_home)
         tasks += [
-            Split(name, alpha, seed, bits, names, SETS[name].data, identity)
+            Task(name, alpha, seed, bits, names, SETS[name].data, identity)
             for alpha in ALPHAS
             for seed in range(args.splits or (1 if study else 5))
         ]

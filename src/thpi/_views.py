@@ -45,7 +45,8 @@ class Views:
         if self.S_U is None:
             return self.S
         if isinstance(self.S_U, Rows):
-            return Stacked.of(self.S, self.S_U)
+            # Rows that are read in blocks are dense.
+            return Stacked.of(self.S.toarray() if sparse.issparse(self.S) else self.S, self.S_U)
         if self.S_U.shape[0] == 0:
             return self.S
         if sparse.issparse(self.S) or sparse.issparse(self.S_U):

@@ -141,6 +141,36 @@ def test_in_a_callback_that_cannot_raise(repair):
     assert (found.returncode, found.stderr) == (130, "") if repair == "with" else "Traceback" in found.stderr
 
 
+_AT_THE_END = """
+import sys
+from thpi.cli._interrupt import resend_lost_interrupts
+
+resend_lost_interrupts()
+print("x" * 65536, end="", flush=True)  # fills the pipe
+print("begun", file=sys.stderr, flush=True)
+print("y" * 100, end="")  # stays in the buffer until Python closes the file at its end, and waits for the reader
+"""
+
+
+def test_when_python_closes_its_files():
+    """The work is done: no traceback, and above all no waiting for a thread that cannot start any more."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    process = subprocess.Popen(
+        [sys.executable, "-c", _AT_THE_END], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    )
+    assert process.stderr is not None
+    assert process.stderr.readline() == "begun\n"
+    time.sleep(0.5)  # by then it hangs in the last flush, or is about to
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    try:
+        out, err = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert out.startswith("x" * 65536)
+    assert "Traceback" not in err
+
+
 _OTHER_ERROR = """
 from thpi.cli._interrupt import resend_lost_interrupts
 

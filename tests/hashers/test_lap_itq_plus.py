@@ -203,3 +203,34 @@ def test_imputed_rows_from_blocks_and_sparse_targets(digits):
     for other in (blocks, thin):
         # Rounding may turn a bit that is close to 0, and from there on the alternation goes another way.
         assert np.mean(hamming_distances(other.codes_, plain.codes_).diagonal()) < 1
+
+
+def test_with_imputed_rows_neighbours_may_be_sought_among_all_source_rows(digits):
+    X, S, S_U = digits
+    for source in (S_U, Blocks([S_U[:300], S_U[300:]])):
+        paired, among_all = (
+            LapITQPlus(16, max_imputed=50, graph_scope=scope, random_state=0).fit(X, privileged=S, source=source)
+            for scope in ("paired", "all")
+        )
+        assert paired.graph_.shape == among_all.graph_.shape == (170, 170)
+        assert among_all.graph_.nnz < paired.graph_.nnz / 2  # most neighbours are rows that were not drawn
+
+
+@pytest.mark.parametrize("reading", ["reduce", "trace"])
+def test_float32_stays_with_imputed_rows(digits, reading):
+    X, S, S_U = (rows.astype(np.float32) for rows in digits)
+    for source in (S_U, Blocks([S_U.astype(np.float64)])):
+        hasher = LapITQPlus(16, max_imputed=50, reading=reading, random_state=0).fit(X, privileged=S, source=source)
+        for name in ("projection_", "slack_projection_", "source_mean_", "mean_"):
+            assert getattr(hasher, name).dtype == np.float32, name
+
+
+@pytest.mark.parametrize("most", [0, 50])
+def test_sparse_pairs_with_a_source_in_blocks(digits, most):
+    X, S, S_U = digits
+    blocks = Blocks([S_U[:300], S_U[300:]])
+    dense, thin = (
+        LapITQPlus(16, max_imputed=most, random_state=0).fit(X, privileged=privileged, source=blocks)
+        for privileged in (S, sparse.csr_matrix(S))
+    )
+    assert np.mean(hamming_distances(thin.codes_, dense.codes_).diagonal()) < 1

@@ -114,19 +114,43 @@ def test_one_row_has_no_neighbours():
 
 
 def test_a_step_to_where_every_neighbour_is_certain_does_not_overflow(problem, monkeypatch):
-    """Rows that are all alike but for a few make t grow, and a line search may look far ahead."""
+    """Where many rows are alike t grows, and a line search may look far ahead: there is a bound, up to which single
+    precision gives what the formula gives."""
     minimize, seen = module.minimize, []
+    X, start, A = problem
+    X = np.repeat(X, 3, axis=0)
+    A = neighbour_probabilities(X, 0.3)
+    unit = np.sqrt(np.mean(X**2)) / module._SPREAD
+    most = module._MOST_LOG_TC - np.log(3)
 
     def look_ahead(value, x, **options):
-        seen.extend(value(np.append(x[:-1], log_t)) for log_t in (19.9, 25.0, 1000.0))
+        seen.append((x, [value(np.append(x[:-1], log_t)) for log_t in (most - 1e-9, most + 1, 1000.0)]))
         return minimize(value, x, **options)
 
     monkeypatch.setattr(module, "minimize", look_ahead)
-    X, start, A = problem
     with np.errstate(over="raise", invalid="raise"):
         neighbour_embedding(X, start, A)
-    values, slopes = zip(*seen, strict=True)
-    assert np.isfinite(values).all()
-    assert np.isfinite(slopes).all()
-    assert values[1] == values[2]  # beyond the bound nothing changes any more
-    assert slopes[0][-1] > slopes[1][-1] == slopes[2][-1] == 0
+    ((x, found),) = seen
+    (at, slope), (beyond, flat), (far, flatter) = found
+    P0 = x[:-1].reshape(4, 3)
+    H = np.tanh(X / unit @ P0)
+    E = np.exp(most) * H @ H.T
+    np.fill_diagonal(E, -np.inf)
+    logs = E - E.max(axis=1, keepdims=True)
+    logs -= np.log(np.exp(logs).sum(axis=1, keepdims=True))
+    true = np.mean([np.sum(a[a > 0] * (np.log(a[a > 0]) - q[a > 0])) for a, q in zip(A, logs, strict=True)])
+    assert at == pytest.approx(true, rel=1e-4)
+    assert beyond == far == pytest.approx(at, rel=1e-4)
+    assert slope[-1] > 0 == flat[-1] == flatter[-1]
+
+
+@pytest.mark.parametrize("seed", [218, 513, 1961, 2492])
+def test_the_objective_is_never_below_nothing(seed):
+    """KL and tether are not negative; without a bound of t rounding made them so, by up to 2,400."""
+    rng = np.random.RandomState(seed)
+    k, n, d, c = rng.randint(2, 6), rng.randint(6, 60), rng.randint(1, 4), int(rng.choice([16, 32, 64]))
+    X = rng.standard_normal((k, d))[rng.randint(k, size=n)]
+    start, A = rng.standard_normal((d, c)), neighbour_probabilities(X, 0.3)
+    found = neighbour_embedding(X, start, A, tether=float(rng.choice([0, 0.1, 1])))
+    assert found.objective[-1] > -1e-3
+    assert np.all(np.diff(found.objective) <= 0)

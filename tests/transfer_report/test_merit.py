@@ -48,15 +48,20 @@ def test_the_two_parts_by_hand(cells):
 
 def test_bars_have_the_lengths_of_the_parts(cells):
     figure = draw_merits(cells)
+    assert figure is not None
     axes = figure.axes
-    assert [axis.get_title() for axis in axes] == [meaning.title for meaning in MEANINGS]
+    assert [axis.get_title() for axis in axes] == [TARGET.title, LABELS.title]  # the others were not run
     widths = [bar.get_width() for bar in axes[0].patches]
     assert widths == pytest.approx([1, 2, 4, -0.5, 0, 0, 5 / 3, 0.5])
     assert [text.get_text() for text in axes[0].texts] == ["+2.0", "-0.5", "+0.0", "+0.5"]
-    assert not axes[1].patches
     # Nothing is cut off.
     low, high = axes[0].get_xlim()
     assert low < 0 < 4 < high
+
+
+def test_where_nothing_was_run_with_and_without_the_source_there_is_no_picture(cells):
+    assert draw_merits([]) is None
+    assert draw_merits([cell for cell in cells if cell.line == AUTO]) is None
 
 
 def test_of_a_run_they_add_up_to_what_the_tables_say(results):

@@ -21,6 +21,8 @@ _MOMENT = 0.01
 def resend_lost_interrupts() -> None:
     """See to it that an interrupt which nobody could catch comes again a moment later, in silence.
 
+    At the very end of the program, when all that is left is to close files, it is passed over: nothing is left to stop.
+
     It holds for the whole process, so that only the entry point of the command calls it.
     """
     report = sys.unraisablehook
@@ -28,6 +30,8 @@ def resend_lost_interrupts() -> None:
     def hook(unraisable: Any) -> None:
         if not issubclass(unraisable.exc_type, KeyboardInterrupt):
             report(unraisable)
+            return
+        if sys.is_finalizing():  # the work is done, and no thread can be started any more
             return
         # From another thread: sent from here, it would be raised in this hook, and be lost once more.
         again = threading.Timer(_MOMENT, _thread.interrupt_main)

@@ -16,10 +16,12 @@ __all__ = ["Joined", "join_imputed"]
 
 
 class Joined(NamedTuple):
-    """Real and imputed pairs, real ones first, the target in coordinates; and the way back for a projection of them."""
+    """Real and imputed pairs, real ones first, the target in coordinates; the way back for a projection of them; and
+    which of the unpaired source rows were drawn."""
 
     views: Views
     back: Callable[[Array], Array]
+    drawn: Array
 
 
 def join_imputed(views: Views, n_bits: int, most: int, rng: np.random.RandomState) -> Joined:
@@ -36,18 +38,17 @@ def join_imputed(views: Views, n_bits: int, most: int, rng: np.random.RandomStat
     >>> bool(np.allclose(joined.views.X, (X - X[:40].mean(axis=0)) @ joined.back(np.eye(2)), atol=1e-3))
     True
     """
-    drawn = _drawn(views.S_U, most, rng)
-    some = Views(views.X, views.S, drawn)
+    n = views.S_U.shape[0]
+    drawn = np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
+    some = Views(views.X, views.S, _taken(views.S_U, drawn).astype(views.S.dtype, copy=False))
     coordinates = target_coordinates(views.X, views.mean, n_bits)
     source = SourceFeatures(some, rng, most)
     seed = int(rng.randint(np.iinfo(np.int32).max))
     geometry = Geometry(coordinates.values.astype(np.float64), n_bits, seed, source)
     joined = Views(np.vstack([geometry.X, geometry.imputed]), some.all_source)
     joined.mean = np.zeros(joined.X.shape[1])
-    return Joined(joined, lambda projection: coordinates.back(projection.astype(views.X.dtype)))
+    return Joined(joined, lambda projection: coordinates.back(projection.astype(views.X.dtype)), drawn)
 
 
-def _drawn(unpaired: Any, most: int, rng: np.random.RandomState) -> Any:
-    n = unpaired.shape[0]
-    rows = np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
+def _taken(unpaired: Any, rows: Array) -> Any:
     return unpaired.take(rows) if isinstance(unpaired, Rows) else unpaired[rows]

@@ -40,7 +40,8 @@ class LapITQPlus(ITQPlus):
     from all rows again.
 
     The paper uses unpaired source rows for the source codes alone. With ``max_imputed`` they also join the pairs, with
-    target rows imputed as :class:`TransferITQ` does it, in X, B and the graph. In canonical directions,
+    target rows imputed as :class:`TransferITQ` does it, in X, B and the graph. Balance is then that of all rows, and of
+    more than 512 columns (or twice ``n_bits``) the principal ones are used in any reading. In canonical directions,
     ``LapITQPlus(reading="reduce", reduction="cca", ridge=3, max_imputed=2000)``, that is the strongest LapITQ+ we know
     where same class or near in the source is meant, and a poor one where near in the target is.
 
@@ -55,8 +56,8 @@ class LapITQPlus(ITQPlus):
     n_neighbors : int, default=10
         Neighbours of a row in the graph.
     graph_scope : {"paired", "all"}, default="paired"
-        Where neighbours are sought: among the n paired rows, or among all source rows, keeping the edges between
-        paired ones.
+        Where neighbours are sought: among the n paired rows (and the imputed ones), or among all source rows, keeping
+        the edges between these.
     graph_symmetrize : {"union", "mutual", "mean"}, default="union"
         An edge where either row names the other, where both do, or half an edge for each.
     max_imputed : int, default=0
@@ -67,7 +68,7 @@ class LapITQPlus(ITQPlus):
     Attributes
     ----------
     graph_ : sparse matrix of shape (n_samples, n_samples)
-        Adjacency of the paired rows; the imputed ones, if any, stand after them.
+        Adjacency of the paired rows. With m imputed rows, which stand after them, it has n_samples + m rows.
     projection_, slack_projection_, codes_, objective_, n_iter_, converged_
         As for :class:`ITQPlus`.
 
@@ -136,9 +137,15 @@ class LapITQPlus(ITQPlus):
             return self._follow(views, self._source_codes(views, rng), streams, rng)
         encode = _source_hash(views.all_source, self.n_bits, rng)
         joined = join_imputed(views, self.n_bits, self.max_imputed, rng)
-        fitted = self._follow(joined.views, encode(joined.views.S), streams, rng)
-        codes = fitted["codes_"][: views.X.shape[0]]
-        return fitted | {"projection_": joined.back(fitted["projection_"]), "codes_": codes}
+        codes = encode(joined.views.S)
+        if self.graph_scope == "all":
+            codes = np.vstack([codes, np.delete(self._codes(views.S_U, encode), joined.drawn, axis=0)])
+        fitted = self._follow(joined.views, codes, streams, rng)
+        return fitted | {
+            "projection_": joined.back(fitted["projection_"]),
+            "slack_projection_": fitted["slack_projection_"].astype(views.S.dtype),
+            "codes_": fitted["codes_"][: views.X.shape[0]],
+        }
 
     def _follow(self, views: Views, codes: Any, streams: list[Any], rng: np.random.RandomState) -> dict[str, Any]:
         """Give the result of the alternation with the graph of the source codes of its rows; others may follow them."""
@@ -155,8 +162,9 @@ class LapITQPlus(ITQPlus):
         """Codes of the paired source rows and, where neighbours are sought among them, of the others after them."""
         source = views.all_source
         encode = _source_hash(source, self.n_bits, rng)
-        if self.graph_scope == "paired":
-            return encode(views.S)
+        return encode(views.S) if self.graph_scope == "paired" else self._codes(source, encode)
+
+    def _codes(self, source: Any, encode: Callable[[Any], Any]) -> Any:
         if isinstance(source, Rows):
             return np.asarray(source.map(encode, n_bytes(self.n_bits), np.uint8))
         return encode(source)

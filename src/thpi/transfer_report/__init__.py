@@ -1,9 +1,9 @@
 """Does the source help? The benchmark ``thpi transfer``, and the same question on one's own pairs, ``thpi diagnose``.
 
-:mod:`lines` names what is compared, :mod:`settings` the data sets and the grid, :mod:`task` runs one split
-(:func:`thpi.evaluation.run_all` many), :mod:`results` gathers, :mod:`tables`, :mod:`targets` and :mod:`figures`
-present, and :mod:`output` writes. :mod:`diagnosis` asks about one set of pairs, :mod:`answer` holds what it found, and
-:mod:`diagnosis_page` makes a page of it.
+:mod:`lines` names what is compared, :mod:`settings` the data sets and the grid, :mod:`bench` fits and measures on one
+split, :mod:`task` keeps what comes out (:func:`thpi.evaluation.run_all` runs many), :mod:`results` gathers,
+:mod:`tables`, :mod:`targets`, :mod:`merit` and :mod:`figures` present, and :mod:`output` writes. :mod:`diagnosis` asks
+about one set of pairs, :mod:`answer` holds what it found, and :mod:`diagnosis_page` makes a page of it.
 """
 
 from __future__ import annotations

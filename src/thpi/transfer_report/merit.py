@@ -60,15 +60,20 @@ def merits(cells: Sequence[Cell], meaning: Meaning) -> list[Merit]:
     return [*found, Merit("mean", float(mean[0]), float(mean[1]))]
 
 
-def draw_merits(cells: Sequence[Cell]) -> Figure:
-    """Draw a panel a meaning, a bar a set: grey what the learners give without a source, blue what it adds."""
+def draw_merits(cells: Sequence[Cell]) -> Figure | None:
+    """Draw a panel a meaning, a bar a set: grey what the learners give without a source, blue what it adds.
+
+    None where no meaning was run with and without the source.
+    """
     from matplotlib.figure import Figure as NewFigure
     from matplotlib.patches import Patch
 
-    parts = {meaning: merits(cells, meaning) for meaning in MEANINGS}
+    parts = {meaning: found for meaning in MEANINGS if (found := merits(cells, meaning))}
+    if not parts:
+        return None
     names = list(dict.fromkeys([*(m.set for found in parts.values() for m in found if m.set != "mean"), "mean"]))
-    figure = NewFigure(figsize=(11, 1.3 + 0.27 * len(names)), layout="constrained")
-    axes = np.atleast_1d(figure.subplots(1, len(MEANINGS), sharey=True))
+    figure = NewFigure(figsize=(1.4 + 2.4 * max(2, len(parts)), 1.3 + 0.27 * len(names)), layout="constrained")
+    axes = np.atleast_1d(figure.subplots(1, len(parts), sharey=True))
     for axis, (meaning, found) in zip(axes, parts.items(), strict=True):
         _draw_panel(axis, found, names)
         axis.set_title(meaning.title, fontsize=9.5)

@@ -39,8 +39,10 @@ def write_transfer(results: TransferResults, folder: Path) -> list[Path]:
         "targets.json": json.dumps([{"outcome": j.outcome, **asdict(j)} for j in judged], indent=1) + "\n",
         "tables.txt": markdown_tables(results, judged),
     }
-    drawn = {"merit": draw_merits(cells), "gain": draw_gains(results)}
-    drawn |= {f"alpha-{kind}": draw_alpha(results, kind) for kind in relevances}
+    drawn = {"gain": draw_gains(results)} | {f"alpha-{kind}": draw_alpha(results, kind) for kind in relevances}
+    merit = draw_merits(cells)
+    if merit is not None:
+        drawn["merit"] = merit
     pictures = {name: figure_bytes(figure, "svg") for name, figure in drawn.items()}
     for name, figure in drawn.items():
         contents |= {f"{name}.svg": pictures[name], f"{name}.png": figure_bytes(figure, "png")}

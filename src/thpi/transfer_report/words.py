@@ -24,7 +24,8 @@ def discipline(results: TransferResults) -> str:
         names = ", ".join(by_use["confirmation"])
         parts.append(
             f"Only to confirm: {names}. They were not looked at while choosing, but for the learner without source "
-            "that AutoHasher falls back on under source nearness and groups."
+            "that AutoHasher falls back on under source nearness and groups (all), and for KernelAutoHasher, which is "
+            "AutoHasher under target nearness (reuters)."
         )
     else:
         parts.append("No set of this run confirms: all were looked at while choosing.")
