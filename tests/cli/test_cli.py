@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 
@@ -21,6 +23,18 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
 def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([name, "--help"]) == 0
     assert "Usage: thpi " + name in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_line_of_a_paragraph_is_broken_at_80_columns(name: str) -> None:
+    """The help keeps the lines of the docstring: one that is too long would leave a word on a line of its own."""
+    module = import_module(f"thpi.cli.{name}")
+    group = getattr(module, "app", None)
+    functions = [getattr(module, name)] if group is None else [c.callback for c in group.registered_commands]
+    for function in functions:
+        for paragraph in inspect.cleandoc(function.__doc__).split("\n\n"):
+            lines = paragraph.splitlines()
+            assert len(lines) == 1 or max(map(len, lines)) <= 78, paragraph
 
 
 def test_an_unknown_command_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,10 +28,12 @@ def demo(
 ) -> None:
     """Fit every method on the bundled digits and show how well each retrieves.
 
-    The target is the picture (240 pixels) of a handwritten digit, known for a few digits only; the source is its
-    Fourier coefficients, known for 1,700 digits while training. Queries are 300 further digits, searched in all the
-    others. Quality is mean average precision in percent: with "near" a digit is relevant where it is within the
-    distance at which digits have their 50th neighbour in target space, with "class" where it is the same digit.
+    The target is the picture (240 pixels) of a handwritten digit, known for a few
+    digits only; the source is its Fourier coefficients, known for 1,700 digits
+    while training. Queries are 300 further digits, searched in all the others.
+    Quality is mean average precision in percent: with "near" a digit is relevant
+    where it is within the distance at which digits have their 50th neighbour in
+    target space, with "class" where it is the same digit.
     """
     import numpy as np
     from rich.console import Console

@@ -55,9 +55,9 @@ def diagnose(
     """Say whether the source helps, for what you mean by relevant.
 
     The answer is found on the pairs alone, by cross-validation: rows held out are
-    queries, the best method with source is compared with the best without. Relevant
-    may mean near in target space, near in source space, same label, or (groups) of
-    one group of the source, where nobody has named the classes.
+    queries, the best method with source is compared with the best without.
+    Relevant may mean near in target space, near in source space, same label, or
+    (groups) of one group of the source, where nobody has named the classes.
 
     \b
     Examples:
@@ -151,6 +151,8 @@ def _print(found: Diagnosis) -> None:
         before, after = answer.sentence.split(answer.verdict, 1)
         console.print()
         console.print(Text.assemble(before, (answer.verdict, f"bold {colours.get(answer.verdict, 'yellow')}"), after))
+        # Without a word on it, figures that differ from those of the answer look like a fault.
+        console.print(Text("What AutoHasher tried, by its own folds, which have other rows to search:", style="dim"))
         console.print(_table(answer))
         for sentence in answer.outlook:
             console.print(Text(sentence))

@@ -52,9 +52,9 @@ def export(
     Bytes, width, bit order and ids come out as they went in. A file appears when
     it is complete. Into PostgreSQL all codes go in one transaction; Milvus has no
     transactions, so there an interrupt waits until all are sent. A table or
-    collection with codes in it is left alone unless --append is given, and nothing
-    is ever deleted from it. Keep passwords out of the command: PostgreSQL reads
-    ~/.pgpass and PGPASSWORD.
+    collection with codes in it is left alone unless --append is given, and
+    nothing is ever deleted from it. Keep passwords out of the command: PostgreSQL
+    reads ~/.pgpass and PGPASSWORD.
 
     \b
     Examples:

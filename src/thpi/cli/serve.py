@@ -45,9 +45,10 @@ def serve(
 
     Your own model and index:  thpi serve --model shop.thpi --index shop.index
 
-    The server listens on this machine only unless --host says otherwise. Ctrl-C or SIGTERM stops it once the requests
-    that are running have been answered. The token is better set as THPI_TOKEN than given here, where others who use
-    this machine can read it.
+    The server listens on this machine only unless --host says otherwise. Ctrl-C
+    or SIGTERM stops it once the requests that are running have been answered. The
+    token is better set as THPI_TOKEN than given here, where others who use this
+    machine can read it.
     """
     try:
         import fastapi  # noqa: F401

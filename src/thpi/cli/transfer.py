@@ -57,7 +57,8 @@ def transfer(
     """Does the source help? All sets, three meanings of relevant, both reference lines, a control.
 
     Values are separated by commas. Stopped and started again, the command goes on
-    where it was; once all is there, a run takes seconds and writes the same files.
+    where it was; once all is there, a run takes seconds and writes the same
+    files.
 
     \b
     Examples:

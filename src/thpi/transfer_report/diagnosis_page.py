@@ -53,8 +53,8 @@ def _section(answer: Answer) -> str:
         f"<p>AutoHasher chooses <b>{escape(answer.choice)}</b>.</p>"
         "<div class=scroll><table><thead><tr><th>candidate</th><th>source</th><th>MAP</th><th>over no source</th>"
         f"<th>interval</th></tr></thead><tbody>{rows}</tbody></table></div>"
-        "<p class=notes>AutoHasher's own cross-validation on all pairs, best first. What comes first among many is "
-        "partly lucky; the answer above is free of that.</p>"
+        "<p class=notes>AutoHasher's own cross-validation on all pairs, with other rows to search, best first. What "
+        "comes first among many is partly lucky; the answer above is free of that.</p>"
         f"{figure_html(figure_bytes(draw_curve(answer), 'svg'), caption)}<p>{escape(words)}</p>"
     )
 
