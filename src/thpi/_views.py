@@ -10,7 +10,7 @@ from scipy import sparse
 from thpi.rows import Rows, Stacked
 from thpi.solvers.moments import column_mean
 
-__all__ = ["TooManyBitsError", "Views", "Whole", "dimension_limit", "pair_limit"]
+__all__ = ["TooManyBitsError", "Views", "Whole", "dimension_limit", "pair_limit", "stacked"]
 
 
 class TooManyBitsError(ValueError):
@@ -33,11 +33,19 @@ class Whole:
 
 
 class Views:
-    """What a method gets to fit on: validated target rows with their mean, and the source rows, where it uses them."""
+    """What a method gets to fit on: validated target rows with their mean, and the source rows, where it uses them.
 
-    def __init__(self, X: Any, S: Any = None, S_U: Any = None) -> None:
-        self.X, self.S, self.S_U = X, S, S_U
-        self.mean = column_mean(X)
+    ``S`` are paired with ``X``; ``S_U`` and ``X_U`` are rows of either domain without their counterpart.
+    """
+
+    def __init__(self, X: Any, S: Any = None, S_U: Any = None, X_U: Any = None) -> None:
+        self.X, self.S, self.S_U, self.X_U = X, S, S_U, X_U
+        self.mean = column_mean(self.all_target)
+
+    @property
+    def all_target(self) -> Any:
+        """Paired target rows first, unpaired ones after them."""
+        return self.X if self.X_U is None else stacked(self.X, self.X_U)
 
     @property
     def all_source(self) -> Any:
@@ -47,11 +55,16 @@ class Views:
         if isinstance(self.S_U, Rows):
             # Rows that are read in blocks are dense.
             return Stacked.of(self.S.toarray() if sparse.issparse(self.S) else self.S, self.S_U)
-        if self.S_U.shape[0] == 0:
-            return self.S
-        if sparse.issparse(self.S) or sparse.issparse(self.S_U):
-            return sparse.vstack([self.S, self.S_U], format="csr")
-        return np.vstack([self.S, self.S_U])
+        return stacked(self.S, self.S_U)
+
+
+def stacked(first: Any, second: Any) -> Any:
+    """Rows of two matrices, dense or sparse, below each other; of an empty second one nothing is copied."""
+    if second.shape[0] == 0:
+        return first
+    if sparse.issparse(first) or sparse.issparse(second):
+        return sparse.vstack([first, second], format="csr")
+    return np.vstack([first, second])
 
 
 def dimension_limit(views: Views) -> tuple[int, str]:

@@ -34,15 +34,15 @@ Array = npt.NDArray[Any]
 class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Common ground of all hashing methods.
 
-    A subclass sets ``needs_privileged`` and ``uses_source``, and ``streams`` where it reads target rows, or
-    ``streams_source`` where it reads unpaired source rows, through blocks only (else such rows are brought into
-    memory); says in ``_max_bits`` how many bits the data allow,
-    and returns its fitted attributes from ``_fit``; at least ``projection_``. A method that is not
-    ``sgn((x - mean_) projection_)`` overrides ``_project``.
+    A subclass sets ``needs_privileged``, ``uses_source`` and ``uses_target``, and ``streams`` where it reads target
+    rows, or ``streams_source`` where it reads unpaired source rows, through blocks only (else such rows are brought
+    into memory); says in ``_max_bits`` how many bits the data allow, and returns its fitted attributes from ``_fit``,
+    at least ``projection_``. A method that is not ``sgn((x - mean_) projection_)`` overrides ``_project``.
     """
 
     needs_privileged: ClassVar[bool] = False
     uses_source: ClassVar[bool] = False
+    uses_target: ClassVar[bool] = False
     streams: ClassVar[bool] = False
     streams_source: ClassVar[bool] = False
 

@@ -41,10 +41,10 @@ def test_answers_in_words_json_and_a_page(
         "2",
     ]
     command += ["--privileged", f"{files}/pairs.npz:same", "--source", f"{files}/pairs.npz:more"]
-    command += ["--relevance", "labels"]
+    command += ["--relevance", "labels", "--target", str(files / "shop.csv")]
     assert run([*command, "--output", str(page)]) == 0
     text = capsys.readouterr().out
-    assert "60 pairs, 40 source rows without target, 4 bits" in text
+    assert "60 pairs, 40 source rows without target, 60 target rows without source, 4 bits" in text
     assert "where relevant means same label" in text
     assert "(chosen)" in text
     assert run([*command, "--json"]) == 0
@@ -64,12 +64,13 @@ def test_bad_input_gives_one_line_and_exit_code_2(
     labels = tmp_path / "labels.txt"
     labels.write_text("a\nb\n")
     for arguments, words in (
-        ([f"{pairs}:target", "--privileged", f"{pairs}:few"], "has 10 rows and TARGET 60"),
+        ([f"{pairs}:target", "--privileged", f"{pairs}:few"], "has 10 rows and DATA 60"),
         ([f"{pairs}:target", "--privileged", f"{pairs}:same", "--relevance", "near"], "--relevance 'near'"),
         ([f"{pairs}:target", "--privileged", f"{pairs}:same", "--relevance", "labels"], "needs --labels"),
         ([f"{pairs}:target", "--privileged", f"{pairs}:same", "--labels", str(labels)], "has 2 values"),
         ([csv, "--privileged", f"{pairs}:same", "--ignore", "sku"], "is not a finite number"),
         ([f"{pairs}:target", "--privileged", f"{pairs}:same", "--folds", "40"], "n_folds=40"),
+        ([f"{pairs}:target", "--privileged", f"{pairs}:same", "--target", f"{pairs}:same"], "target has 3 columns"),
     ):
         assert run(["diagnose", *arguments]) == 2
         text = capsys.readouterr().err

@@ -108,3 +108,34 @@ def test_labels_reach_the_methods_that_use_them(shop, tmp_path, refused):
     assert thpi.load(tmp_path / "m.thpi").candidates_[0]["score"] > 0
     (tmp_path / "few.txt").write_text("1\n2\n")
     assert "has 2 labels; DATA has 300 rows" in refused([*arguments, "--force", "--labels", tmp_path / "few.txt"])
+
+
+def test_target_rows_without_a_source_reach_the_method(shop, tmp_path, refused):
+    views, target = shop / "views.npz", np.load(shop / "target.npy")
+    with np.load(views) as arrays:
+        np.savez(tmp_path / "pairs.npz", target=target[:100], same=arrays["same"][:100], rest=target[100:])
+    pairs, model = f"{tmp_path / 'pairs.npz'}:", tmp_path / "m.thpi"
+    command = ["fit", pairs + "target", model, "--bits", 8, "--privileged", pairs + "same", "--target", pairs + "rest"]
+    assert run([str(word) for word in [*command, "--method", "TransferITQ"]]) == 0
+    with np.load(tmp_path / "pairs.npz") as arrays:
+        expected = thpi.TransferITQ(8, random_state=0)
+        expected.fit(arrays["target"], privileged=arrays["same"], target=arrays["rest"])
+    np.testing.assert_array_equal(thpi.load(model).projection_, expected.projection_)
+    assert "ITQPlus does not take --target; TransferITQ," in refused([*command, "--force"])
+    assert "can stand in DATA" in refused(["fit", shop / "target.npy", tmp_path / "n", "--target", shop / "target.npy"])
+    wrong = [*command[:-1], pairs + "same", "--method", "TransferITQ", "--force"]
+    assert "columns and DATA 64" in refused(wrong)
+
+
+def test_columns_of_further_target_rows_are_found_by_name(shop, tmp_path, refused):
+    lines = (shop / "shop.csv").read_text().splitlines()
+    cells = [line.split(",") for line in lines]
+    (tmp_path / "turned.csv").write_text("\n".join(",".join(reversed(row)) for row in cells) + "\n")
+    command = ["fit", shop / "shop.csv", tmp_path / "m", "--ignore", "sku", "--ignore", "digit", "--bits", 8]
+    given = [*command, "--method", "NeighbourHash", "--target", tmp_path / "turned.csv"]
+    assert run([str(word) for word in given]) == 0
+    X = np.array([row[2:] for row in cells[1:]], dtype=float)
+    expected = thpi.NeighbourHash(8, random_state=0).fit(X, target=X)
+    np.testing.assert_allclose(thpi.load(tmp_path / "m").projection_, expected.projection_, atol=1e-9)
+    (tmp_path / "few.csv").write_text("kar0,kar1\n1,2\n")
+    assert "has no column 'kar2'" in refused([*given[:-1], tmp_path / "few.csv", "--force"])

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from sklearn.model_selection import KFold
 
+from thpi.hashers import HASHERS
 from thpi.transfer_report import diagnose
 from thpi.transfer_report.answer import Answer
 from thpi.transfer_report.diagnosis import _best, _gain, _shown
@@ -198,3 +199,33 @@ def test_a_score_of_the_first_fold_alone_is_not_compared_with_those_of_all():
     assert [(row["name"], row["chosen"]) for row in rows] == [
         ("whole", True), ("ITQ", False), ("raced, first fold", False),
     ]  # fmt: skip
+
+
+def test_target_rows_without_source_serve_both_sides():
+    rng = np.random.RandomState(0)
+    X = rng.standard_normal((640, 30)) * np.linspace(3, 0.3, 30)
+    pairs, S, more = X[:40], X[:40, :3], X[40:]
+    few = diagnose(pairs, S, relevances=["target"], n_bits=16, n_folds=2, random_state=0)
+    many = diagnose(pairs, S, target=more, relevances=["target"], n_bits=16, n_folds=2, random_state=0)
+    assert (few.n_target, many.n_target) == (0, 600)
+    assert "600 target rows without source" in many.rows
+    assert "600 target rows without source" in many.to_html()
+    assert "without source" not in few.rows
+    assert many.answers[0].no_source != few.answers[0].no_source
+    assert many.answers[0].with_source != few.answers[0].with_source
+    with pytest.raises(ValueError, match="target has 29 columns and X 30; they must agree"):
+        diagnose(pairs, S, target=more[:, 1:], n_folds=2)
+
+
+@pytest.mark.parametrize("method", ["ITQ", "ITQPlus", "NeighbourHash"])
+def test_a_method_is_fitted_on_what_it_can_use(method):
+    rng = np.random.RandomState(0)
+    X, S = rng.standard_normal((60, 8)), rng.standard_normal((40, 5))
+    made = [HASHERS[method](n_bits=4, random_state=0) for _ in range(2)]
+    found = Pairs(X[:40], S, None, None, X[40:]).fit(made[0])
+    expected = {
+        "ITQ": lambda hasher: hasher.fit(X),
+        "ITQPlus": lambda hasher: hasher.fit(X[:40], privileged=S),
+        "NeighbourHash": lambda hasher: hasher.fit(X[:40], privileged=S, target=X[40:]),
+    }[method](made[1])
+    np.testing.assert_array_equal(found.projection_, expected.projection_)

@@ -19,17 +19,20 @@ _MEANINGS = ("target", "labels", "source", "groups")
 
 
 def diagnose(
-    target: Annotated[str, typer.Argument(metavar="TARGET", help="Target rows: npy, npz, csv, tsv or parquet.")],
+    data: Annotated[str, typer.Argument(metavar="DATA", help="Target rows: npy, npz, csv, tsv or parquet.")],
     privileged: Annotated[
         str,
-        typer.Option("--privileged", metavar="FILE", help="Source rows; row i is the same item as row i of TARGET."),
+        typer.Option("--privileged", metavar="FILE", help="Source rows; row i is the same item as row i of DATA."),
     ],
     source: Annotated[
         Optional[str], typer.Option("--source", metavar="FILE", help="Further source rows, without a target row.")
     ] = None,
+    target: Annotated[
+        Optional[str], typer.Option("--target", metavar="FILE", help="Further target rows, without a source row.")
+    ] = None,
     labels: Annotated[
         Optional[str],
-        typer.Option("--labels", metavar="COLUMN|FILE", help="Labels of the pairs: a column of TARGET, or a file."),
+        typer.Option("--labels", metavar="COLUMN|FILE", help="Labels of the pairs: a column of DATA, or a file."),
     ] = None,
     relevance: Annotated[
         Optional[list[str]],
@@ -43,7 +46,7 @@ def diagnose(
     folds: Annotated[int, typer.Option("--folds", min=2, help="Parts the pairs are divided into.")] = 5,
     ignore: Annotated[
         Optional[list[str]],
-        typer.Option("--ignore", metavar="COLUMN", help="Column of TARGET that is no feature; may be repeated."),
+        typer.Option("--ignore", metavar="COLUMN", help="Column of DATA that is no feature; may be repeated."),
     ] = None,
     output: Annotated[
         Optional[Path], typer.Option("--output", metavar="PAGE.html", help="Write a page with tables and plots.")
@@ -71,9 +74,9 @@ def diagnose(
     if "labels" in (relevance or ()) and labels is None:
         raise ValueError("--relevance labels needs --labels.")
     if output is not None:
-        check_output("--output", output, force=force, inputs=(target, privileged, source, labels))
-    X, S, S_U, y = _read(target, privileged, source, labels, ignore or [])
-    found = _diagnosed(X, S, S_U, y, relevance, bits, folds, seed)
+        check_output("--output", output, force=force, inputs=(data, privileged, source, target, labels))
+    rows = _read(data, privileged, source, target, labels, ignore or [])
+    found = _diagnosed(rows, relevance, bits, folds, seed)
     if output is not None:
         from thpi._files import atomic_write
 
@@ -91,33 +94,33 @@ def diagnose(
 
 
 def _read(
-    target: str, privileged: str, source: str | None, labels: str | None, ignore: list[str]
-) -> tuple[Any, Any, Any, Any]:
+    data: str, privileged: str, source: str | None, target: str | None, labels: str | None, ignore: list[str]
+) -> dict[str, Any]:
+    """Give the arguments of the function that are rows."""
     import numpy as np
 
     from thpi.cli._columns import is_column, read_column
     from thpi.cli._output import spinner
     from thpi.cli._tables import read_matrix
 
-    key = labels if labels is not None and is_column(target, labels) else None
+    key = labels if labels is not None and is_column(data, labels) else None
     with spinner("reading"):
-        X, keys, _ = read_matrix("TARGET", target, key=key, ignore=ignore)
+        X, keys, names = read_matrix("DATA", data, key=key, ignore=ignore)
         S = read_matrix("--privileged", privileged)[0]
         S_U = None if source is None else read_matrix("--source", source)[0]
+        X_U = None if target is None else read_matrix("--target", target, features=names)[0]
         values = keys if key is not None or labels is None else read_column("--labels", labels)
     if S.shape[0] != X.shape[0]:
         raise ValueError(
-            f"--privileged {privileged!r} has {S.shape[0]} rows and TARGET {X.shape[0]}; "
-            "row i of both must be one item."
+            f"--privileged {privileged!r} has {S.shape[0]} rows and DATA {X.shape[0]}; row i of both must be one item."
         )
     if values is not None and len(values) != X.shape[0]:
-        raise ValueError(f"--labels {labels!r} has {len(values)} values and TARGET {X.shape[0]} rows.")
-    return X, S, S_U, None if values is None else np.array([str(value) for value in values])
+        raise ValueError(f"--labels {labels!r} has {len(values)} values and DATA {X.shape[0]} rows.")
+    y = None if values is None else np.array([str(value) for value in values])
+    return {"X": X, "privileged": S, "source": S_U, "target": X_U, "y": y}
 
 
-def _diagnosed(
-    X: Any, S: Any, S_U: Any, y: Any, relevance: list[str] | None, bits: int, folds: int, seed: int
-) -> Diagnosis:
+def _diagnosed(rows: dict[str, Any], relevance: list[str] | None, bits: int, folds: int, seed: int) -> Diagnosis:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -126,16 +129,14 @@ def _diagnosed(
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        kinds = relevance or (["target", "source"] if y is None else ["target", "labels", "source"])
+        kinds = relevance or (["target", "source"] if rows["y"] is None else ["target", "labels", "source"])
         bar = progress.add_task("diagnosing", total=len(kinds) * (folds + 2))
         steps = iter(range(10**6))
 
         def step(text: str) -> None:
             progress.update(bar, description=text, completed=next(steps))
 
-        return diagnosed(
-            X, S, S_U, y, relevances=kinds, n_bits=bits, n_folds=folds, random_state=seed, on_step=step
-        )  # fmt: skip
+        return diagnosed(**rows, relevances=kinds, n_bits=bits, n_folds=folds, random_state=seed, on_step=step)
 
 
 def _print(found: Diagnosis) -> None:
@@ -144,8 +145,7 @@ def _print(found: Diagnosis) -> None:
 
     console = Console()
     colours = {"helps": "green", "hurts": "red"}
-    about = f"{found.n_pairs:,} pairs, {found.n_source:,} source rows without target, {found.n_bits} bits"
-    console.print(Text(about, style="dim"))
+    console.print(Text(f"{found.rows}, {found.n_bits} bits", style="dim"))
     console.print(Text(found.relation, style="dim" if found.related else "bold red"))
     for answer in found.answers:
         before, after = answer.sentence.split(answer.verdict, 1)

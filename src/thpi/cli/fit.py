@@ -35,6 +35,7 @@ def _print_methods(wanted: bool) -> None:
     for name, method in HASHERS.items():
         needs = "DATA" + (", --privileged" if method.needs_privileged else "")
         may = "--privileged and --source" if not method.needs_privileged else "--source"
+        may += ", --target" if method.uses_target else ""
         needs += f", may use {may}" if method.uses_source else ""
         params = {key: value for key, value in method().get_params().items() if key not in ("n_bits", "random_state")}
         table.add_row(name, needs, " ".join(f"{key}={value}" for key, value in sorted(params.items())) or "-")
@@ -60,6 +61,9 @@ def fit(
     ] = None,
     source: Annotated[
         Optional[str], typer.Option("--source", metavar="FILE", help="Further source rows, without a target row.")
+    ] = None,
+    target: Annotated[
+        Optional[str], typer.Option("--target", metavar="FILE", help="Further target rows, without a source row.")
     ] = None,
     labels: Annotated[
         Optional[str],
@@ -89,7 +93,8 @@ def fit(
 
     DATA holds the target rows, one row an item. Source rows that go with them
     (--privileged), and more source rows that have no target row (--source), help
-    where there are few target rows; they are not needed afterwards.
+    where there are few target rows; they are not needed afterwards. Target rows
+    whose source is not known go into a file of their own (--target).
 
     In an npz file with several arrays choose one as FILE:NAME. A csv file may
     begin with a line of column names; the model remembers them, and the other
@@ -110,15 +115,16 @@ def fit(
           --privileged texts.npy --labels kinds.txt
       thpi fit --methods
     """
-    check_output("MODEL", model, force=force, inputs=(data, privileged, source))
-    hasher = _hasher(method, privileged, source, bits, seed, parameter or [])
+    check_output("MODEL", model, force=force, inputs=(data, privileged, source, target))
+    hasher = _hasher(method, privileged, source, target, bits, seed, parameter or [])
     with cluster(scheduler) as client:
         X, S, S_U, names = _read(data, privileged, source, ignore or [], client)
+        more = {} if target is None else {"target": _more(target, X, names)}
         n_rows = X.shape[0]
         y = None if labels is None else _labels(labels, n_rows)
         start = time.perf_counter()
         with spinner(f"fitting {type(hasher).__name__} on {n_rows:,} rows"):
-            hasher.fit(X, y, privileged=S, source=S_U)
+            hasher.fit(X, y, privileged=S, source=S_U, **more)
         seconds = time.perf_counter() - start
     if names is not None:
         import numpy as np
@@ -130,7 +136,13 @@ def fit(
 
 
 def _hasher(
-    method: str | None, privileged: str | None, source: str | None, bits: int, seed: int, parameters: list[str]
+    method: str | None,
+    privileged: str | None,
+    source: str | None,
+    target: str | None,
+    bits: int,
+    seed: int,
+    parameters: list[str],
 ) -> Any:
     from thpi.hashers import HASHERS
 
@@ -141,6 +153,10 @@ def _hasher(
     hasher = HASHERS[method](n_bits=bits, random_state=seed)
     if hasher.needs_privileged and privileged is None:
         raise ValueError(f"--method {method} needs --privileged, the source rows that go with the rows of DATA.")
+    if target is not None and not hasher.uses_target:
+        able = ", ".join(name for name, each in HASHERS.items() if each.uses_target)
+        also = "" if hasher.needs_privileged else " Rows without a source can stand in DATA."
+        raise ValueError(f"--method {method} does not take --target; {able} do.{also}")
     if source is not None and not (hasher.uses_source and privileged is not None):
         note(f"--source is not used: {method} learns from " + ("pairs only." if privileged else "target rows only."))
     if privileged is not None and not (hasher.needs_privileged or hasher.uses_source):
@@ -181,6 +197,18 @@ def _read(
             f"--source {source!r} has {S_U.shape[1]} columns and --privileged {S.shape[1]}; they must be the same."
         )
     return X, S, S_U, names
+
+
+def _more(target: str, X: Any, names: tuple[str, ...] | None) -> Any:
+    """Target rows without a source; columns that have names are found by them."""
+    from thpi.cli._tables import read_matrix
+
+    found = read_matrix("--target", target, features=names)[0]
+    if found.shape[1] != X.shape[1]:
+        raise ValueError(
+            f"--target {target!r} has {found.shape[1]} columns and DATA {X.shape[1]}; they must be the same."
+        )
+    return found
 
 
 def _labels(spec: str, n_rows: int) -> Any:

@@ -116,7 +116,7 @@ def taught_by_classes(geometry: Geometry, labels: Array, soft_weight: float = 0.
     root = np.sqrt(soft_weight)
 
     def make() -> RidgeFit:
-        soft = (root * geometry.imputed, root * geometry.impute(Y))
-        return loo_ridge(geometry.X, Y, extra=soft, shrinkage=shrinkage)
+        soft = (root * geometry.imputed_beside_pairs, root * geometry.impute(Y))
+        return loo_ridge(geometry.paired, Y, extra=soft, shrinkage=shrinkage)
 
     return geometry.kept(f"classes {soft_weight} {shrinkage}", make)

@@ -73,7 +73,11 @@ class Quantised(NamedTuple):
 
 
 class Geometry:
-    """Centred coordinates of some pairs with what was learned from them: imputed rows, scatter, teachers."""
+    """Centred coordinates of some pairs with what was learned from them: imputed rows, scatter, teachers.
+
+    ``X`` are the target rows of the pairs, ``real`` these and ``more``, target rows without a source: they take part in
+    whatever needs no pairs, that is mean, scatter, ITQ, neighbours and groups of the target.
+    """
 
     def __init__(
         self,
@@ -85,9 +89,12 @@ class Geometry:
         rows: Array | None = None,
         start: Array | None = None,
         widths: tuple[float | None, ...] = IMPUTATION_WIDTHS,
+        more: Array | None = None,
     ) -> None:
-        self.mean = X.mean(axis=0)
-        self.X, self.n_bits, self.source, self.seed = X - self.mean, n_bits, source, seed
+        real = X if more is None or not len(more) else np.vstack([X, more])
+        self.mean = real.mean(axis=0)
+        self.real: Array = real - self.mean
+        self.X, self.n_bits, self.source, self.seed = self.real[: len(X)], n_bits, source, seed
         self.widths = widths
         self._plain: dict[int, Quantised] = {} if start is None else {0: Quantised(start, [], True)}
         n_source = 0 if source is None else source.n
@@ -98,14 +105,20 @@ class Geometry:
         self._spectra: dict[float, tuple[Array, Array]] = {}
 
     def plain(self, start: int = 0) -> Quantised:
-        """ITQ on the pairs' target rows, where everything else begins; ``start`` numbers the random starts."""
+        """ITQ on the real target rows, where everything else begins; ``start`` numbers the random starts."""
         if start not in self._plain:
             axes = self._axes_of(None, 0.0, 0.0)
-            Y = self.X @ axes
+            Y = self.real @ axes
             stream = np.random.RandomState((self.seed + start) % 2**32)
             rotated = Y @ random_orthonormal(Y.shape[1], self.n_bits, stream)
             self._plain[start] = _back(axes, frame_quantisation(Y, rotated, max_iter=50))
         return self._plain[start]
+
+    @cached_property
+    def paired(self) -> Array:
+        """Target rows of the pairs, centred by themselves: what is regressed on or by the source."""
+        X: Array = self.X
+        return X if len(self.real) == len(X) else X - X.mean(axis=0)
 
     @cached_property
     def imputation(self) -> Imputation:
@@ -117,7 +130,7 @@ class Geometry:
         found = []
         for width in self.widths:
             features: Callable[[Array], Array] = _identity if width is None else kernel_map(landmarks, width).__call__
-            found.append(Imputation(features, width, self._regress(features, self.X)[2]))
+            found.append(Imputation(features, width, self._regress(features, self.paired)[2]))
         return max(found, key=lambda imputation: imputation.explained)
 
     def _regress(self, features: Callable[[Array], Array], answers: Array) -> tuple[Array, Array, float]:
@@ -141,12 +154,18 @@ class Geometry:
     @cached_property
     def imputed(self) -> Array:
         """Target rows (coordinates) for the unpaired source rows."""
-        return self.impute(self.X)
+        found = self.imputed_beside_pairs
+        return found if self.paired is self.X else found + self.X.mean(axis=0)
 
     @cached_property
-    def pairs_scatter(self) -> Array:
-        """X'X."""
-        return np.asarray(self.X.T @ self.X)
+    def imputed_beside_pairs(self) -> Array:
+        """The same, centred as ``paired`` is."""
+        return self.impute(self.paired)
+
+    @cached_property
+    def real_scatter(self) -> Array:
+        """X'X, of all real rows."""
+        return np.asarray(self.real.T @ self.real)
 
     @cached_property
     def imputed_scatter(self) -> Array:
@@ -165,20 +184,20 @@ class Geometry:
 
         def make() -> RidgeFit:
             T = answers()
-            return loo_ridge(self.X, T - T.mean(axis=0), shrinkage=shrinkage)
+            return loo_ridge(self.paired, T - T.mean(axis=0), shrinkage=shrinkage)
 
         return self.kept(f"{name} {shrinkage}", make)
 
     def quantise(
         self, W: Array | None, dial: float, weight: float, *, start: int = 0, tol: float = 1e-6, max_iter: int = 150
     ) -> Quantised:
-        """ITQ of ``Z M^(1/2)`` with ``Z = [X; sqrt(weight) imputed]`` and ``M = I + dial k W W'``, begun at ITQ.
+        """ITQ of ``Z M^(1/2)`` with ``Z = [real; sqrt(weight) imputed]`` and ``M = I + dial k W W'``, begun at ITQ.
 
         k makes the energies of ``Z W`` and ``Z`` equal. Begun at the codes of plain ITQ, the search ends near them:
         what then differs is due to the source and not to another random start.
         """
         axes = self._axes_of(W, dial, weight)
-        Z = np.vstack([self.X, np.sqrt(weight) * self.imputed]) if self._adds_rows(weight) else self.X
+        Z = np.vstack([self.real, np.sqrt(weight) * self.imputed]) if self._adds_rows(weight) else self.real
         result = frame_quantisation(Z @ axes, Z @ self.plain(start).projection, tol=tol, max_iter=max_iter)
         return _back(axes, result)
 
@@ -194,7 +213,7 @@ class Geometry:
     def _spectrum(self, weight: float) -> tuple[Array, Array]:
         """Eigenvalues and eigenvectors of the scatter of all rows."""
         if weight not in self._spectra:
-            scatter = self.pairs_scatter
+            scatter = self.real_scatter
             if self._adds_rows(weight):
                 scatter = scatter + weight * self.imputed_scatter
             values, Q = linalg.eigh(scatter)

@@ -117,17 +117,18 @@ def taught_by_groups(geometry: Geometry, own_share: float) -> RidgeFit:
     share = 1.0 if source is None else own_share
 
     def make() -> RidgeFit:
-        some = spread(len(geometry.X), MAX_REGRESSION_ROWS)
-        X = geometry.X[some]
-        own = group_coordinates(X, geometry.seed) if share > 0 else None
-        others = source.diffusion[geometry.rows[some]] if source is not None and share < 1 else None
-        T = _joined(own, others, share)
+        some = spread(len(geometry.real), MAX_REGRESSION_ROWS)
+        X = geometry.real[some]
+        T = group_coordinates(X, geometry.seed) if share > 0 else None
+        if source is not None and share < 1:  # the source's groups are known for the pairs alone
+            some = some[some < len(geometry.X)]
+            X = geometry.X[some]
+            T = _joined(None if T is None else T[: len(some)], source.diffusion[geometry.rows[some]], share)
+        assert T is not None
         return loo_ridge(X - X.mean(axis=0), T - T.mean(axis=0))
 
     return geometry.kept(f"groups {share}", make)
 
 
-def _joined(own: Array | None, others: Array | None, share: float) -> Array:
-    if own is None or others is None:
-        return np.asarray(others if own is None else own)
-    return side_by_side(others, own, share)
+def _joined(own: Array | None, others: Array, share: float) -> Array:
+    return others if own is None else side_by_side(others, own, share)

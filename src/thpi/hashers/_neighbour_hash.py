@@ -170,11 +170,12 @@ def keep_neighbours(
 def _rows_and_space(geometry: Geometry, near: str, max_rows: int) -> tuple[Array, Array]:
     """Target rows, real and for ``near="source"`` imputed, and the rows whose neighbours they are to have."""
     rng = np.random.RandomState(geometry.seed)
+    if near == "target":
+        rows = geometry.real[_drawn(rng, len(geometry.real), max_rows)]
+        return rows, rows
+    assert geometry.source is not None
     n = len(geometry.X)
     some = _drawn(rng, n, max_rows)
-    if near == "target":
-        return geometry.X[some], geometry.X[some]
-    assert geometry.source is not None
     linear = geometry.source.linear
     others = _drawn(rng, len(geometry.imputed), min(max_rows - len(some), IMPUTED_A_PAIR * n))
     rows = np.vstack([geometry.X[some], geometry.imputed[others]])

@@ -1,4 +1,4 @@
-"""Ground of the methods that may have a source, or labels, and need neither."""
+"""Ground of the methods that may have a source, labels, or target rows that have neither."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from sklearn.utils.validation import _check_feature_names
 
-from thpi.base import BaseHasher, Views
+from thpi._checks import check_source, gathered, named_errors
+from thpi.base import BaseHasher, Views, Whole
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -19,13 +21,16 @@ Array = npt.NDArray[Any]
 
 
 class OptionalSource(BaseHasher):
-    """``privileged`` is checked like everywhere where it is given; ``y`` reaches ``_fit`` as ``self._labels``."""
+    """``privileged`` is checked like everywhere where it is given; ``y`` reaches ``_fit`` as ``self._labels``, and
+    ``target`` as ``views.X_U``."""
 
     uses_source = True
+    uses_target = True
 
     _labels: Any
+    _target: Any
 
-    def fit(self, X: Any, y: Any = None, *, privileged: Any = None, source: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, privileged: Any = None, source: Any = None, target: Any = None) -> Self:
         """Learn hash functions for the target domain.
 
         Parameters
@@ -38,20 +43,36 @@ class OptionalSource(BaseHasher):
             Source rows paired with the rows of ``X``.
         source : array-like or sparse matrix of shape (any, n_source_features), or Whole, optional
             Source rows that have no target row; needs ``privileged``.
+        target : array-like or sparse matrix of shape (any, n_features), or Whole, optional
+            Further target rows, of which neither source nor class is known. They take part in whatever needs neither:
+            mean, scatter, quantisation, neighbours and groups of the target.
 
         Returns
         -------
         self
             Where anything is wrong, an error is raised and the estimator is as it was before.
         """
-        self.__dict__["_labels"] = y
+        given = {"_labels": y, "_target": target.array if isinstance(target, Whole) else target}
+        self.__dict__.update(given)
         try:
             return super().fit(X, privileged=privileged, source=source)
         finally:
-            self.__dict__.pop("_labels", None)
+            for name in given:
+                self.__dict__.pop(name, None)
 
     def _check_views(self, X: Any, privileged: Any, source: Any) -> Views:
-        if privileged is None:
+        views = self._check_pairs(X, privileged, source)
+        if self._target is None:
+            return views
+        named_errors("target", lambda: _check_feature_names(self, self._target, reset=False))
+        X_U = check_source("target", gathered(self._target), min_rows=0).astype(views.X.dtype, copy=False)
+        d = views.X.shape[1]
+        if X_U.shape[1] != d:
+            raise ValueError(f"target has {X_U.shape[1]} columns and X has {d}; both must have the same.")
+        return Views(views.X, views.S, views.S_U, X_U)
+
+    def _check_pairs(self, X: Any, privileged: Any, source: Any) -> Views:
+        if privileged is None and not type(self).needs_privileged:
             if source is not None:
                 raise ValueError("source needs privileged=...: without pairs nothing says what its rows are.")
             return super()._check_views(X, None, None)

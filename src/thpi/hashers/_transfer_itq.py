@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from thpi.base import BaseHasher, Views
 from thpi.hashers._geometry import Geometry, in_coordinates, target_coordinates
 from thpi.hashers._itq import ITQ
+from thpi.hashers._optional_source import OptionalSource
 from thpi.hashers._source_features import TEACHERS, SourceFeatures
 from thpi.solvers.loo_ridge import RidgeFit
 from thpi.solvers.moments import centred_product
@@ -18,7 +19,7 @@ from thpi.solvers.moments import centred_product
 __all__ = ["TransferITQ", "make_geometry", "taught_by_source"]
 
 
-class TransferITQ(BaseHasher):
+class TransferITQ(OptionalSource):
     """Iterative quantisation of real and imputed target rows in a metric between target and source geometry.
 
     With centred target rows ``X`` and the source rows of pairs and of unpaired items:
@@ -74,7 +75,6 @@ class TransferITQ(BaseHasher):
     """
 
     needs_privileged = True
-    uses_source = True
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseHasher._parameter_constraints,
@@ -134,23 +134,25 @@ def taught_by_source(geometry: Geometry, teacher: str, shrinkage: float = 1.0) -
 def make_geometry(
     views: Views, n_bits: int, rng: np.random.RandomState, max_unpaired: int, itq: dict[str, Any] | None = None
 ) -> tuple[Geometry, Any]:
-    """Give the geometry of all pairs, begun at ITQ with this random stream, and the way back to the features."""
+    """Give the geometry of all pairs and further target rows, begun at ITQ with this random stream, and the way back
+    to the features."""
     if itq is None:
         itq = plain_itq(views, n_bits, rng)
     seed = int(rng.randint(np.iinfo(np.int32).max))
-    coordinates = target_coordinates(views.X, views.mean, n_bits)
+    rows, n = views.all_target, views.X.shape[0]
+    coordinates = target_coordinates(rows, views.mean, n_bits)
     X = coordinates.values.astype(np.float64)
     start = None
     if itq is not None:
-        start = in_coordinates(X, centred_product(views.X, views.mean, itq["projection_"]).astype(np.float64))
+        start = in_coordinates(X, centred_product(rows, views.mean, itq["projection_"]).astype(np.float64))
     source = None if views.S is None else SourceFeatures(views, rng, max_unpaired)
-    geometry = Geometry(X, n_bits, seed, source, start=start)
+    geometry = Geometry(X[:n], n_bits, seed, source, start=start, more=X[n:])
     return geometry, lambda projection: coordinates.back(projection.astype(views.X.dtype))
 
 
 def plain_itq(views: Views, n_bits: int, rng: np.random.RandomState) -> dict[str, Any] | None:
     """ITQ of the target rows from this random stream: what ``ITQ(n_bits, random_state=...)`` gives; None where there
     are too few dimensions for it."""
-    hasher = ITQ(n_bits)
+    hasher, views = ITQ(n_bits), Views(views.all_target)
     limit = hasher._max_bits(views)
     return None if limit is not None and n_bits > limit[0] else hasher._fit(views, rng)

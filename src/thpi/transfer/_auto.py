@@ -175,8 +175,9 @@ class AutoHasher(OptionalSource):
             # Of several starts the best is known only where what is relevant is.
             several = self.relevance == "labels" or (self.relevance != "target" and related)
             return fitted | spaces[chosen.kernel].learned(chosen, labels, several=several)
-        if not chosen.uses_source:
-            views = Views(views.X, views.X)  # ITQ+ without slack, whatever stands for the source
+        # The paper's methods know pairs only; ITQ+ without slack knows target rows, whatever stands for the source.
+        rows = views.all_target
+        views = Views(views.X, views.S, views.S_U) if chosen.uses_source else Views(rows, rows)
         found = chosen.make(self.n_bits, random_state=rng)._fit(views, rng)
         return fitted | {name: found[name] for name in ("projection_", "objective_", "converged_")}
 
@@ -219,7 +220,7 @@ class AutoHasher(OptionalSource):
         # One kernel for all folds, chosen on all pairs: to choose it in each costs as much as all the rest.
         widths = () if source is None else (geometry.imputation.width,)
         folds = Folds(
-            X, source, relevant, labels,
+            X, source, relevant, labels, more=geometry.real[n:],
             kept=kept, widths=widths, n_bits=self.n_bits, n_folds=self.n_folds, most_learned=most_learned,
             n_starts=n_starts, seed=seed,
         )  # fmt: skip

@@ -15,7 +15,7 @@ from thpi.hashers._class_itq import taught_by_classes
 from thpi.hashers._geometry import Geometry
 from thpi.hashers._group_itq import taught_by_groups
 from thpi.hashers._neighbour_hash import keep_neighbours
-from thpi.hashers._source_features import SourceFeatures
+from thpi.hashers._source_features import SourceFeatures, spread
 from thpi.hashers._transfer_itq import taught_by_source
 from thpi.metrics._average_precision import _expected
 from thpi.metrics._histograms import distance_histograms
@@ -38,6 +38,7 @@ _FOLD_STEPS = {"max_iter": 20, "tol": 1e-4}
 _LAST_STEPS = {"max_iter": 60, "tol": 1e-5}
 _FOLD_NEIGHBOURS: dict[str, Any] = {"max_iter": 15, "tol": 1e-4, "max_rows": 500}
 _LAST_STARTS = 8
+_MOST_MORE = 1000
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,8 @@ class Folds:
     A held-out row asks, the other rows of its fold answer: codes of rows that were learned from are not those that a
     search will meet. Each fold is learned from ``n_starts`` random starts. Of the held-out rows neither target nor
     labels are seen in learning; their source rows take part in the components of the source, for which no target is
-    needed. ``widths`` are the kernels among which a fold chooses; it learns from ``most_learned`` rows at most.
+    needed. ``widths`` are the kernels among which a fold chooses; it learns from ``most_learned`` rows at most, and
+    from at most 1,000 of ``more``, target rows without a source, which are the same in every fold.
     """
 
     def __init__(
@@ -90,6 +92,7 @@ class Folds:
         relevant: Array,
         labels: Array | None,
         *,
+        more: Array,
         kept: Array,
         widths: tuple[float | None, ...],
         n_bits: int,
@@ -102,12 +105,14 @@ class Folds:
         self._source = source
         self._division: dict[str, Any] = {"n_folds": n_folds, "most_learned": most_learned, "seed": seed}
         self.X, self.fold_of = X, np.empty(len(X), dtype=np.int64)
+        more = more[spread(len(more), _MOST_MORE)]
         self.geometries: list[tuple[Geometry, Array]] = []
         for fold, (train, held) in enumerate(KFold(n_folds, shuffle=True, random_state=seed).split(X)):
             self.fold_of[held] = fold
             if len(train) > most_learned:
                 train = np.sort(np.random.RandomState(seed + fold).choice(train, most_learned, replace=False))
-            self.geometries.append((Geometry(X[train], n_bits, seed, source, rows=train, widths=widths), held))
+            geometry = Geometry(X[train], n_bits, seed, source, rows=train, widths=widths, more=more)
+            self.geometries.append((geometry, held))
         self.n_starts = n_starts
 
     @cached_property
@@ -121,10 +126,10 @@ class Folds:
         """Whether every fold has a query; with few pairs of many classes that is not so."""
         return len(np.unique(self.fold_of[self.asked])) == len(self.geometries)
 
-    def of(self, X: Array, widths: tuple[float | None, ...]) -> Folds:
+    def of(self, X: Array, more: Array, widths: tuple[float | None, ...]) -> Folds:
         """The same folds of the same pairs, their target rows in other coordinates."""
         return Folds(
-            X, self._source, self.relevant, self.labels,
+            X, self._source, self.relevant, self.labels, more=more,
             kept=self.kept, widths=widths, n_bits=self.n_bits, n_starts=self.n_starts, **self._division,
         )  # fmt: skip
 
@@ -187,7 +192,7 @@ def learn(
     hasher = candidate.make(geometry.n_bits, random_state=(geometry.seed + start) % 2**32).set_params(**steps)
     source = geometry.source
     if not candidate.uses_source:
-        hasher.fit(geometry.X, privileged=geometry.X)  # its weight is 0
+        hasher.fit(geometry.real, privileged=geometry.real)  # its weight is 0
     else:
         assert source is not None
         hasher.fit(geometry.X, privileged=source.linear[geometry.rows], source=source.linear[geometry.unpaired])

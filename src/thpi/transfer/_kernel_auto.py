@@ -118,8 +118,11 @@ class KernelAutoHasher(AutoHasher):
     def _spaces(self, views: Views, linear: Space, rng: np.random.RandomState) -> dict[bool, Space]:
         if linear.folds is None or self.relevance == "target":
             return {False: linear}
-        X, n = views.X, views.X.shape[0]
-        drawn = np.arange(n) if n <= self.n_landmarks else np.sort(rng.choice(n, self.n_landmarks, replace=False))
+        X, n = views.all_target, views.X.shape[0]
+        many = X.shape[0]
+        drawn = np.arange(many)
+        if many > self.n_landmarks:
+            drawn = np.sort(rng.choice(many, self.n_landmarks, replace=False))
         landmarks = X[drawn]
         squared = 2 - 2 * _cosines(landmarks, landmarks, views.mean).astype(np.float64)
         exponent, root = kernel_root(np.maximum((squared + squared.T) / 2, 0.0), self.width)
@@ -127,7 +130,8 @@ class KernelAutoHasher(AutoHasher):
         coordinates = target_coordinates(kernel @ root, kernel.mean(axis=0) @ root, self.n_bits)
         values = coordinates.values.astype(np.float64)
         straight = linear.geometry
-        geometry = Geometry(values, self.n_bits, straight.seed, straight.source, widths=straight.widths)
+        more = values[n:]
+        geometry = Geometry(values[:n], self.n_bits, straight.seed, straight.source, widths=straight.widths, more=more)
         widths = () if straight.source is None else (geometry.imputation.width,)
 
         def back(projection: Array) -> dict[str, Any]:
@@ -139,7 +143,7 @@ class KernelAutoHasher(AutoHasher):
                 "kernel_exponent_": exponent,
             }
 
-        return {False: linear, True: Space(geometry, linear.folds.of(values[linear.folds.kept], widths), back)}
+        return {False: linear, True: Space(geometry, linear.folds.of(values[linear.folds.kept], more, widths), back)}
 
     def _project(self, X: Any) -> Array:
         if not self.bends_:

@@ -77,11 +77,18 @@ class Diagnosis:
 
     n_pairs: int
     n_source: int
+    n_target: int
     n_bits: int
     n_folds: int
     pairs_r2: float
     related: bool
     answers: tuple[Answer, ...]
+
+    @property
+    def rows(self) -> str:
+        """What the answers were found on, in words."""
+        more = f", {self.n_target:,} target rows without source" if self.n_target else ""
+        return f"{self.n_pairs:,} pairs, {self.n_source:,} source rows without target{more}"
 
     @property
     def relation(self) -> str:

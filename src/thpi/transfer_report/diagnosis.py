@@ -35,6 +35,7 @@ def diagnose(
     source: Any = None,
     y: Any = None,
     *,
+    target: Any = None,
     relevances: Sequence[str] | None = None,
     n_bits: int = 32,
     n_folds: int = 5,
@@ -55,6 +56,7 @@ def diagnose(
     X, privileged : the pairs; row i of both is one item.
     source : source rows without target, or None.
     y : labels of the pairs (1-D), or tags (2-D, nonzero where a row has a tag); None: labels are not asked about.
+    target : target rows without source, or None; methods with and without source learn from them alike.
     relevances : meanings to ask about, of target, source, labels and groups; None: target, source and, with ``y``,
         labels.
     n_bits : length of the codes.
@@ -70,7 +72,7 @@ def diagnose(
     >>> found.answers[0].verdict in ("helps", "makes no difference", "hurts")
     True
     """
-    pairs, kinds = _checked(X, privileged, source, y, relevances, n_folds, share)
+    pairs, kinds = _checked(X, privileged, source, y, target, relevances, n_folds, share)
     rng = check_random_state(random_state)
     seed = int(rng.randint(np.iinfo(np.int32).max))
     n = pairs.X.shape[0]
@@ -83,6 +85,7 @@ def diagnose(
     return Diagnosis(
         n_pairs=n,
         n_source=0 if pairs.source is None else pairs.source.shape[0],
+        n_target=0 if pairs.target is None else pairs.target.shape[0],
         n_bits=n_bits,
         n_folds=n_folds,
         pairs_r2=known,
@@ -92,7 +95,14 @@ def diagnose(
 
 
 def _checked(
-    X: Any, privileged: Any, source: Any, y: Any, relevances: Sequence[str] | None, n_folds: int, share: float
+    X: Any,
+    privileged: Any,
+    source: Any,
+    y: Any,
+    target: Any,
+    relevances: Sequence[str] | None,
+    n_folds: int,
+    share: float,
 ) -> tuple[Pairs, tuple[str, ...]]:
     known = ("target", "source") if y is None else ("target", "labels", "source")
     kinds = known if relevances is None else tuple(relevances)
@@ -108,10 +118,8 @@ def _checked(
     )
     if X.shape[0] != S.shape[0]:
         raise ValueError(f"privileged has {S.shape[0]} rows and X {X.shape[0]}; row i of both must be one item.")
-    if source is not None:
-        source = check_array(source, accept_sparse="csr", input_name="source")
-        if source.shape[1] != S.shape[1]:
-            raise ValueError(f"source has {source.shape[1]} columns and privileged {S.shape[1]}; they must agree.")
+    source = _unpaired("source", source, "privileged", S)
+    target = _unpaired("target", target, "X", X)
     if y is not None:
         y = sparse.csr_array(y) if sparse.issparse(y) else np.asarray(y)
         check_consistent_length(X, y)
@@ -119,7 +127,17 @@ def _checked(
         raise ValueError(f"n_folds={n_folds!r} must be from 2 to a quarter of the {X.shape[0]} pairs.")
     if not 0 < share < 1:
         raise ValueError(f"share={share!r} must be greater than 0 and less than 1.")
-    return Pairs(X, S, source, y), kinds
+    return Pairs(X, S, source, y, target), kinds
+
+
+def _unpaired(name: str, rows: Any, of: str, paired: Any) -> Any:
+    """Check rows without counterpart, which have the columns of those with one."""
+    if rows is None:
+        return None
+    rows = check_array(rows, accept_sparse="csr", input_name=name)
+    if rows.shape[1] != paired.shape[1]:
+        raise ValueError(f"{name} has {rows.shape[1]} columns and {of} {paired.shape[1]}; they must agree.")
+    return rows
 
 
 def _answer(
@@ -161,9 +179,8 @@ def _answer(
 
 
 def _auto(pairs: Pairs, kind: str, n_bits: int, seed: int) -> Any:
-    y = pairs.y if kind == "labels" else None
     hasher = HASHERS["AutoHasher"](n_bits=n_bits, relevance=kind, random_state=seed)
-    return hasher.fit(pairs.X, y, privileged=pairs.S, source=pairs.source)
+    return (pairs if kind == "labels" else pairs._replace(y=None)).fit(hasher)
 
 
 def _gain(differences: Floats, fold_of: npt.NDArray[np.int64]) -> PairedDifference:

@@ -27,8 +27,8 @@ def diagnosis_page(diagnosis: Diagnosis) -> str:
     warning = "" if diagnosis.related else "<span class='badge not-confirmed'>check the pairs</span> "
     body = (
         "<h1>Does the source help?</h1>"
-        f"<p class=lead>{diagnosis.n_pairs:,} pairs, {diagnosis.n_source:,} source rows without target, codes of "
-        f"{diagnosis.n_bits} bits.</p><p>{warning}{escape(diagnosis.relation)}</p><ul class=claims>{items}</ul>"
+        f"<p class=lead>{diagnosis.rows}, codes of {diagnosis.n_bits} bits.</p>"
+        f"<p>{warning}{escape(diagnosis.relation)}</p><ul class=claims>{items}</ul>"
         f"<p>Found by cross-validation on the pairs, {diagnosis.n_folds} folds: the rows of a fold are queries, the "
         "others are training rows and database. The best method with source and the best without are chosen on the "
         "training rows alone. The interval is 1.96 standard errors over queries or folds, whichever are larger: a "

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.model_selection import KFold
 
+from thpi._views import stacked
 from thpi.base import TooManyBitsError, Views
 from thpi.evaluation import label_relevance, multilabel_relevance, nearest_relevance
 from thpi.hashers._source_features import SourceFeatures
@@ -23,26 +24,33 @@ _MAX_UNPAIRED = 3000  # as for AutoHasher
 
 
 class Pairs(NamedTuple):
-    """Target rows, the source rows that go with them, unpaired source rows or None, labels or None."""
+    """Target rows, the source rows that go with them, unpaired source rows, labels and unpaired target rows or None."""
 
     X: Any
     S: Any
     source: Any
     y: Any
+    target: Any = None
 
     def take(self, rows: Rows) -> Pairs:
-        """Keep some pairs; the unpaired source rows stay."""
-        return Pairs(self.X[rows], self.S[rows], self.source, None if self.y is None else self.y[rows])
+        """Keep some pairs; what is unpaired stays."""
+        return self._replace(X=self.X[rows], S=self.S[rows], y=None if self.y is None else self.y[rows])
 
     def with_source(self, more: Any) -> Pairs:
         """Add source rows without target."""
         if not more.shape[0]:
             return self
-        if self.source is None:
-            return self._replace(source=more)
-        if sparse.issparse(more) or sparse.issparse(self.source):
-            return self._replace(source=sparse.vstack([self.source, more], format="csr"))
-        return self._replace(source=np.vstack([self.source, more]))
+        return self._replace(source=more if self.source is None else stacked(self.source, more))
+
+    def fit(self, hasher: Any) -> Any:
+        """Fit a hasher on whatever of these it can use."""
+        X, given = self.X, {"privileged": self.S, "source": self.source}
+        if self.target is not None:
+            if hasher.uses_target:
+                given["target"] = self.target
+            elif not hasher.needs_privileged:  # a learner of target rows alone
+                X = stacked(X, self.target)
+        return hasher.fit(X, self.y, **given)
 
 
 class Fold:
@@ -68,7 +76,7 @@ class Fold:
         """
         rows = self.training if pairs is None else pairs
         try:
-            hasher.fit(rows.X, rows.y, privileged=rows.S, source=rows.source)
+            rows.fit(hasher)
         except TooManyBitsError:
             return None
         codes = hasher.transform(self.queries), hasher.transform(self.training.X)

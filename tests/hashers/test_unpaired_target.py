@@ -1,0 +1,140 @@
+"""Target rows without a source (``target=``), in every method that takes them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import thpi
+from thpi import ITQ, AutoHasher, ClassITQ, GroupITQ, KernelAutoHasher, NeighbourHash, TransferITQ, Whole
+from thpi.base import Views
+from thpi.hashers._class_itq import taught_by_classes
+from thpi.hashers._geometry import Geometry
+from thpi.hashers._transfer_itq import make_geometry, taught_by_source
+
+METHODS = (TransferITQ, ClassITQ, GroupITQ, NeighbourHash, AutoHasher, KernelAutoHasher)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Target rows that are linear in the source, and some of another mean whose source nobody knows."""
+    rng = np.random.RandomState(0)
+    S = rng.standard_normal((260, 5))
+    X = S @ rng.standard_normal((5, 12)) + 0.1 * rng.standard_normal((260, 12))
+    return X[:60], X[60:160] + 0.7, S[:60], S[160:]
+
+
+@pytest.mark.parametrize("method", [NeighbourHash, GroupITQ, ClassITQ])
+def test_without_a_source_they_are_target_rows_like_any_other(rows, method):
+    X, more, _, _ = rows
+    split = method(8, random_state=0).fit(X, target=more)
+    whole = method(8, random_state=0).fit(np.vstack([X, more]))
+    np.testing.assert_array_equal(split.projection_, whole.projection_)
+    np.testing.assert_array_equal(split.mean_, whole.mean_)
+    np.testing.assert_array_equal(split.codes_, whole.codes_[: len(X)])
+
+
+def test_at_target_geometry_it_is_itq_of_all_target_rows(rows):
+    X, more, S, S_U = rows
+    plain = ITQ(8, tol=0, random_state=1).fit(np.vstack([X, more]))
+    hasher = TransferITQ(8, dial=0, imputed_weight=0, tol=0, random_state=1)
+    found = hasher.fit(X, privileged=S, source=S_U, target=more)
+    np.testing.assert_array_equal(found.codes_, plain.codes_[: len(X)])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_no_rows_are_as_none(rows, method):
+    X, more, S, S_U = rows
+    pairs = {"privileged": S, "source": S_U}
+    none, empty = (method(8, random_state=0).fit(X, target=target, **pairs) for target in (None, more[:0]))
+    np.testing.assert_array_equal(none.projection_, empty.projection_)
+    np.testing.assert_array_equal(none.mean_, empty.mean_)
+
+
+def test_rows_of_another_mean_do_not_bend_what_the_pairs_say(rows):
+    X, more, S, S_U = rows
+    Y = np.arange(len(X)) % 3
+    views = [Views(X, S, S_U, target) for target in (None, more)]
+    alone, joined = (make_geometry(each, 8, np.random.RandomState(0), 3000)[0] for each in views)
+    assert joined.imputation.explained == pytest.approx(alone.imputation.explained)
+    np.testing.assert_allclose(joined.imputed + views[1].mean, alone.imputed + views[0].mean, atol=1e-9)
+    for teach in (lambda g: taught_by_source(g, "rbf"), lambda g: taught_by_classes(g, Y)):
+        W, expected = teach(joined).W, teach(alone).W
+        np.testing.assert_allclose(joined.X @ W - (joined.X @ W).mean(0), alone.X @ expected, atol=1e-6)
+
+
+def test_the_scatter_is_that_of_all_real_rows(rows):
+    X, more, _, _ = rows
+    geometry = Geometry(X, 8, seed=0, more=more)
+    all_rows = np.vstack([X, more])
+    np.testing.assert_allclose(geometry.real_scatter, np.cov(all_rows.T, ddof=0) * len(all_rows), rtol=1e-9)
+    np.testing.assert_allclose(geometry.mean, all_rows.mean(axis=0))
+    np.testing.assert_array_equal(geometry.X, geometry.real[: len(X)])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_sparse_marked_and_single_precision_rows(rows, method):
+    X, more, S, S_U = rows
+    hasher = method(8, random_state=0).fit(X, privileged=S, source=S_U, target=Whole(more))
+    same = method(8, random_state=0).fit(X, privileged=S, source=S_U, target=sparse.csr_matrix(more).toarray())
+    np.testing.assert_array_equal(hasher.codes_, same.codes_)
+    thin = [sparse.csr_matrix(rows) for rows in (X, more)]
+    mixed = method(8, random_state=0).fit(thin[0], privileged=S, source=S_U, target=thin[1])
+    assert mixed.codes_.shape == (len(X), 1)
+    single = method(8, random_state=0).fit(X.astype(np.float32), privileged=S, source=S_U, target=more)
+    assert single.projection_.dtype == np.float32
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_is_wrong_is_named_and_nothing_is_left_behind(rows, method):
+    X, more, S, _ = rows
+    hasher = method(8, random_state=0)
+    before = dict(vars(hasher))
+    with pytest.raises(ValueError, match="target has 11 columns and X has 12"):
+        hasher.fit(X, privileged=S, target=more[:, 1:])
+    with pytest.raises(ValueError, match=r"target.*NaN"):
+        hasher.fit(X, privileged=S, target=np.full_like(more, np.nan))
+    assert vars(hasher) == before
+
+
+def test_names_of_columns_are_those_of_x(rows):
+    pd = pytest.importorskip("pandas")
+    X, more, S, _ = rows
+    tables = [pd.DataFrame(part, columns=[f"c{i}" for i in range(12)]) for part in (X, more)]
+    hasher = TransferITQ(8, random_state=0).fit(tables[0], privileged=S, target=tables[1])
+    expected = TransferITQ(8, random_state=0).fit(X, privileged=S, target=more)
+    np.testing.assert_array_equal(hasher.codes_, expected.codes_)
+    with pytest.raises(ValueError, match=r"(?s)^target: The feature names should match"):
+        hasher.fit(tables[0], privileged=S, target=tables[1].iloc[:, ::-1])
+
+
+def test_many_of_them_make_up_for_few_pairs():
+    """Neighbours in target space: forty pairs do not know in which directions rows differ, six hundred rows do."""
+    rng = np.random.RandomState(0)
+    X = rng.standard_normal((900, 40)) * np.linspace(3, 0.3, 40)
+    S = X @ rng.standard_normal((40, 4))
+    pairs, more, new = X[:40], X[40:640], X[640:]
+
+    def found(hasher):
+        codes = hasher.transform(new)
+        relevance = thpi.evaluation.nearest_relevance(new, new, 10)
+        return thpi.metrics.mean_average_precision(codes, codes, relevance, 32).value
+
+    few = AutoHasher(32, random_state=0).fit(pairs, privileged=S[:40])
+    many = AutoHasher(32, random_state=0).fit(pairs, privileged=S[:40], target=more)
+    assert found(many) > found(few) + 0.01
+    assert found(many) > found(ITQ(32, random_state=0).fit(X[:640])) - 0.01
+
+
+@pytest.mark.parametrize("relevance", ["target", "source", "labels", "groups"])
+@pytest.mark.parametrize("method", [AutoHasher, KernelAutoHasher])
+def test_it_is_fitted_saved_and_loaded_under_every_meaning(rows, method, relevance, tmp_path):
+    X, more, S, S_U = rows
+    y = np.arange(len(X)) % 3
+    hasher = method(8, relevance=relevance, random_state=0).fit(X, y, privileged=S, source=S_U, target=more)
+    hasher.save(tmp_path / "model.thpi")
+    again = thpi.load(tmp_path / "model.thpi")
+    np.testing.assert_array_equal(again.transform(more), hasher.transform(more))
+    same = method(8, relevance=relevance, random_state=0).fit(X, y, privileged=S, source=S_U, target=more)
+    np.testing.assert_array_equal(same.projection_, hasher.projection_)
