@@ -35,17 +35,17 @@ class Whole:
 class Views:
     """What a method gets to fit on: validated target rows with their mean, and the source rows, where it uses them.
 
-    ``S`` are paired with ``X``; ``S_U`` and ``X_U`` are rows of either domain without their counterpart.
+    ``S`` are paired with ``X``; ``S_U`` are source rows without a target row, ``X_more`` target rows without a source.
     """
 
-    def __init__(self, X: Any, S: Any = None, S_U: Any = None, X_U: Any = None) -> None:
-        self.X, self.S, self.S_U, self.X_U = X, S, S_U, X_U
+    def __init__(self, X: Any, S: Any = None, S_U: Any = None, X_more: Any = None) -> None:
+        self.X, self.S, self.S_U, self.X_more = X, S, S_U, X_more
         self.mean = column_mean(self.all_target)
 
     @property
     def all_target(self) -> Any:
         """Paired target rows first, unpaired ones after them."""
-        return self.X if self.X_U is None else stacked(self.X, self.X_U)
+        return self.X if self.X_more is None else stacked(self.X, self.X_more)
 
     @property
     def all_source(self) -> Any:

@@ -99,13 +99,22 @@ def test_bad_input_is_one_line_that_names_it(shop, tmp_path, refused):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_labels_reach_the_methods_that_use_them(shop, tmp_path, refused):
+def test_labels_reach_the_methods_that_use_them_and_the_choice_is_told(shop, tmp_path, refused, capsys):
     views, labels = f"{shop / 'views.npz'}:", str(shop / "labels.txt")
     arguments = ["fit", views + "target", tmp_path / "m.thpi", "--bits", 8, "--privileged", views + "same"]
     chosen = [*arguments, "--method", "AutoHasher", "--set", "relevance=labels", "--set", "max_pairs=100"]
     assert "needs y" in refused(chosen)
     assert run([str(argument) for argument in [*chosen, "--labels", labels]]) == 0
-    assert thpi.load(tmp_path / "m.thpi").candidates_[0]["score"] > 0
+    made = thpi.load(tmp_path / "m.thpi")
+    assert made.candidates_[0]["score"] > 0
+    out = capsys.readouterr().out
+    used = "which uses" if not made.choice_.startswith("ITQ") else "without"
+    assert f"chosen      {made.choice_}, {used} the source" in out
+    assert f"source      {made.gain_:+.1f} (" in out
+    assert run(["info", str(tmp_path / "m.thpi"), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["choice"] == made.choice_
+    assert facts["gain_interval"][0] <= facts["gain"] <= facts["gain_interval"][1]
     (tmp_path / "few.txt").write_text("1\n2\n")
     assert "has 2 labels; DATA has 300 rows" in refused([*arguments, "--force", "--labels", tmp_path / "few.txt"])
 

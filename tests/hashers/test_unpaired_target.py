@@ -98,6 +98,14 @@ def test_what_is_wrong_is_named_and_nothing_is_left_behind(rows, method):
     assert vars(hasher) == before
 
 
+def test_of_very_many_some_are_used(rows, monkeypatch):
+    X, more, S, _ = rows
+    monkeypatch.setattr("thpi.hashers._optional_source.MAX_TARGET", 25)
+    some = TransferITQ(8, random_state=0).fit(X, privileged=S, target=more)
+    expected = TransferITQ(8, random_state=0).fit(X, privileged=S, target=more[np.linspace(0, 99, 25).astype(int)])
+    np.testing.assert_array_equal(some.projection_, expected.projection_)
+
+
 def test_names_of_columns_are_those_of_x(rows):
     pd = pytest.importorskip("pandas")
     X, more, S, _ = rows

@@ -7,7 +7,7 @@ from typing import Any
 
 from thpi.cli._codes import file_kind
 
-__all__ = ["check_width", "load_model"]
+__all__ = ["check_width", "choice_facts", "load_model"]
 
 
 def load_model(argument: str, path: Path) -> tuple[Any, tuple[str, ...] | None]:
@@ -31,3 +31,18 @@ def check_width(argument: str, spec: str, values: Any, hasher: Any) -> None:
             f"{argument}={spec!r} has {values.shape[1]} columns of features; "
             f"the model was fitted on {hasher.n_features_in_}."
         )
+
+
+def choice_facts(hasher: Any, as_json: bool) -> dict[str, Any]:
+    """What AutoHasher chose and why, as values or in words; nothing for methods that choose nothing."""
+    if not hasattr(hasher, "choice_"):
+        return {}
+    low, high = hasher.gain_interval_
+    if as_json:
+        about = {"choice": hasher.choice_, "gain": hasher.gain_, "gain_interval": [low, high]}
+        return about | {"pairs_r2": hasher.pairs_r2_}
+    used = next(c["uses_source"] for c in hasher.candidates_ if c["name"] == hasher.choice_)
+    facts = {"chosen": hasher.choice_ + (", which uses the source" if used else ", without the source")}
+    if any(c["uses_source"] and c["score"] is not None for c in hasher.candidates_):
+        facts["source"] = f"{hasher.gain_:+.1f} ({low:+.1f} to {high:+.1f}) points of MAP on folds of the pairs"
+    return facts

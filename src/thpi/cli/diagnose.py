@@ -108,7 +108,7 @@ def _read(
         X, keys, names = read_matrix("DATA", data, key=key, ignore=ignore)
         S = read_matrix("--privileged", privileged)[0]
         S_U = None if source is None else read_matrix("--source", source)[0]
-        X_U = None if target is None else read_matrix("--target", target, features=names)[0]
+        X_more = None if target is None else read_matrix("--target", target, features=names)[0]
         values = keys if key is not None or labels is None else read_column("--labels", labels)
     if S.shape[0] != X.shape[0]:
         raise ValueError(
@@ -117,7 +117,7 @@ def _read(
     if values is not None and len(values) != X.shape[0]:
         raise ValueError(f"--labels {labels!r} has {len(values)} values and DATA {X.shape[0]} rows.")
     y = None if values is None else np.array([str(value) for value in values])
-    return {"X": X, "privileged": S, "source": S_U, "target": X_U, "y": y}
+    return {"X": X, "privileged": S, "source": S_U, "target": X_more, "y": y}
 
 
 def _diagnosed(rows: dict[str, Any], relevance: list[str] | None, bits: int, folds: int, seed: int) -> Diagnosis:

@@ -245,6 +245,7 @@ def _rows(argument: str, spec: str, ignore: list[str], client: Any) -> tuple[Any
 
 def _report(as_json: bool, model: Path, hasher: Any, shape: tuple[int, int], seconds: float) -> None:
     from thpi.cli._curve import curve
+    from thpi.cli._models import choice_facts
 
     objective = [float(value) for value in hasher.objective_]
     params = {key: value for key, value in hasher.get_params().items() if key not in ("n_bits", "random_state")}
@@ -256,6 +257,7 @@ def _report(as_json: bool, model: Path, hasher: Any, shape: tuple[int, int], sec
         "bits": hasher.n_bits,
         "seed": hasher.random_state,
         "parameters": params or None,
+        **choice_facts(hasher, as_json),
     }
     if as_json:
         more = {"objective": objective, "iterations": hasher.n_iter_, "converged": hasher.converged_}

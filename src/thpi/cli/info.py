@@ -46,7 +46,7 @@ def info(
 
 
 def _show_model(as_json: bool, path: Path) -> None:
-    from thpi.cli._models import load_model
+    from thpi.cli._models import choice_facts, load_model
 
     hasher, names = load_model("FILE", path)
     params = {key: value for key, value in hasher.get_params().items() if key not in ("n_bits", "random_state")}
@@ -58,6 +58,7 @@ def _show_model(as_json: bool, path: Path) -> None:
         "fitted_on": f"{len(hasher.codes_):,} rows" if len(hasher.codes_) else "rows on a cluster",
         "seed": hasher.random_state,
         "parameters": params or None,
+        **choice_facts(hasher, as_json),
         "iterations": hasher.n_iter_ or None,
         "converged": hasher.converged_,
         "file_bytes": path.stat().st_size,

@@ -27,8 +27,8 @@ class ClassITQ(OptionalSource):
     2. ITQ on ``Z M^(1/2)``, begun at plain ITQ, as :class:`TransferITQ`.
 
     With a source, ``Z`` also has the target rows imputed from unpaired source rows; and the classes that the source
-    predicts for these rows take part in 1 with weight ``soft_weight``, the penalty being the one of the pairs. Without
-    labels (``y=None``) and without a source it is ITQ.
+    predicts for these rows take part in 1 with weight ``soft_weight``, the penalty being the one of the pairs. Target
+    rows without a class (``target=`` of ``fit``) join ``Z``. Without labels (``y=None``) and source it is ITQ.
 
     Parameters
     ----------

@@ -31,7 +31,8 @@ class GroupITQ(OptionalSource):
 
     With a source, ``T = [sqrt(1 - own_share) T_S, sqrt(own_share) T_X]`` (both of energy 1), where ``T_S`` are the
     diffusion coordinates of the graph over all source rows, paired or not; and ``Z`` also has the target rows imputed
-    from unpaired source rows. The hash function is linear in the target row: groups that cannot be told apart by
+    from unpaired source rows. Target rows without a source (``target=`` of ``fit``) join Z and the graph of ``T_X``.
+    The hash function is linear in the target row: groups that cannot be told apart by
     planes are not told apart.
 
     Parameters

@@ -36,7 +36,8 @@ class NeighbourHash(OptionalSource):
     :class:`TransferITQ`, keeps few rows from deciding too much; see :func:`thpi.solvers.neighbour_embedding` for C
     and r. L-BFGS from ``P_0``: the objective never rises.
 
-    The hash function is ``sgn((x - mean) P)``. Without a source it is a learner of target rows alone.
+    The hash function is ``sgn((x - mean) P)``. Without a source it is a learner of target rows alone; target rows
+    without a source (``target=`` of ``fit``) take part where ``near="target"``, and in ``P_0``.
 
     Parameters
     ----------

@@ -11,6 +11,7 @@ from sklearn.utils.validation import _check_feature_names
 
 from thpi._checks import check_source, gathered, named_errors
 from thpi.base import BaseHasher, Views, Whole
+from thpi.hashers._source_features import spread
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -19,10 +20,12 @@ __all__ = ["OptionalSource", "class_indicators", "labels_of"]
 
 Array = npt.NDArray[Any]
 
+MAX_TARGET = 20_000
+
 
 class OptionalSource(BaseHasher):
     """``privileged`` is checked like everywhere where it is given; ``y`` reaches ``_fit`` as ``self._labels``, and
-    ``target`` as ``views.X_U``."""
+    ``target`` as ``views.X_more``."""
 
     uses_source = True
     uses_target = True
@@ -45,7 +48,8 @@ class OptionalSource(BaseHasher):
             Source rows that have no target row; needs ``privileged``.
         target : array-like or sparse matrix of shape (any, n_features), or Whole, optional
             Further target rows, of which neither source nor class is known. They take part in whatever needs neither:
-            mean, scatter, quantisation, neighbours and groups of the target.
+            mean, scatter, quantisation, neighbours and groups of the target. Of more than 20,000 as many are used,
+            evenly spaced.
 
         Returns
         -------
@@ -65,11 +69,12 @@ class OptionalSource(BaseHasher):
         if self._target is None:
             return views
         named_errors("target", lambda: _check_feature_names(self, self._target, reset=False))
-        X_U = check_source("target", gathered(self._target), min_rows=0).astype(views.X.dtype, copy=False)
+        X_more = check_source("target", gathered(self._target), min_rows=0).astype(views.X.dtype, copy=False)
         d = views.X.shape[1]
-        if X_U.shape[1] != d:
-            raise ValueError(f"target has {X_U.shape[1]} columns and X has {d}; both must have the same.")
-        return Views(views.X, views.S, views.S_U, X_U)
+        if X_more.shape[1] != d:
+            raise ValueError(f"target has {X_more.shape[1]} columns and X has {d}; both must have the same.")
+        # More say little more of means and directions, and every one is held in double precision.
+        return Views(views.X, views.S, views.S_U, X_more[spread(X_more.shape[0], MAX_TARGET)])
 
     def _check_pairs(self, X: Any, privileged: Any, source: Any) -> Views:
         if privileged is None and not type(self).needs_privileged:

@@ -25,7 +25,8 @@ class TransferITQ(OptionalSource):
     With centred target rows ``X`` and the source rows of pairs and of unpaired items:
 
     1. Kernel ridge from source to target on the pairs (linear or Gaussian; kernel and penalty by leave-one-out) gives
-       target rows ``X_U`` for unpaired source rows. ``Z = [X; sqrt(imputed_weight) X_U]``.
+       target rows ``X_U`` for unpaired source rows. ``Z = [X; sqrt(imputed_weight) X_U]``. Target rows without a
+       source (``target=`` of ``fit``) stand beside X in Z, and have no part in the regressions.
     2. Ridge from ``X`` to the teacher's features of the source gives ``W``, and ``M = I + dial k W W'`` with k such
        that ``Z W`` and ``Z`` have equal energy. A dial of 0 is target geometry, a large one source geometry as far as
        it can be read off the target.

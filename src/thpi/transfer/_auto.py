@@ -42,8 +42,9 @@ class AutoHasher(OptionalSource):
     gains as clearly over it. Of several the first in the list is taken that is within half a standard
     error of the best. It is then learned from all pairs, under all meanings but the target's from several random
     starts, of which the one is kept that finds best among the pairs themselves (from one, where an unrelated source
-    says what is relevant). The result is one linear hash
-    function; with ``choice_ == "ITQ"`` it is that of ``ITQ(n_bits, random_state=...)``.
+    says what is relevant). The result is one linear hash function; with ``choice_ == "ITQ"`` it is that of
+    ``ITQ(n_bits, random_state=...)``. Target rows without a source (``target=`` of ``fit``) take part in learning, at
+    most 1,000 of them on the folds, and are never queries; the paper's methods learn from the pairs alone.
 
     Parameters
     ----------
