@@ -139,6 +139,11 @@ def test_what_the_curve_says():
     assert "by +0.1 points: more target rows alone are not likely" in second
     assert curve.worth == "With the source, 20 pairs are as good as 40 target rows without it."
     assert LearningCurve((10, 20), (20.0, 30.0), (20.0, 28.0)).worth is None
+    beside = LearningCurve((10, 20, 40), (20.0, 30.0, 33.0), (None, 28.0, 28.1), more=100)
+    assert (
+        beside.worth
+        == "With the source, 20 pairs beside the 100 rows without one are as good as 140 target rows without it."
+    )
 
 
 def test_what_pairs_are_worth_is_said_only_where_the_source_helps(informative):
@@ -211,6 +216,7 @@ def test_target_rows_without_source_serve_both_sides():
     assert "600 target rows without source" in many.rows
     assert "600 target rows without source" in many.to_html()
     assert "without source" not in few.rows
+    assert (few.answers[0].curve.more, many.answers[0].curve.more) == (0, 600)
     assert many.answers[0].no_source != few.answers[0].no_source
     assert many.answers[0].with_source != few.answers[0].with_source
     with pytest.raises(ValueError, match="target has 29 columns and X 30; they must agree"):

@@ -22,12 +22,14 @@ class LearningCurve:
     """MAP in percent, mean over folds, at increasing numbers of pairs; None where the bits are too many.
 
     With m pairs the source of the other rows is still known: it goes to the method as unpaired source. ``no_source``
-    is a method without source on the same m target rows, so its end is that method on all target rows there are.
+    is a method without source on the same m target rows, so its end is that method on all target rows there are. Of
+    ``more`` target rows without source it has the same share; the method with source has all of them.
     """
 
     pairs: tuple[int, ...]
     with_source: tuple[float | None, ...]
     no_source: tuple[float | None, ...]
+    more: int = 0
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -55,7 +57,9 @@ class LearningCurve:
         enough = [m for m, value in zip(self.pairs, self.with_source, strict=True) if value and end and value >= end]
         if not enough or enough[0] == self.pairs[-1]:
             return None
-        return f"With the source, {enough[0]:,} pairs are as good as {self.pairs[-1]:,} target rows without it."
+        beside = f" beside the {self.more:,} rows without one" if self.more else ""
+        every = self.pairs[-1] + self.more
+        return f"With the source, {enough[0]:,} pairs{beside} are as good as {every:,} target rows without it."
 
 
 def _last_doubling(values: Sequence[float | None]) -> float | None:
@@ -71,13 +75,18 @@ def learning_curve(
     counts = tuple(sorted({max(2, round(share * n)) for share in SHARES}))
     rng = np.random.RandomState(seed)
     orders = [rng.permutation(fold.training.X.shape[0])[:n] for fold in folds]
+    more = folds[0].training.target
+    n_more = 0 if more is None else more.shape[0]
+    order_of_more = rng.permutation(n_more)
     curves: dict[str, list[float | None]] = {"with": [], "without": []}
     for m in counts:
         for name, make in (("with", with_source), ("without", no_source)):
             values = []
             for fold, order in zip(folds, orders, strict=True):
                 few = fold.training.take(np.sort(order[:m])).with_source(fold.training.S[np.sort(order[m:])])
+                if name == "without" and more is not None:
+                    few = few._replace(target=more[np.sort(order_of_more[: round(m / n * n_more)])])
                 values.append(fold.precisions(make(), few))
             known = [value for value in values if value is not None]
             curves[name].append(float(np.nanmean(np.concatenate(known))) if len(known) == len(values) else None)
-    return LearningCurve(counts, tuple(curves["with"]), tuple(curves["without"]))
+    return LearningCurve(counts, tuple(curves["with"]), tuple(curves["without"]), n_more)
