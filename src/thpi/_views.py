@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,12 @@ class TooManyBitsError(ValueError):
 
 
 class Whole:
-    """Mark ``source`` as not to be split by cross-validation.
+    """Mark ``source``, or ``target``, as not to be split by cross-validation.
 
     ``GridSearchCV`` and ``cross_validate`` split every fit argument that has as many rows as ``X`` and pass the
     others whole. The unpaired source rows are never to be split; where they happen to be as many as the target
-    rows, scikit-learn cannot know that. ``source=Whole(S)`` is passed on untouched, whatever its length.
+    rows, scikit-learn cannot know that. ``source=Whole(S)`` is passed on untouched, whatever its length; so is
+    ``target=Whole(X)``, target rows without a source.
 
     >>> Whole([[1.0, 2.0]]).array
     [[1.0, 2.0]]
@@ -42,7 +44,7 @@ class Views:
         self.X, self.S, self.S_U, self.X_more = X, S, S_U, X_more
         self.mean = column_mean(self.all_target)
 
-    @property
+    @cached_property
     def all_target(self) -> Any:
         """Paired target rows first, unpaired ones after them."""
         return self.X if self.X_more is None else stacked(self.X, self.X_more)

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from thpi._checks import FLOATS, check_magnitude, check_source, gathered, named_errors
+from thpi._checks import FLOATS, check_magnitude, check_rows, gathered, named_errors
 from thpi._views import TooManyBitsError, Views, Whole, dimension_limit, pair_limit
 from thpi.codes import n_bytes, pack_signs
 from thpi.model_file import save
@@ -159,7 +159,7 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             if self.uses_source and source is not None:
                 S_U: Any = as_rows(source) if self.streams_source else None
                 if S_U is None:
-                    S_U = check_source("source", gathered(source), min_rows=0).astype(X.dtype, copy=False)
+                    S_U = check_rows("source", gathered(source), X.dtype, min_rows=0)
                 if S_U.shape[1] != S.shape[1]:
                     raise ValueError(
                         f"source has {S_U.shape[1]} columns and privileged has {S.shape[1]}; both must have the same."
@@ -195,7 +195,7 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             rows = as_rows(privileged)
             if rows is not None:
                 return rows  # as many as X has: whoever reads both side by side will tell
-        S = check_source("privileged", gathered(privileged)).astype(X.dtype, copy=False)
+        S = check_rows("privileged", gathered(privileged), X.dtype)
         if S.shape[0] != X.shape[0]:
             raise ValueError(
                 f"privileged has {S.shape[0]} rows and X has {X.shape[0]}; row i of both must be one item."

@@ -77,7 +77,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(shop, tmp_path, refused):
     )
     assert "stands more than once" in refused(["encode", model, shop / "shop.csv", codes, "--ids", "digit"])
     (tmp_path / "few.csv").write_text("kar0,kar1\n1,2\n")
-    assert "no column 'kar2', on which the model was fitted" in refused(["encode", model, tmp_path / "few.csv", codes])
+    assert "no column 'kar2', which is one of the features" in refused(["encode", model, tmp_path / "few.csv", codes])
     assert not codes.exists()
     codes.write_text("mine")
     assert "--force" in refused(["encode", model, target, codes])

@@ -96,6 +96,7 @@ def test_bad_input_is_one_line_that_names_it(shop, tmp_path, refused):
     assert "must be a .npy," in refused(["fit", shop / "labels.txt", out])
     assert "the folder" in refused(["fit", target, tmp_path / "no" / "m"])
     assert "is read by this command too" in refused(["fit", target, target, "--force"])
+    assert "is read by this command too" in refused(["fit", target, views, "--force", "--privileged", f"{views}:same"])
     assert list(tmp_path.iterdir()) == []
 
 
@@ -148,3 +149,8 @@ def test_columns_of_further_target_rows_are_found_by_name(shop, tmp_path, refuse
     np.testing.assert_allclose(thpi.load(tmp_path / "m").projection_, expected.projection_, atol=1e-9)
     (tmp_path / "few.csv").write_text("kar0,kar1\n1,2\n")
     assert "has no column 'kar2'" in refused([*given[:-1], tmp_path / "few.csv", "--force"])
+    pq, pc = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow.csv")
+    (tmp_path / "folder").mkdir()
+    pq.write_table(pc.read_csv(tmp_path / "turned.csv"), tmp_path / "folder" / "a.parquet")
+    assert run([str(word) for word in [*given[:-1], tmp_path / "folder", "--force"]]) == 0
+    np.testing.assert_allclose(thpi.load(tmp_path / "m").projection_, expected.projection_, atol=1e-9)

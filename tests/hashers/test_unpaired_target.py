@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 import thpi
+import thpi.rows
 from thpi import ITQ, AutoHasher, ClassITQ, GroupITQ, KernelAutoHasher, NeighbourHash, TransferITQ, Whole
 from thpi.base import Views
 from thpi.hashers._class_itq import taught_by_classes
-from thpi.hashers._geometry import Geometry
+from thpi.hashers._geometry import Geometry, target_coordinates
+from thpi.hashers._group_itq import taught_by_groups
 from thpi.hashers._transfer_itq import make_geometry, taught_by_source
+from thpi.transfer._decision import decide
 
 METHODS = (TransferITQ, ClassITQ, GroupITQ, NeighbourHash, AutoHasher, KernelAutoHasher)
 
@@ -113,8 +118,82 @@ def test_names_of_columns_are_those_of_x(rows):
     hasher = TransferITQ(8, random_state=0).fit(tables[0], privileged=S, target=tables[1])
     expected = TransferITQ(8, random_state=0).fit(X, privileged=S, target=more)
     np.testing.assert_array_equal(hasher.codes_, expected.codes_)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        hasher.fit(tables[0], privileged=S, target=more)
+        hasher.fit(X, privileged=S, target=tables[1])
     with pytest.raises(ValueError, match=r"(?s)^target: The feature names should match"):
         hasher.fit(tables[0], privileged=S, target=tables[1].iloc[:, ::-1])
+
+
+def test_numbers_too_large_for_the_type_of_x_are_named(rows):
+    X, more, S, _ = rows
+    hasher = TransferITQ(8)
+    single = X.astype(np.float32)
+    for given in ({"target": more * 1e30}, {"source": S * 1e30}, {"privileged": S * 1e30}):
+        name = next(iter(given))
+        with pytest.raises(ValueError, match=f"{name} holds .*; numbers of float32 must not exceed"):
+            hasher.fit(single, **({"privileged": S} | given))
+
+
+def test_groups_of_the_source_are_taught_by_all_pairs(rows, monkeypatch):
+    X, more, S, S_U = rows
+    monkeypatch.setattr("thpi.hashers._group_itq.MAX_REGRESSION_ROWS", len(X))
+    views = [Views(X, S, S_U, target) for target in (None, more)]
+    alone, joined = (make_geometry(each, 8, np.random.RandomState(0), 3000)[0] for each in views)
+    expected, found = (taught_by_groups(geometry, 0.0) for geometry in (alone, joined))
+    np.testing.assert_allclose(found.W, expected.W, atol=1e-9)
+
+
+def test_wide_rows_in_few_coordinates_keep_their_distances(monkeypatch):
+    """More rows than twice the coordinates, more columns than rows; ten directions hold all of it."""
+    monkeypatch.setattr("thpi.hashers._geometry.MAX_COORDINATES", 24)
+    rng = np.random.RandomState(0)
+    X = rng.standard_normal((90, 10)) @ rng.standard_normal((10, 200)) + 5.0
+    found = target_coordinates(X, X.mean(axis=0), 8)
+    assert found.values.shape == (90, 24)
+    centred = X - X.mean(axis=0)
+    np.testing.assert_allclose(found.values @ found.values.T, centred @ centred.T, atol=1e-6)
+    P = rng.standard_normal((24, 3))
+    np.testing.assert_allclose(centred @ found.back(P), found.values @ P, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["paper ITQ+ 0.01", "ITQ balanced L1"])
+def test_a_method_of_the_paper_that_is_chosen_has_the_mean_of_what_it_learned_from(rows, monkeypatch, name):
+    X, more, S, S_U = rows
+
+    def chosen(listed, scores, relevance, gate, **options):
+        _, evidence = decide(listed, scores, relevance, gate, **options)
+        return next(candidate for candidate in listed if candidate.name == name), evidence
+
+    monkeypatch.setattr("thpi.transfer._auto.decide", chosen)
+    hashers = [AutoHasher(8, random_state=0).fit(X, privileged=S, source=S_U, target=t) for t in (None, more)]
+    scores = [next(c["scores"] for c in hasher.candidates_ if c["name"] == name) for hasher in hashers]
+    if name == "paper ITQ+ 0.01":  # it knows pairs alone
+        np.testing.assert_array_equal(hashers[1].mean_, X.mean(axis=0))
+        np.testing.assert_array_equal(hashers[1].projection_, hashers[0].projection_)
+        assert scores[1] == pytest.approx(scores[0], abs=3.0)  # its coordinates are turned, and so its start
+    else:
+        np.testing.assert_allclose(hashers[1].mean_, np.vstack([X, more]).mean(axis=0))
+
+
+def test_rows_that_are_not_in_memory(rows, tmp_path, monkeypatch):
+    X, more, S, _ = rows
+    monkeypatch.setattr("thpi.hashers._optional_source.MAX_TARGET", 30)
+    np.save(tmp_path / "more.npy", more)
+    pd = pytest.importorskip("pandas")
+    kinds = [
+        thpi.rows.Blocks([more[:33], more[33:]]),
+        np.load(tmp_path / "more.npy", mmap_mode="r"),
+        thpi.rows.Mapped(np.load(tmp_path / "more.npy", mmap_mode="r")),
+        pd.DataFrame(more),
+        more.tolist(),
+        sparse.csr_matrix(more),
+    ]
+    expected = TransferITQ(8, random_state=0).fit(X, privileged=S, target=more)
+    for kind in kinds:
+        found = TransferITQ(8, random_state=0).fit(X, privileged=S, target=kind)
+        np.testing.assert_allclose(found.projection_, expected.projection_, atol=1e-12)
 
 
 def test_many_of_them_make_up_for_few_pairs():

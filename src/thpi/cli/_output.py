@@ -26,12 +26,15 @@ Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, fo
 
 def check_output(argument: str, path: Path, *, force: bool, inputs: tuple[Any, ...] = ()) -> None:
     """Refuse an output that is there already, is one of the inputs, or has no folder: before any work is done."""
+    from thpi.cli._columns import split_spec  # here, for it imports numpy
+
     if not path.parent.is_dir():
         raise ValueError(f"{argument}={str(path)!r}: the folder {str(path.parent)!r} does not exist.")
     if path.is_dir():
         raise ValueError(f"{argument}={str(path)!r} is a folder; it must be a file.")
     if path.exists():
-        if any(source is not None and Path(source).exists() and os.path.samefile(path, source) for source in inputs):
+        files = [split_spec(str(source))[0] for source in inputs if source is not None]
+        if any(file.exists() and os.path.samefile(path, file) for file in files):
             raise ValueError(f"{argument}={str(path)!r} is read by this command too; name another file.")
         if not force:
             raise ValueError(f"{argument}={str(path)!r} exists already; --force replaces it.")

@@ -98,7 +98,7 @@ class Choice(NamedTuple):
             missing = [name for name in self.features if name not in columns]
             if missing:
                 raise ValueError(
-                    f"{self.argument}={self.spec!r} has no column {missing[0]!r}, on which the model was fitted; "
+                    f"{self.argument}={self.spec!r} has no column {missing[0]!r}, which is one of the features; "
                     f"it has {_some(columns)}."
                 )
             return self.features, self.key

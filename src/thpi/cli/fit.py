@@ -202,8 +202,11 @@ def _read(
 def _more(target: str, X: Any, names: tuple[str, ...] | None) -> Any:
     """Target rows without a source; columns that have names are found by them."""
     from thpi.cli._tables import read_matrix
+    from thpi.rows import Parquet
 
-    found = read_matrix("--target", target, features=names)[0]
+    columns = None if names is None else list(names)
+    folder = Path(target).is_dir()
+    found: Any = Parquet(target, columns) if folder else read_matrix("--target", target, features=names)[0]
     if found.shape[1] != X.shape[1]:
         raise ValueError(
             f"--target {target!r} has {found.shape[1]} columns and DATA {X.shape[1]}; they must be the same."

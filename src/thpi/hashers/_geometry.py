@@ -10,9 +10,10 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 from scipy import linalg, sparse
-from sklearn.utils.extmath import svd_flip
+from sklearn.utils.extmath import randomized_svd, svd_flip
 
-from thpi.hashers._source_features import MAX_REGRESSION_ROWS, SourceFeatures, spread
+from thpi.hashers._source_features import MAX_REGRESSION_ROWS, SourceFeatures
+from thpi.solvers.blocks import spread
 from thpi.solvers.frame_quantisation import FrameResult, frame_quantisation
 from thpi.solvers.kernel_features import kernel_map
 from thpi.solvers.loo_ridge import RidgeFit, loo_ridge
@@ -40,6 +41,10 @@ def target_coordinates(X: Any, mean: Array, n_bits: int) -> Coordinates:
     n, d = X.shape
     if (sparse.issparse(X) and min(n, d) > 4 * most) or most < d <= n:
         V, _ = principal_axes(X, mean, most)
+        return Coordinates(centred_product(X, mean, V), axes=V)
+    if 2 * most < n < d and not sparse.issparse(X):
+        # Which of the last directions are among the 512 does not matter: to find them exactly takes many times as long.
+        V = randomized_svd(X - mean, most, random_state=0)[2].T
         return Coordinates(centred_product(X, mean, V), axes=V)
     whole = full_rank_coordinates(X, mean)
     if whole.values.shape[1] <= most:
@@ -113,6 +118,12 @@ class Geometry:
             rotated = Y @ random_orthonormal(Y.shape[1], self.n_bits, stream)
             self._plain[start] = _back(axes, frame_quantisation(Y, rotated, max_iter=50))
         return self._plain[start]
+
+    @cached_property
+    def pairs_mean(self) -> Array:
+        """Mean of the target rows of the pairs, where ``mean`` is that of all real rows."""
+        mean: Array = self.mean
+        return mean if len(self.real) == len(self.X) else mean + self.X.mean(axis=0)
 
     @cached_property
     def paired(self) -> Array:

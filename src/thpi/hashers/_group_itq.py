@@ -9,11 +9,12 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from thpi.base import BaseHasher, Views
-from thpi.hashers._geometry import Array, Geometry
+from thpi.hashers._geometry import Geometry
 from thpi.hashers._groups import group_coordinates
 from thpi.hashers._optional_source import OptionalSource
-from thpi.hashers._source_features import MAX_REGRESSION_ROWS, side_by_side, spread
+from thpi.hashers._source_features import MAX_REGRESSION_ROWS, side_by_side
 from thpi.hashers._transfer_itq import make_geometry
+from thpi.solvers.blocks import spread
 from thpi.solvers.loo_ridge import RidgeFit, loo_ridge
 
 __all__ = ["GroupITQ", "taught_by_groups"]
@@ -118,18 +119,16 @@ def taught_by_groups(geometry: Geometry, own_share: float) -> RidgeFit:
     share = 1.0 if source is None else own_share
 
     def make() -> RidgeFit:
-        some = spread(len(geometry.real), MAX_REGRESSION_ROWS)
-        X = geometry.real[some]
-        T = group_coordinates(X, geometry.seed) if share > 0 else None
-        if source is not None and share < 1:  # the source's groups are known for the pairs alone
-            some = some[some < len(geometry.X)]
-            X = geometry.X[some]
-            T = _joined(None if T is None else T[: len(some)], source.diffusion[geometry.rows[some]], share)
+        n = len(geometry.X)
+        pairs, others = (spread(m, MAX_REGRESSION_ROWS) for m in (n, len(geometry.real) - n))
+        X = geometry.real[np.concatenate([pairs, n + others])]
+        own = group_coordinates(X, geometry.seed) if share > 0 else None
+        if source is None or share == 1:
+            T = own
+        else:  # the source's groups are known for the pairs alone
+            X, T = X[: len(pairs)], source.diffusion[geometry.rows[pairs]]
+            T = T if own is None else side_by_side(T, own[: len(pairs)], share)
         assert T is not None
         return loo_ridge(X - X.mean(axis=0), T - T.mean(axis=0))
 
     return geometry.kept(f"groups {share}", make)
-
-
-def _joined(own: Array | None, others: Array, share: float) -> Array:
-    return others if own is None else side_by_side(others, own, share)

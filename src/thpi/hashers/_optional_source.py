@@ -9,9 +9,8 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils.validation import _check_feature_names
 
-from thpi._checks import check_source, gathered, named_errors
+from thpi._checks import check_rows, named_errors, some_rows
 from thpi.base import BaseHasher, Views, Whole
-from thpi.hashers._source_features import spread
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -41,7 +40,7 @@ class OptionalSource(BaseHasher):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Target rows.
         y : array-like of shape (n_samples,) or (n_samples, n_tags), optional
-            Classes of the rows, or an indicator of their tags.
+            Classes of the rows, or an indicator of their tags; ignored by methods that do not learn from classes.
         privileged : array-like or sparse matrix of shape (n_samples, n_source_features), optional
             Source rows paired with the rows of ``X``.
         source : array-like or sparse matrix of shape (any, n_source_features), or Whole, optional
@@ -68,13 +67,14 @@ class OptionalSource(BaseHasher):
         views = self._check_pairs(X, privileged, source)
         if self._target is None:
             return views
-        named_errors("target", lambda: _check_feature_names(self, self._target, reset=False))
-        X_more = check_source("target", gathered(self._target), min_rows=0).astype(views.X.dtype, copy=False)
+        if hasattr(self._target, "columns") and hasattr(self, "feature_names_in_"):
+            named_errors("target", lambda: _check_feature_names(self, self._target, reset=False))
+        # More say little more of means and directions, and every one is held in double precision.
+        X_more = check_rows("target", some_rows(self._target, MAX_TARGET), views.X.dtype, min_rows=0)
         d = views.X.shape[1]
         if X_more.shape[1] != d:
             raise ValueError(f"target has {X_more.shape[1]} columns and X has {d}; both must have the same.")
-        # More say little more of means and directions, and every one is held in double precision.
-        return Views(views.X, views.S, views.S_U, X_more[spread(X_more.shape[0], MAX_TARGET)])
+        return Views(views.X, views.S, views.S_U, X_more)
 
     def _check_pairs(self, X: Any, privileged: Any, source: Any) -> Views:
         if privileged is None and not type(self).needs_privileged:

@@ -13,11 +13,12 @@ from sklearn.utils import gen_batches
 
 from thpi.base import Views
 from thpi.hashers._groups import group_coordinates
+from thpi.solvers.blocks import spread
 from thpi.solvers.kernel_features import kernel_map
 from thpi.solvers.moments import EXACT_LIMIT, centred_product, column_mean, full_rank_coordinates, principal_axes
 from thpi.solvers.quantisation import iterative_quantisation, signs
 
-__all__ = ["MAX_REGRESSION_ROWS", "SourceFeatures", "TEACHERS", "side_by_side", "spread"]
+__all__ = ["MAX_REGRESSION_ROWS", "SourceFeatures", "TEACHERS", "side_by_side"]
 
 Array = npt.NDArray[Any]
 
@@ -117,8 +118,3 @@ def _principal_coordinates(source: Any) -> Array:
     V, s = principal_axes(source, mean, min(SOURCE_COMPONENTS, d))
     kept = max(1, int((s > 1e-5 * s[0]).sum()))
     return np.asarray(centred_product(source, mean, V[:, :kept]), dtype=np.float64)
-
-
-def spread(n: int, most: int) -> Array:
-    """Numbers of at most ``most`` of n rows, evenly spaced."""
-    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))

@@ -22,6 +22,7 @@ __all__ = [
     "map_groups",
     "reduce_blocks",
     "row_blocks",
+    "spread",
     "sum_blocks",
     "take_block",
     "take_rows",
@@ -163,3 +164,12 @@ def take_rows(X: Any, rows: npt.NDArray[np.int64]) -> Array:
            [4, 5]])
     """
     return np.asarray(X.take(rows) if hasattr(X, "reduce") and not isinstance(X, np.ndarray) else X[rows])
+
+
+def spread(n: int, most: int) -> npt.NDArray[np.int64]:
+    """Numbers of at most ``most`` of n rows, evenly spaced.
+
+    >>> spread(9, 3), spread(2, 3)
+    (array([0, 4, 8]), array([0, 1]))
+    """
+    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))

@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg
 
+from thpi.solvers.blocks import spread
+
 __all__ = ["JUDGED_ROWS", "PENALTIES", "RidgeFit", "loo_ridge"]
 
 Array = npt.NDArray[Any]
@@ -60,7 +62,7 @@ def loo_ridge(
         return RidgeFit(np.zeros((X.shape[1], T.shape[1])), penalties[-1], 0.0)
     squares, mean_square = s**2, float((s**2).mean())
     cross = (V.T @ (X.T @ T)) / s[:, None]
-    rows = np.unique(np.linspace(0, n - 1, min(n, JUDGED_ROWS)).astype(int))
+    rows = spread(n, JUDGED_ROWS)
     energy = np.einsum("ij,ij->j", T, T)
     columns = np.argsort(-energy, kind="stable")[:_JUDGED_COLUMNS]
     U, answers, judged = (X[rows] @ V) / s, T[np.ix_(rows, columns)], cross[:, columns]

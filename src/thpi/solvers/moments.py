@@ -233,7 +233,7 @@ def full_rank_coordinates(X: Any, mean: Array) -> Coordinates:
         return Coordinates(np.asarray(X - mean))
     if min(n, d) > EXACT_LIMIT:
         raise ValueError(
-            f"A sparse matrix of {n} rows and {d} columns is too large for this method, which takes at most "
+            f"A matrix of {n} rows and {d} columns is too large for this method, which takes at most "
             f"{EXACT_LIMIT} rows or columns; reduce it first, for example with sklearn's TruncatedSVD."
         )
     if d <= n:

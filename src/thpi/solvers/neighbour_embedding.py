@@ -9,6 +9,8 @@ import numpy.typing as npt
 from scipy.optimize import minimize
 from sklearn.metrics.pairwise import euclidean_distances
 
+from thpi.solvers.blocks import spread
+
 __all__ = ["NeighbourResult", "neighbour_embedding", "neighbour_probabilities"]
 
 Array = npt.NDArray[Any]
@@ -50,7 +52,7 @@ def neighbour_probabilities(rows: Array, share: float) -> Array:
     squared = euclidean_distances(rows, squared=True).astype(np.float32)
     np.fill_diagonal(squared, np.inf)
     squared -= squared.min(axis=1, keepdims=True)  # a constant a row; the nearest neighbour cannot vanish
-    some = squared[np.unique(np.linspace(0, n - 1, min(n, _WIDTH_ROWS)).astype(int))]
+    some = squared[spread(n, _WIDTH_ROWS)]
     largest = float(some[np.isfinite(some)].max())
     if largest <= 0:  # all as near: everybody is everybody's neighbour
         return np.asarray(np.where(np.isfinite(squared), np.float32(1 / (n - 1)), np.float32(0)))

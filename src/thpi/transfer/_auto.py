@@ -9,11 +9,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from thpi._checks import some_rows
 from thpi.base import BaseHasher, Views
 from thpi.hashers._geometry import Array, Geometry
 from thpi.hashers._optional_source import OptionalSource, labels_of
 from thpi.hashers._transfer_itq import make_geometry, plain_itq
 from thpi.kernels._threads import one_blas_thread
+from thpi.solvers.moments import EXACT_LIMIT
 from thpi.transfer._candidates import RELEVANCES, Candidate, candidates
 from thpi.transfer._decision import decide
 from thpi.transfer._folds import Folds, relevance_of_pairs
@@ -176,11 +178,14 @@ class AutoHasher(OptionalSource):
             # Of several starts the best is known only where what is relevant is.
             several = self.relevance == "labels" or (self.relevance != "target" and related)
             return fitted | spaces[chosen.kernel].learned(chosen, labels, several=several)
-        # The paper's methods know pairs only; ITQ+ without slack knows target rows, whatever stands for the source.
-        rows = views.all_target
-        views = Views(views.X, views.S, views.S_U) if chosen.uses_source else Views(rows, rows)
+        if chosen.knows_pairs_alone:
+            views = Views(views.X, views.S, views.S_U)
+        else:  # ITQ+ without slack, whatever stands for the source
+            rows = views.X if views.X_more is None else some_rows(views.all_target, EXACT_LIMIT)
+            views = Views(rows, rows)
         found = chosen.make(self.n_bits, random_state=rng)._fit(views, rng)
-        return fitted | {name: found[name] for name in ("projection_", "objective_", "converged_")}
+        kept = {name: found[name] for name in ("projection_", "objective_", "converged_")}
+        return fitted | kept | {"mean_": views.mean}
 
     def _listed(self, geometry: Geometry, labels: Array | None) -> list[Candidate]:
         listed = candidates(self.relevance, self.n_bits, has_source=geometry.source is not None)

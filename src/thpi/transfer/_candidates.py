@@ -35,6 +35,15 @@ class Candidate:
         return HASHERS[self.method](n_bits=n_bits, random_state=random_state, **self.params)
 
     @property
+    def knows_pairs_alone(self) -> bool:
+        """Whether target rows without a source have no part in it: so it is with the paper's methods.
+
+        >>> [candidate.name for candidate in candidates("target") if candidate.knows_pairs_alone]
+        ['paper ITQ+ 0.01', 'paper LapITQ+ 0.01 0.05']
+        """
+        return self.uses_source and self.method in ("ITQPlus", "LapITQPlus")
+
+    @property
     def beginning(self) -> Candidate:
         """The candidate whose projection this one begins at: for NeighbourHash another one, else itself.
 

@@ -15,11 +15,12 @@ from thpi.hashers._class_itq import taught_by_classes
 from thpi.hashers._geometry import Geometry
 from thpi.hashers._group_itq import taught_by_groups
 from thpi.hashers._neighbour_hash import keep_neighbours
-from thpi.hashers._source_features import SourceFeatures, spread
+from thpi.hashers._source_features import SourceFeatures
 from thpi.hashers._transfer_itq import taught_by_source
 from thpi.metrics._average_precision import _expected
 from thpi.metrics._histograms import distance_histograms
 from thpi.metrics._sums import harmonic
+from thpi.solvers.blocks import spread
 from thpi.transfer._candidates import Candidate
 
 __all__ = ["RELEVANT_SHARE", "FoldScores", "Folds"]
@@ -142,7 +143,8 @@ class Folds:
         for geometry, held in geometries:
             for start in range(starts):
                 projection = learn(candidate, geometry, self.labels, start=start, steps=_FOLD_STEPS)
-                codes = pack_signs((self.X[held] - geometry.mean) @ projection)
+                mean = geometry.pairs_mean if candidate.knows_pairs_alone else geometry.mean
+                codes = pack_signs((self.X[held] - mean) @ projection)
                 precisions[start, held] = _precisions(codes, self.relevant[np.ix_(held, held)], self.n_bits)
         return FoldScores(100 * precisions[:, asked], self.fold_of[asked])
 

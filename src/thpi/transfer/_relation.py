@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from thpi.hashers._geometry import Geometry
-from thpi.hashers._source_features import spread
+from thpi.solvers.blocks import spread
 from thpi.solvers.loo_ridge import JUDGED_ROWS, loo_ridge
 
 __all__ = ["least_r2", "pairs_r2"]

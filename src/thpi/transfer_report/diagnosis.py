@@ -10,8 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils import check_array, check_consistent_length, check_random_state
+from sklearn.utils.validation import _num_samples
 
-from thpi.base import TooManyBitsError
+from thpi._checks import gathered
+from thpi.base import TooManyBitsError, Whole
 from thpi.evaluation import PairedDifference
 from thpi.hashers import HASHERS
 from thpi.kernels._threads import n_threads, own_threads, run_in_order
@@ -56,7 +58,7 @@ def diagnose(
     X, privileged : the pairs; row i of both is one item.
     source : source rows without target, or None.
     y : labels of the pairs (1-D), or tags (2-D, nonzero where a row has a tag); None: labels are not asked about.
-    target : target rows without source, or None; methods with and without source learn from them alike.
+    target : target rows without source, or None; the paper's methods with source cannot use them, all others do.
     relevances : meanings to ask about, of target, source, labels and groups; None: target, source and, with ``y``,
         labels.
     n_bits : length of the codes.
@@ -131,10 +133,12 @@ def _checked(
 
 
 def _unpaired(name: str, rows: Any, of: str, paired: Any) -> Any:
-    """Check rows without counterpart, which have the columns of those with one."""
-    if rows is None:
+    """Check rows without counterpart, which have the columns of those with one; none where there are no rows."""
+    if isinstance(rows, Whole):
+        rows = rows.array
+    if rows is None or _num_samples(rows) == 0:
         return None
-    rows = check_array(rows, accept_sparse="csr", input_name=name)
+    rows = check_array(gathered(rows), accept_sparse="csr", input_name=name)
     if rows.shape[1] != paired.shape[1]:
         raise ValueError(f"{name} has {rows.shape[1]} columns and {of} {paired.shape[1]}; they must agree.")
     return rows
@@ -201,7 +205,7 @@ def _fold_scores(fold: Fold, kind: str, n_bits: int, seed: int) -> tuple[Floats,
     candidates = _auto(fold.training, kind, n_bits, seed).candidates_
     found = []
     for uses_source in (False, True):
-        values = fold.precisions(_hasher(_best(candidates, uses_source), n_bits, seed))
+        values = fold.precisions(_hasher(_best(candidates, uses_source), n_bits, seed), uses_source=uses_source)
         if values is None:
             raise TooManyBitsError(
                 f"n_bits={n_bits} is too many for the {fold.training.X.shape[0]} training rows of a fold, which have "

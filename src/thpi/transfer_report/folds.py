@@ -10,9 +10,11 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.model_selection import KFold
 
+from thpi._checks import some_rows
 from thpi._views import stacked
 from thpi.base import TooManyBitsError, Views
 from thpi.evaluation import label_relevance, multilabel_relevance, nearest_relevance
+from thpi.hashers._optional_source import MAX_TARGET
 from thpi.hashers._source_features import SourceFeatures
 from thpi.metrics import average_precision
 
@@ -42,15 +44,21 @@ class Pairs(NamedTuple):
             return self
         return self._replace(source=more if self.source is None else stacked(self.source, more))
 
-    def fit(self, hasher: Any) -> Any:
-        """Fit a hasher on whatever of these it can use."""
-        X, given = self.X, {"privileged": self.S, "source": self.source}
-        if self.target is not None:
-            if hasher.uses_target:
-                given["target"] = self.target
-            elif not hasher.needs_privileged:  # a learner of target rows alone
-                X = stacked(X, self.target)
-        return hasher.fit(X, self.y, **given)
+    def fit(self, hasher: Any, uses_source: bool = True) -> Any:
+        """Fit a hasher on whatever of these it can use; where it uses no source, on target rows without one too.
+
+        ITQ+ without slack uses none, though it asks for ``privileged``. Of the paper's methods, those with a source
+        know pairs alone.
+        """
+        given = {"privileged": self.S, "source": self.source}
+        if self.target is None:
+            return hasher.fit(self.X, self.y, **given)
+        if hasher.uses_target:
+            return hasher.fit(self.X, self.y, **given, target=self.target)
+        if uses_source:
+            return hasher.fit(self.X, **given)
+        X = stacked(self.X, some_rows(self.target, MAX_TARGET))
+        return hasher.fit(X, privileged=X)
 
 
 class Fold:
@@ -69,14 +77,16 @@ class Fold:
             found = nearest_relevance(space[held], space[train], k)
         self.relevance = found.toarray() if sparse.issparse(found) else found
 
-    def precisions(self, hasher: Any, pairs: Pairs | None = None) -> npt.NDArray[np.float64] | None:
+    def precisions(
+        self, hasher: Any, pairs: Pairs | None = None, uses_source: bool = True
+    ) -> npt.NDArray[np.float64] | None:
         """Average precision in percent of each query, by a hasher fitted on ``pairs`` (default: all of the fold).
 
         NaN where nothing is relevant; None where the data do not allow so many bits.
         """
         rows = self.training if pairs is None else pairs
         try:
-            rows.fit(hasher)
+            rows.fit(hasher, uses_source)
         except TooManyBitsError:
             return None
         codes = hasher.transform(self.queries), hasher.transform(self.training.X)

@@ -86,7 +86,7 @@ def learning_curve(
                 few = fold.training.take(np.sort(order[:m])).with_source(fold.training.S[np.sort(order[m:])])
                 if name == "without" and more is not None:
                     few = few._replace(target=more[np.sort(order_of_more[: round(m / n * n_more)])])
-                values.append(fold.precisions(make(), few))
+                values.append(fold.precisions(make(), few, uses_source=name == "with"))
             known = [value for value in values if value is not None]
             curves[name].append(float(np.nanmean(np.concatenate(known))) if len(known) == len(values) else None)
     return LearningCurve(counts, tuple(curves["with"]), tuple(curves["without"]), n_more)
