@@ -21,7 +21,7 @@ def test_every_command_of_the_page_succeeds(tmp_path, monkeypatch):
         if kind == "python":
             exec(compile(text, "commands.md", "exec"), {"__name__": "page"})
             continue
-        for line in re.findall(r"^\$ (.*)$", text, re.MULTILINE):
+        for line in re.findall(r"^\$ (.*)$", text.replace("\\\n", " "), re.MULTILINE):
             before, _, command = line.rpartition("| ")
             given = subprocess.run(before, shell=True, capture_output=True, text=True, check=True).stdout
             monkeypatch.setattr("sys.stdin", io.StringIO(given))
