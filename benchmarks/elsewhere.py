@@ -63,6 +63,7 @@ class Task(NamedTuple):
     alpha: float
     seed: int
     bits: int
+    lines: tuple[str, ...]
 
 
 def _folder(package: str) -> Path:
@@ -155,10 +156,10 @@ def _paired(name: str, source: Any, target: Any, labels: Any) -> PairedDataset:
 
 def run_split(task: Task, store: ResultStore, data_home: str | None) -> None:
     """All fits of a split that have no result yet."""
-    data, alpha, seed, bits = task
+    data, alpha, seed, bits, lines = task
     views = TrainingViews(np.asarray(data.target), np.asarray(data.source), None)
     bench = Bench(data, split_rows(data.n, alpha, random_state=seed), seed, views, views, lambda: views)
-    for key in ("itq", *dict.fromkeys(COLUMNS + UNLABELLED)):
+    for key in lines:
         line = LINES[key]
         for told in line.told(KINDS):
             config = _config(data.name, alpha, seed, bits, line, told)
@@ -217,9 +218,16 @@ def main() -> None:
     args = parser.parse_args()
     store = ResultStore(args.results)
     sets = [*mnist(), *keel()] if args.family == "tables" else [*encoder(args.data_home, store)]
-    tasks = [Task(data, alpha, seed, args.bits) for data in sets for alpha in ALPHAS for seed in range(args.splits)]
+    bent = ("auto_kernel",) if args.family == "encoder" else ()
+    tables = (
+        ("target", COLUMNS), ("source", COLUMNS + bent), ("labels", COLUMNS + bent), ("labels", UNLABELLED)
+    )  # fmt: skip
+    lines = tuple(dict.fromkeys(("itq", *COLUMNS, *UNLABELLED, *bent)))
+    tasks = [
+        Task(data, alpha, seed, args.bits, lines) for data in sets for alpha in ALPHAS for seed in range(args.splits)
+    ]
     run_all(run_split, tasks, store, on_done=lambda task: print(task.data.name, task.alpha, task.seed, flush=True))
-    for kind, columns in (("target", COLUMNS), ("source", COLUMNS), ("labels", COLUMNS), ("labels", UNLABELLED)):
+    for kind, columns in tables:
         print(f"\nRelevant = {kind}{', no labels told' if columns is UNLABELLED else ''}, {args.bits} bits\n")
         print(_table(sets, store, kind, columns, args))
 
