@@ -13,6 +13,7 @@ def test_the_model_is_that_of_the_library(shop, tmp_path, capsys):
     model = tmp_path / "m.thpi"
     views = shop / "views.npz"
     command = ["fit", f"{views}:target", str(model), "--privileged", f"{views}:same", "--source", f"{views}:more"]
+    command += ["--method", "LapITQPlus"]
     assert run([*command, "--bits", "16", "--set", "lambda1=0.2", "--set", "graph_scope=all", "--seed", "3"]) == 0
     with np.load(views) as arrays:
         expected = thpi.LapITQPlus(n_bits=16, lambda1=0.2, graph_scope="all", random_state=3).fit(
@@ -27,16 +28,37 @@ def test_the_model_is_that_of_the_library(shop, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("given", "method"), [([], "ITQ"), (["--privileged"], "ITQPlus"), (["--privileged", "--source"], "LapITQPlus")]
+    ("given", "method", "relevance"),
+    [
+        ([], "ITQ", None),
+        (["--privileged"], "AutoHasher", "target"),
+        (["--privileged", "--source"], "AutoHasher", "target"),
+        (["--privileged", "--labels"], "AutoHasher", "labels"),
+        (["--labels"], "AutoHasher", "labels"),
+    ],
 )
-def test_the_method_follows_from_what_is_given(shop, tmp_path, capsys, given, method):
-    names = {"--privileged": "same", "--source": "more"}
-    options = [part for name in given for part in (name, f"{shop}/views.npz:{names[name]}")]
+def test_the_method_follows_from_what_is_given(shop, tmp_path, capsys, given, method, relevance):
+    files = {"--privileged": "views.npz:same", "--source": "views.npz:more", "--labels": "labels.txt"}
+    options = [part for name in given for part in (name, f"{shop}/{files[name]}")]
     assert run(["fit", f"{shop}/target.npy", str(tmp_path / "m"), "--bits", "8", "--json", *options]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["method"] == method == type(thpi.load(tmp_path / "m")).__name__
     assert facts["iterations"] == len(facts["objective"])
-    assert facts["objective"][-1] < facts["objective"][0]
+    assert (facts["parameters"] or {}).get("relevance") == relevance
+    if method == "ITQ":
+        assert facts["objective"][-1] < facts["objective"][0]
+
+
+def test_relevance_may_be_said_and_labels_that_are_not_used_are_told(shop, tmp_path, capsys):
+    command = ["fit", f"{shop}/target.npy", str(tmp_path / "m"), "--bits", "8", "--labels", f"{shop}/labels.txt"]
+    pairs = ["--privileged", f"{shop}/views.npz:same", "--set", "relevance=source"]
+    assert run([*command, *pairs]) == 0
+    assert thpi.load(tmp_path / "m").relevance == "source"
+    assert "--labels is not used: AutoHasher" in capsys.readouterr().err
+    assert run([*command, "--force", "--method", "ITQ"]) == 0
+    assert "--labels is not used: ITQ learns from target rows only" in capsys.readouterr().err
+    assert run([*command, "--force", "--method", "ClassITQ"]) == 0
+    assert "not used" not in capsys.readouterr().err
 
 
 def test_formats_give_the_same_model(shop, tmp_path):
@@ -103,8 +125,8 @@ def test_bad_input_is_one_line_that_names_it(shop, tmp_path, refused):
 def test_labels_reach_the_methods_that_use_them_and_the_choice_is_told(shop, tmp_path, refused, capsys):
     views, labels = f"{shop / 'views.npz'}:", str(shop / "labels.txt")
     arguments = ["fit", views + "target", tmp_path / "m.thpi", "--bits", 8, "--privileged", views + "same"]
-    chosen = [*arguments, "--method", "AutoHasher", "--set", "relevance=labels", "--set", "max_pairs=100"]
-    assert "needs y" in refused(chosen)
+    chosen = [*arguments, "--set", "max_pairs=100"]
+    assert "needs y" in refused([*chosen, "--set", "relevance=labels"])
     assert run([str(argument) for argument in [*chosen, "--labels", labels]]) == 0
     made = thpi.load(tmp_path / "m.thpi")
     assert made.candidates_[0]["score"] > 0
@@ -131,7 +153,7 @@ def test_target_rows_without_a_source_reach_the_method(shop, tmp_path, refused):
         expected = thpi.TransferITQ(8, random_state=0)
         expected.fit(arrays["target"], privileged=arrays["same"], target=arrays["rest"])
     np.testing.assert_array_equal(thpi.load(model).projection_, expected.projection_)
-    assert "ITQPlus does not take --target; TransferITQ," in refused([*command, "--force"])
+    assert "ITQPlus does not take --target; TransferITQ," in refused([*command, "--method", "ITQPlus", "--force"])
     assert "can stand in DATA" in refused(["fit", shop / "target.npy", tmp_path / "n", "--target", shop / "target.npy"])
     wrong = [*command[:-1], pairs + "same", "--method", "TransferITQ", "--force"]
     assert "columns and DATA 64" in refused(wrong)

@@ -196,6 +196,16 @@ def test_rows_that_are_not_in_memory(rows, tmp_path, monkeypatch):
         np.testing.assert_allclose(found.projection_, expected.projection_, atol=1e-12)
 
 
+def test_of_source_rows_that_are_not_in_memory_a_sample_is_read(rows):
+    X, _, S, S_U = rows
+    blocks = thpi.rows.Blocks([S_U[:40], S_U[40:]])
+    for given in (blocks, Whole(blocks)):
+        found = TransferITQ(8, max_unpaired=21, random_state=0).fit(X, privileged=S, source=given)
+        some = S_U[np.linspace(0, 99, 21).astype(int)]
+        expected = TransferITQ(8, max_unpaired=21, random_state=0).fit(X, privileged=S, source=some)
+        np.testing.assert_array_equal(found.projection_, expected.projection_)
+
+
 def test_many_of_them_make_up_for_few_pairs():
     """Neighbours in target space: forty pairs do not know in which directions rows differ, six hundred rows do."""
     rng = np.random.RandomState(0)

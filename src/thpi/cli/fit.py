@@ -51,7 +51,7 @@ def fit(
         typer.Option(
             "--method",
             autocompletion=_method_names,
-            help="Method. Default: LapITQPlus with --privileged and --source, ITQPlus with --privileged, else ITQ.",
+            help="Method. Default: AutoHasher with --privileged or --labels, else ITQ.",
         ),
     ] = None,
     bits: Annotated[int, typer.Option("--bits", min=1, help="Length of a code.")] = 32,
@@ -70,7 +70,7 @@ def fit(
         typer.Option(
             "--labels",
             metavar="FILE",
-            help="Class of each row of DATA, for ClassITQ and AutoHasher: a 1-D array, FILE:COLUMN, or a line a row.",
+            help="Class of each row of DATA: a 1-D array, FILE:COLUMN, or a line a row. Relevant is then same class.",
         ),
     ] = None,
     ignore: Annotated[
@@ -96,27 +96,33 @@ def fit(
     where there are few target rows; they are not needed afterwards. Target rows
     whose source is not known go into a file of their own (--target).
 
+    AutoHasher decides on the rows themselves whether the source helps, and uses
+    it only then. What counts as relevant is near in target space, with --labels
+    same class, or what --set relevance=source or groups says.
+
     In an npz file with several arrays choose one as FILE:NAME. A csv file may
     begin with a line of column names; the model remembers them, and the other
     commands then find its columns by name, whatever else is in the file.
 
     A folder of parquet files is read in portions, again and again, so it may be
-    larger than memory (methods ITQ, LSH, SpectralHashing; and --source of
-    LapITQPlus). With --scheduler the workers of a Dask cluster read it.
+    larger than memory (methods ITQ, LSH, SpectralHashing; and --source, of which
+    AutoHasher takes a sample). With --scheduler the workers of a Dask cluster
+    read it.
 
     \b
     Examples:
       thpi fit shop.csv shop.thpi --ignore sku --ignore class
       thpi fit pictures.npy shop.thpi --privileged texts.npz:same \\
           --source texts.npz:more --bits 64
+      thpi fit pictures.npy shop.thpi --privileged texts.npy \\
+          --set relevance=source
       thpi fit pictures.npy shop.thpi --method ITQ --set n_init=5 --seed 1
       thpi fit vectors/ big.thpi --bits 64 --scheduler tcp://head:8786
-      thpi fit pictures.npy shop.thpi --method AutoHasher --set relevance=labels \\
-          --privileged texts.npy --labels kinds.txt
+      thpi fit pictures.npy shop.thpi --privileged texts.npy --labels kinds.txt
       thpi fit --methods
     """
     check_output("MODEL", model, force=force, inputs=(data, privileged, source, target))
-    hasher = _hasher(method, privileged, source, target, bits, seed, parameter or [])
+    hasher = _hasher(method, privileged, source, target, labels, bits, seed, parameter or [])
     with cluster(scheduler) as client:
         X, S, S_U, names = _read(data, privileged, source, ignore or [], client)
         more = {} if target is None else {"target": _more(target, X, names)}
@@ -140,6 +146,7 @@ def _hasher(
     privileged: str | None,
     source: str | None,
     target: str | None,
+    labels: str | None,
     bits: int,
     seed: int,
     parameters: list[str],
@@ -147,10 +154,12 @@ def _hasher(
     from thpi.hashers import HASHERS
 
     if method is None:
-        method = "ITQ" if privileged is None else "ITQPlus" if source is None else "LapITQPlus"
+        method = "ITQ" if privileged is None and labels is None else "AutoHasher"
     if method not in HASHERS:
         raise ValueError(f"--method {method!r} must be one of {', '.join(HASHERS)}.")
     hasher = HASHERS[method](n_bits=bits, random_state=seed)
+    if labels is not None and "relevance" in hasher.get_params():
+        hasher.set_params(relevance="labels")
     if hasher.needs_privileged and privileged is None:
         raise ValueError(f"--method {method} needs --privileged, the source rows that go with the rows of DATA.")
     if target is not None and not hasher.uses_target:
@@ -170,6 +179,8 @@ def _hasher(
             )
         hasher.set_params(**{name: _value(value)})
     hasher._validate_params()  # before the data are read
+    if labels is not None and not (method == "ClassITQ" or hasher.get_params().get("relevance") == "labels"):
+        note(f"--labels is not used: {method} learns from " + ("pairs only." if privileged else "target rows only."))
     return hasher
 
 

@@ -11,6 +11,7 @@ from sklearn.utils.validation import _check_feature_names
 
 from thpi._checks import check_rows, named_errors, some_rows
 from thpi.base import BaseHasher, Views, Whole
+from thpi.rows import as_rows
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -29,6 +30,7 @@ class OptionalSource(BaseHasher):
     uses_source = True
     uses_target = True
 
+    max_unpaired: int
     _labels: Any
     _target: Any
 
@@ -81,6 +83,11 @@ class OptionalSource(BaseHasher):
             if source is not None:
                 raise ValueError("source needs privileged=...: without pairs nothing says what its rows are.")
             return super()._check_views(X, None, None)
+        if isinstance(source, Whole):
+            source = source.array
+        if source is not None and as_rows(source) is not None:
+            # No more are used; rows that are elsewhere need not all be brought here.
+            source = some_rows(source, max(1, self.max_unpaired))
         self.__dict__["needs_privileged"] = True
         try:
             return super()._check_views(X, privileged, source)
