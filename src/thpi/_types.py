@@ -1,0 +1,74 @@
+"""The types that the rooms of the package share: arrays by what they hold, matrices by what they can do."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "Array",
+    "Bools",
+    "Codes",
+    "Floats",
+    "InMemory",
+    "Ints",
+    "Matrix",
+    "MatrixLike",
+    "PathLike",
+    "Seed",
+    "Signs",
+]
+
+Array: TypeAlias = npt.NDArray[Any]
+"""A dense array of any type; in solvers, of the type of the data."""
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Ints: TypeAlias = npt.NDArray[np.int64]
+Bools: TypeAlias = npt.NDArray[np.bool_]
+
+Codes: TypeAlias = npt.NDArray[np.uint8]
+"""Packed codes, one row of ceil(n_bits / 8) bytes per item; see :mod:`thpi.codes`."""
+
+Signs: TypeAlias = npt.NDArray[np.int8]
+"""Codes as -1 and +1."""
+
+PathLike: TypeAlias = "str | os.PathLike[str]"
+Seed: TypeAlias = "int | np.random.RandomState | None"
+"""What ``random_state`` may be."""
+
+
+@runtime_checkable
+class Matrix(Protocol):
+    """Rows of numbers: a dense array, a sparse matrix, or :class:`thpi.rows.Rows` that are read in blocks."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of rows and columns."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the numbers."""
+
+
+class InMemory(Matrix, Protocol):
+    """A dense array or a sparse matrix: rows can be taken, and multiplied."""
+
+    @property
+    def T(self) -> InMemory:
+        """The transpose."""
+
+    def __getitem__(self, rows: Any, /) -> Any:
+        """Some rows."""
+
+    def __matmul__(self, other: Any, /) -> Any:
+        """The matrix product."""
+
+    def astype(self, dtype: Any, /) -> InMemory:
+        """The same numbers in another type."""
+
+
+MatrixLike: TypeAlias = "npt.ArrayLike | Matrix"
+"""What a user may pass as rows: whatever numpy makes an array of, a sparse matrix, a data frame, or Rows."""
