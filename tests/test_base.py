@@ -348,7 +348,7 @@ def test_errors_of_transform(method, views):
         (thpi.LSH, {"n_bits": 8.5}, "Got 8.5"),
         (thpi.ITQ, {"max_iter": 0}, "max_iter"),
         (thpi.ITQPlus, {"lambda1": -1}, "'lambda1' parameter of ITQPlus .* Got -1"),
-        (thpi.ITQPlus, {"reading": "free"}, "'reading'.*'free'"),
+        (thpi.ITQPlus, {"variant": "free"}, "'variant'.*'free'"),
         (thpi.LapITQPlus, {"lambda2": -0.1}, "'lambda2'"),
         (thpi.LapITQPlus, {"n_neighbors": 0}, "'n_neighbors'"),
         (thpi.LapITQPlus, {"graph_scope": "some"}, "'graph_scope'"),

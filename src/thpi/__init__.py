@@ -12,25 +12,38 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from thpi.auto import AutoHasher, KernelAutoHasher
     from thpi.base import BaseHasher, Whole
+    from thpi.diagnosis import diagnose
     from thpi.hashers import (
         CCAITQ,
         CVH,
         DSH,
-        HASHERS,
         ITQ,
         LSH,
-        AutoHasher,
         ClassITQ,
         GroupITQ,
         ITQPlus,
-        KernelAutoHasher,
         LapITQPlus,
         NeighbourHash,
         SpectralHashing,
         TransferITQ,
     )
     from thpi.model_file import ModelFileError, load
+    from thpi.registry import HASHERS, RELEVANCES, register
+
+_HOME = {
+    "AutoHasher": "auto",
+    "BaseHasher": "base",
+    "HASHERS": "registry",
+    "KernelAutoHasher": "auto",
+    "ModelFileError": "model_file",
+    "RELEVANCES": "registry",
+    "Whole": "base",
+    "diagnose": "diagnosis",
+    "load": "model_file",
+    "register": "registry",
+}
 
 __all__ = [
     "AutoHasher",
@@ -46,20 +59,16 @@ __all__ = [
     "KernelAutoHasher",
     "LSH",
     "LapITQPlus",
-    "NeighbourHash",
     "ModelFileError",
+    "NeighbourHash",
+    "RELEVANCES",
     "SpectralHashing",
     "TransferITQ",
     "Whole",
+    "diagnose",
     "load",
+    "register",
 ]
-
-_HOME = {
-    "BaseHasher": "thpi.base",
-    "Whole": "thpi.base",
-    "load": "thpi.model_file",
-    "ModelFileError": "thpi.model_file",
-}
 
 
 def __getattr__(name: str) -> Any:
@@ -68,7 +77,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'thpi' has no attribute {name!r}")
     from importlib import import_module
 
-    value = getattr(import_module(_HOME.get(name, "thpi.hashers")), name)
+    value = getattr(import_module(f"thpi.{_HOME.get(name, 'hashers')}"), name)
     globals()[name] = value
     return value
 

@@ -12,6 +12,8 @@ __all__ = [
     "Array",
     "Bools",
     "Codes",
+    "Constraints",
+    "Fitted",
     "Floats",
     "InMemory",
     "Ints",
@@ -34,6 +36,12 @@ Codes: TypeAlias = npt.NDArray[np.uint8]
 
 Signs: TypeAlias = npt.NDArray[np.int8]
 """Codes as -1 and +1."""
+
+Fitted: TypeAlias = dict[str, Any]
+"""Fitted attributes of an estimator, by name."""
+
+Constraints: TypeAlias = dict[str, list[Any]]
+"""What each parameter of an estimator may be, as scikit-learn checks it."""
 
 PathLike: TypeAlias = "str | os.PathLike[str]"
 Seed: TypeAlias = "int | np.random.RandomState | None"

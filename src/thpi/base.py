@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from copy import copy
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
 
-from thpi._checks import FLOATS, check_magnitude, check_rows, gathered, named_errors
-from thpi._views import TooManyBitsError, Views, Whole, dimension_limit, pair_limit
+from thpi._checks import FLOATS, check_magnitude, check_rows, gathered, named_errors, some_rows
+from thpi._types import Array, Codes, Constraints, Fitted, MatrixLike, PathLike, Seed, Signs
+from thpi._views import TooManyBitsError, Views, Whole, check_labels, dimension_limit, pair_limit
 from thpi.codes import n_bytes, pack_signs
 from thpi.model_file import save
 from thpi.rows import Rows, as_rows
@@ -26,36 +25,51 @@ from thpi.solvers.quantisation import signs
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["BaseHasher", "TooManyBitsError", "Views", "Whole", "dimension_limit", "pair_limit"]
+__all__ = ["MAX_TARGET", "BaseHasher", "TooManyBitsError", "Views", "Whole", "dimension_limit", "pair_limit"]
 
-Array = npt.NDArray[Any]
+MAX_TARGET = 20_000
+"""Further target rows that take part: more add little to means and directions, and each is held in double precision."""
 
 
 class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Common ground of all hashing methods.
 
-    A subclass sets ``needs_privileged``, ``uses_source`` and ``uses_target``, and ``streams`` where it reads target
-    rows, or ``streams_source`` where it reads unpaired source rows, through blocks only (else such rows are brought
-    into memory); says in ``_max_bits`` how many bits the data allow, and returns its fitted attributes from ``_fit``,
-    at least ``projection_``. A method that is not ``sgn((x - mean_) projection_)`` overrides ``_project``.
+    A subclass declares what it uses, says in ``_max_bits`` how many bits the data allow, and returns its fitted
+    attributes from ``_fit``, at least ``projection_``. A method other than ``sgn((x - mean_) projection_)`` overrides
+    ``_project``.
     """
 
-    needs_privileged: ClassVar[bool] = False
-    uses_source: ClassVar[bool] = False
-    uses_target: ClassVar[bool] = False
-    streams: ClassVar[bool] = False
-    streams_source: ClassVar[bool] = False
+    summary: ClassVar[str] = ""
+    """What the method does, in one line: for lists and tables."""
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    needs_privileged: ClassVar[bool] = False
+    """Whether ``privileged`` must be given."""
+
+    uses_source: ClassVar[bool] = False
+    """Whether unpaired source rows are used. Such a method uses ``privileged`` where it is given."""
+
+    uses_target: ClassVar[bool] = False
+    """Whether further target rows, without a source, are used."""
+
+    uses_labels: ClassVar[bool] = False
+    """Whether ``y`` is used."""
+
+    streams: ClassVar[bool] = False
+    """Whether target rows are read in blocks only; otherwise they are brought into memory."""
+
+    streams_source: ClassVar[bool] = False
+    """The same for unpaired source rows."""
+
+    _parameter_constraints: ClassVar[Constraints] = {
         "n_bits": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
     }
 
     n_bits: int
-    random_state: Any
+    random_state: Seed
     mean_: Array
     projection_: Array
-    codes_: npt.NDArray[np.uint8]  # no rows where the training rows are on a cluster
+    codes_: Codes  # empty if the training rows are on a cluster
     objective_: Array
     n_iter_: int
     converged_: bool
@@ -63,12 +77,12 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     # ------------------------------------------------------------------ what a method fills in
 
-    def _fit(self, views: Views, rng: np.random.RandomState) -> dict[str, Any]:
+    def _fit(self, views: Views, rng: np.random.RandomState) -> Fitted:
         """Learn the hash functions and return the fitted attributes."""
         raise NotImplementedError  # pragma: no cover
 
     def _max_bits(self, views: Views) -> tuple[int, str] | None:
-        """Give the largest ``n_bits`` these data allow and the reason, or None where there is no limit."""
+        """Return the largest ``n_bits`` these data allow and the reason, or None if there is no limit."""
         return None
 
     def _project(self, X: Any) -> Array:
@@ -76,34 +90,44 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     # ------------------------------------------------------------------ what a user calls
 
-    def fit(self, X: Any, y: Any = None, *, privileged: Any = None, source: Any = None) -> Self:
-        """Learn hash functions for the target domain.
+    def fit(
+        self,
+        X: MatrixLike,
+        y: Any = None,
+        *,
+        privileged: MatrixLike | None = None,
+        source: MatrixLike | Whole | None = None,
+        target: MatrixLike | Whole | None = None,
+    ) -> Self:
+        """Learn hash functions for the target domain. A method ignores the arguments that it does not use.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), dask array, or :mod:`thpi.rows`
             Target rows.
-        y : ignored
+        y : array-like of shape (n_samples,) or (n_samples, n_tags), optional
+            Classes of the rows, or an indicator of their tags.
         privileged : array-like or sparse matrix of shape (n_samples, n_source_features), optional
-            Source rows paired with the rows of ``X``. Needed by some methods, ignored by the others.
+            Source rows paired with the rows of ``X``.
         source : array-like or sparse matrix of shape (any, n_source_features), or Whole, optional
-            Source rows that have no target row.
+            Source rows that have no target row. Needs ``privileged``.
+        target : array-like or sparse matrix of shape (any, n_features), or Whole, optional
+            Target rows that have neither source nor label. They take part in whatever needs neither: mean, scatter,
+            quantisation, neighbours and groups of the target. At most 20,000 are used, evenly spaced.
 
         Returns
         -------
         self
-            Where anything is wrong, an error is raised and the estimator is as it was before.
+            If anything is wrong, an error is raised and the estimator stays as it was.
         """
         before = dict(vars(self))
         try:
             self._validate_params()
-            views = self._check_views(X, privileged, source)
+            views = self._check_views(X, y, privileged, source, target)
             for name in [name for name in vars(self) if _is_fitted_name(name)]:
                 if name not in ("n_features_in_", "feature_names_in_"):
                     delattr(self, name)
-            defaults = {"mean_": views.mean, "objective_": np.empty(0), "converged_": True}
-            self.__dict__.update(defaults | self._fit(views, check_random_state(self.random_state)))
-            self.n_iter_ = getattr(self, "n_iter_", len(self.objective_))
+            self._set_fitted(views, self._fit(views, check_random_state(self.random_state)))
             if not hasattr(self, "codes_"):
                 # The codes of rows on a cluster stay there: transform gives them.
                 remote = isinstance(views.X, Rows) and views.X.remote
@@ -114,63 +138,95 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             raise
         return self
 
-    def decision_function(self, X: Any) -> Array:
-        """Real-valued projections, one column a bit; their signs are the code. Shape (n_samples, n_bits)."""
+    def _set_fitted(self, views: Views, fitted: Fitted) -> Self:
+        defaults = {"mean_": views.mean, "objective_": np.empty(0), "converged_": True}
+        self.__dict__.update(defaults | fitted)
+        self.n_iter_ = getattr(self, "n_iter_", len(self.objective_))
+        return self
+
+    def decision_function(self, X: MatrixLike) -> Array:
+        """Real-valued projections, one column per bit; their signs are the code. Shape (n_samples, n_bits)."""
         X = self._check_new(X)
         if isinstance(X, Rows):
             return X.map(self._travelling()._project, self.n_bits, X.dtype)  # type: ignore[no-any-return]
         return self._project(X)
 
-    def signs(self, X: Any) -> npt.NDArray[np.int8]:
+    def signs(self, X: MatrixLike) -> Signs:
         """Codes as -1 and +1 (int8), shape (n_samples, n_bits)."""
         return signs(self.decision_function(X))
 
-    def transform(self, X: Any) -> npt.NDArray[np.uint8]:
+    def transform(self, X: MatrixLike) -> Codes:
         """Packed codes (uint8), shape (n_samples, ceil(n_bits / 8)); see :mod:`thpi.codes` for the bytes.
 
-        Of a dask array they are a dask array, computed when it is asked for.
+        For a dask array the codes are a dask array too, computed when needed.
         """
         codes, finite = self._encode_finite(self._check_new(X, finite=False))
         if not finite:  # or the numbers are so large that their projections are not finite
             self._check_new(X)
         return codes
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: PathLike) -> None:
         """Write the fitted hasher to one file that :func:`thpi.load` reads; see :mod:`thpi.model_file`."""
         check_is_fitted(self, "projection_")
         save(self, path)
 
     # ------------------------------------------------------------------ checks
 
-    def _check_views(self, X: Any, privileged: Any, source: Any) -> Views:
-        method = type(self).__name__
+    def _check_views(self, X: Any, y: Any, privileged: Any, source: Any, target: Any) -> Views:
         X = self._check_target(X)
-        if not self.needs_privileged:
-            views = Views(X)
-        else:
-            if privileged is None:
-                raise ValueError(
-                    f"{method} needs privileged=..., the source rows paired with the rows of X; got privileged=None."
-                )
-            S = self._check_privileged(privileged, X)
-            views = Views(X, S)
-            if isinstance(source, Whole):
-                source = source.array
-            if self.uses_source and source is not None:
-                S_U: Any = as_rows(source) if self.streams_source else None
-                if S_U is None:
-                    S_U = check_rows("source", gathered(source), X.dtype, min_rows=0)
-                if S_U.shape[1] != S.shape[1]:
-                    raise ValueError(
-                        f"source has {S_U.shape[1]} columns and privileged has {S.shape[1]}; both must have the same."
-                    )
-                views.S_U = S_U
+        S, S_U = self._check_source(X, privileged, source)
+        X_more = self._check_more(X, target) if self.uses_target and target is not None else None
+        labels = check_labels(y, X.shape[0]) if self.uses_labels and y is not None else None
+        views = Views(X, S, S_U, X_more, labels)
+        self._check_bits(views)
+        return views
+
+    def _check_bits(self, views: Views) -> None:
         limit = self._max_bits(views)
         if limit is not None and self.n_bits > limit[0]:
             raise TooManyBitsError(
-                f"n_bits={self.n_bits} is more than {method} can give for these data: at most {limit[0]}, {limit[1]}."
+                f"n_bits={self.n_bits} is more than {type(self).__name__} can give for these data: at most {limit[0]}, "
+                f"{limit[1]}."
             )
-        return views
+
+    def _check_source(self, X: Any, privileged: Any, source: Any) -> tuple[Any, Any]:
+        """Check the paired and the unpaired source rows."""
+        if privileged is None and self.needs_privileged:
+            raise ValueError(
+                f"{type(self).__name__} needs privileged=..., the source rows paired with the rows of X; got "
+                "privileged=None."
+            )
+        if privileged is None and self.uses_source and source is not None:
+            raise ValueError("source needs privileged=...: without pairs nothing says what its rows are.")
+        if privileged is None or not (self.needs_privileged or self.uses_source):
+            return None, None
+        S = self._check_privileged(privileged, X)
+        if not self.uses_source or source is None:
+            return S, None
+        if isinstance(source, Whole):
+            source = source.array
+        S_U = as_rows(source)
+        if S_U is None or not self.streams_source:
+            # Rows that are elsewhere need not all be brought here if only some are used.
+            most = getattr(self, "max_unpaired", None)
+            source = gathered(source) if S_U is None or most is None else some_rows(source, max(1, most))
+            S_U = check_rows("source", source, X.dtype, min_rows=0)
+        if S_U.shape[1] != S.shape[1]:
+            raise ValueError(
+                f"source has {S_U.shape[1]} columns and privileged has {S.shape[1]}; both must have the same."
+            )
+        return S, S_U
+
+    def _check_more(self, X: Any, target: Any) -> Any:
+        """Check further target rows."""
+        if isinstance(target, Whole):
+            target = target.array
+        if hasattr(target, "columns") and hasattr(self, "feature_names_in_"):
+            named_errors("target", lambda: _check_feature_names(self, target, reset=False))
+        X_more = check_rows("target", some_rows(target, MAX_TARGET), X.dtype, min_rows=0)
+        if X_more.shape[1] != X.shape[1]:
+            raise ValueError(f"target has {X_more.shape[1]} columns and X has {X.shape[1]}; both must have the same.")
+        return X_more
 
     def _check_target(self, X: Any) -> Any:
         rows = as_rows(X)
@@ -194,7 +250,7 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if isinstance(X, Rows):
             rows = as_rows(privileged)
             if rows is not None:
-                return rows  # as many as X has: whoever reads both side by side will tell
+                return rows  # their number is checked when both are read side by side
         S = check_rows("privileged", gathered(privileged), X.dtype)
         if S.shape[0] != X.shape[0]:
             raise ValueError(
@@ -203,7 +259,7 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return S
 
     def _check_new(self, X: Any, finite: bool = True) -> Any:
-        """Check new rows. Without ``finite`` NaN and infinity pass: whoever projects them will notice."""
+        """Check new rows. Without ``finite``, NaN and infinity pass: the projection will show them."""
         check_is_fitted(self, "projection_")
         rows = as_rows(X)
         if rows is not None:
@@ -221,11 +277,11 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if self.codes_.ndim != 2 or self.codes_.shape[1] != n_bytes(c) or self.codes_.dtype != np.uint8:
             raise ValueError(f"codes_ {self.codes_.shape} does not fit {c} bits")
 
-    def _encode(self, X: Any) -> npt.NDArray[np.uint8]:
+    def _encode(self, X: Any) -> Codes:
         return self._encode_finite(X)[0]
 
-    def _encode_finite(self, X: Any) -> tuple[npt.NDArray[np.uint8], bool]:
-        """Give the codes, and whether all projections are finite: they are not where a number of X is not."""
+    def _encode_finite(self, X: Any) -> tuple[Codes, bool]:
+        """Return the codes, and whether all projections are finite, which they are if X is."""
         if isinstance(X, Rows):
             return X.map(self._travelling()._encode_block, n_bytes(self.n_bits), np.uint8), True
         # Block by block: the projections of a large collection need not fit into memory, its codes do.
@@ -243,15 +299,15 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
         return codes, all(list(map_groups(encode, X)))
 
-    def _encode_block(self, block: Array) -> npt.NDArray[np.uint8]:
-        """Encode a block of rows that nobody has checked; on a cluster, where the block is."""
+    def _encode_block(self, block: Array) -> Codes:
+        """Encode a block of rows that was not checked before; on a cluster, where the block is."""
         codes, finite = self._encode_finite(block)
         if not finite and not np.isfinite(block).all():
             raise ValueError("X holds NaN or infinity.")
         return codes
 
     def _travelling(self) -> Self:
-        """Give a copy without what belongs to the training rows, to be sent to the workers of a cluster."""
+        """Return a copy without what belongs to the training rows, to be sent to the workers of a cluster."""
         light = copy(self)
         for name in ("codes_", "graph_"):
             light.__dict__.pop(name, None)

@@ -133,7 +133,7 @@ def _parse(data: bytes) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
 
 
 def _rebuild(header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> BaseHasher:
-    from thpi.hashers import HASHERS
+    from thpi.registry import HASHERS
 
     name = header.get("class")
     if name not in HASHERS:

@@ -32,24 +32,26 @@ def test_groups_of_the_target_need_no_source(rows):
     X, group, _, _ = rows
     plain, taught = (method.fit(X[:150]) for method in (ITQ(16, random_state=0), GroupITQ(16, random_state=0)))
     assert _map(taught, X, group) > _map(plain, X, group) + 0.1
-    assert 0 < taught.teacher_r2_ < 1
+    assert 0 < taught.group_r2_ < 1
     assert np.all(np.diff(taught.objective_) <= 1e-9)
 
 
 def test_with_a_source_its_groups_count_by_their_share(rows):
     X, _, other, S = rows
     pairs = {"privileged": S[:150], "source": S[150:600]}
-    found = [_map(GroupITQ(16, own_share=s, random_state=0).fit(X[:150], **pairs), X, other) for s in (0.0, 0.5, 1.0)]
+    found = [
+        _map(GroupITQ(16, target_share=s, random_state=0).fit(X[:150], **pairs), X, other) for s in (0.0, 0.5, 1.0)
+    ]
     assert found[0] > found[1] > found[2]
 
 
 def test_the_ends_of_the_share_are_known(rows):
     X, _, _, S = rows
     pairs = {"privileged": S[:150], "source": S[150:600]}
-    source_alone = GroupITQ(16, dial=4.0, own_share=0.0, random_state=0).fit(X[:150], **pairs)
-    transfer = TransferITQ(16, dial=4.0, teacher="diffusion", random_state=0).fit(X[:150], **pairs)
+    source_alone = GroupITQ(16, group_weight=4.0, target_share=0.0, random_state=0).fit(X[:150], **pairs)
+    transfer = TransferITQ(16, source_weight=4.0, source_features="diffusion", random_state=0).fit(X[:150], **pairs)
     np.testing.assert_allclose(source_alone.projection_, transfer.projection_, atol=1e-9)
-    target_alone = GroupITQ(16, own_share=1.0, imputed_weight=0.0, random_state=0).fit(X[:150], **pairs)
+    target_alone = GroupITQ(16, target_share=1.0, imputed_weight=0.0, random_state=0).fit(X[:150], **pairs)
     np.testing.assert_array_equal(target_alone.codes_, GroupITQ(16, random_state=0).fit(X[:150]).codes_)
 
 
@@ -58,7 +60,7 @@ def test_the_metric_is_ridge_to_the_groups(rows):
     geometry = Geometry(X, 8, seed=3)
     T = group_coordinates(X, seed=3)
     expected = loo_ridge(X, T - T.mean(axis=0))
-    found = taught_by_groups(geometry, own_share=0.3)  # there is no source to share with
+    found = taught_by_groups(geometry, target_share=0.3)  # there is no source to share with
     np.testing.assert_allclose(found.W, expected.W, atol=1e-9)
     assert found.explained == pytest.approx(expected.explained)
 
@@ -66,9 +68,9 @@ def test_the_metric_is_ridge_to_the_groups(rows):
 def test_without_weight_it_is_itq(rows):
     X = rows[0][:150]
     plain = ITQ(16, tol=0, random_state=1).fit(X)
-    np.testing.assert_array_equal(GroupITQ(16, dial=0, tol=0, random_state=1).fit(X).codes_, plain.codes_)
+    np.testing.assert_array_equal(GroupITQ(16, group_weight=0, tol=0, random_state=1).fit(X).codes_, plain.codes_)
 
 
 def test_a_share_that_is_none_is_named(rows):
-    with pytest.raises(ValueError, match="'own_share' parameter of GroupITQ"):
-        GroupITQ(8, own_share=1.5).fit(rows[0])
+    with pytest.raises(ValueError, match="'target_share' parameter of GroupITQ"):
+        GroupITQ(8, target_share=1.5).fit(rows[0])

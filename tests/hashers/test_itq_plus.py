@@ -9,10 +9,10 @@ from thpi.codes import unpack_signs
 from thpi.datasets import load_digits_views
 
 READINGS = [
-    {"reading": "reduce", "reduction": "pca"},
-    {"reading": "reduce", "reduction": "cca"},
-    {"reading": "trace"},
-    {"reading": "loss"},
+    {"variant": "reduce", "reduction": "pca"},
+    {"variant": "reduce", "reduction": "cca"},
+    {"variant": "trace"},
+    {"variant": "loss"},
 ]
 
 
@@ -55,16 +55,16 @@ def test_without_its_weights_each_method_is_the_one_before_it_to_the_bit(params,
 @pytest.mark.parametrize("seed", range(4))
 def test_without_slack_it_is_balanced_itq_to_the_bit(seed, digits):
     X, S, _ = digits
-    plus = ITQPlus(n_bits=12, lambda1=0, reading="reduce", scale=None, random_state=seed).fit(X, privileged=S)
+    plus = ITQPlus(n_bits=12, lambda1=0, variant="reduce", scale=None, random_state=seed).fit(X, privileged=S)
     itq = ITQ(n_bits=12, balanced=True, random_state=seed).fit(X)
     np.testing.assert_array_equal(plus.codes_, itq.codes_)
     np.testing.assert_array_equal(plus.transform(X), itq.transform(X))
     np.testing.assert_allclose(plus.objective_, itq.objective_)
 
 
-def test_trace_reading_without_slack_is_balanced_l1_pca(digits):
+def test_trace_variant_without_slack_is_balanced_l1_pca(digits):
     X, S, _ = digits
-    hasher = ITQPlus(n_bits=6, lambda1=0, reading="trace", scale=None, random_state=0).fit(X, privileged=S)
+    hasher = ITQPlus(n_bits=6, lambda1=0, variant="trace", scale=None, random_state=0).fit(X, privileged=S)
     # The recorded objective is -2 <B, XR>; with B the balanced signs that is -2 sum |XR - median| over the bits.
     values = (X - hasher.mean_) @ hasher.projection_
     balanced = np.abs(values - np.median(values, axis=0)).sum()
@@ -83,17 +83,17 @@ def test_wide_and_sparse_views_give_what_dense_ones_give(digits):
     np.testing.assert_allclose(dense.objective_[-1], both.objective_[-1], rtol=2e-2)
 
 
-@pytest.mark.parametrize("reading", ["trace", "loss"])
-def test_full_dimension_can_only_lower_the_objective_of_the_reduction(reading, digits):
+@pytest.mark.parametrize("variant", ["trace", "loss"])
+def test_full_dimension_can_only_lower_the_objective_of_the_reduction(variant, digits):
     """R = V R' with the principal axes V is feasible at full dimension: the best of a few starts must not lose."""
     X, S, _ = digits
     common = {"n_bits": 6, "lambda1": 0.1, "scale": None, "random_state": 0, "n_init": 5, "max_iter": 500}
     X, S = X / 20, S
-    full = ITQPlus(reading=reading, **common).fit(X, privileged=S)
-    reduced = ITQPlus(reading="reduce", **common).fit(X, privileged=S)
+    full = ITQPlus(variant=variant, **common).fit(X, privileged=S)
+    reduced = ITQPlus(variant="reduce", **common).fit(X, privileged=S)
     XR, SP = (X - X.mean(0)) @ reduced.projection_, (S - S.mean(0)) @ reduced.slack_projection_
     B = unpack_signs(reduced.codes_, 6)
-    if reading == "loss":
+    if variant == "loss":
         value = np.sum((B - XR) ** 2) + 0.1 * np.sum((B - XR - SP) ** 2)
         np.testing.assert_allclose(value, reduced.objective_[-1])
     else:
@@ -112,7 +112,7 @@ def test_restarts_keep_the_best(method, digits):
 
 def test_slack_explains_part_of_the_error(digits):
     X, S, _ = digits
-    hasher = ITQPlus(n_bits=8, lambda1=2.0, reading="loss", scale=None, random_state=0).fit(X, privileged=S)
+    hasher = ITQPlus(n_bits=8, lambda1=2.0, variant="loss", scale=None, random_state=0).fit(X, privileged=S)
     slack = (S - hasher.source_mean_) @ hasher.slack_projection_
     error = unpack_signs(hasher.codes_, 8) - hasher.decision_function(X)
     assert np.vdot(error, slack) > 0

@@ -37,13 +37,13 @@ def _quality(hasher, X, groups, query, database):
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize(("reading", "margin"), [("loss", 0.10), ("trace", 0.02)])
-def test_a_planted_source_helps_by_a_stated_margin(seed, reading, margin):
+@pytest.mark.parametrize(("variant", "margin"), [("loss", 0.10), ("trace", 0.02)])
+def test_a_planted_source_helps_by_a_stated_margin(seed, variant, margin):
     X, S, groups = _planted(seed)
     n = 80
     query, database = slice(n, n + 200), slice(n + 200, None)
     alone = ITQ(n_bits=8, random_state=0).fit(X[:n])
-    lap = LapITQPlus(n_bits=8, lambda1=0.1, lambda2=0.3, reading=reading, random_state=0)
+    lap = LapITQPlus(n_bits=8, lambda1=0.1, lambda2=0.3, variant=variant, random_state=0)
     lap.fit(X[:n], privileged=S[:n], source=S[database])
     no_source, with_source = (_quality(h, X, groups, query, database) for h in (alone, lap))
     # Chance is 1/8. The true loss avoids directions of large variance and gains most; the trace objective seeks them.
@@ -60,7 +60,7 @@ def test_the_gain_comes_from_the_pairing(seed):
     shuffled = S[np.random.RandomState(seed).permutation(len(S))]
     paired, unrelated = (
         _quality(
-            LapITQPlus(n_bits=8, lambda2=0.3, reading="loss", random_state=0).fit(
+            LapITQPlus(n_bits=8, lambda2=0.3, variant="loss", random_state=0).fit(
                 X[:n], privileged=source[:n], source=source[database]
             ),
             X,
@@ -137,7 +137,7 @@ def test_many_pairs_start_from_a_sample(monkeypatch):
     quality = []
     for rows_a_bit in (_lap_itq_plus._COARSE, 32):
         monkeypatch.setattr(_lap_itq_plus, "_COARSE", rows_a_bit)
-        hasher = LapITQPlus(8, lambda1=0.1, lambda2=0.3, reading="loss", tol=0, max_iter=16, random_state=0)
+        hasher = LapITQPlus(8, lambda1=0.1, lambda2=0.3, variant="loss", tol=0, max_iter=16, random_state=0)
         hasher.fit(X[database], privileged=S[database])
         quality.append(_quality(hasher, X, groups, query, database))
     assert hasher.n_iter_ <= 4
@@ -166,11 +166,11 @@ def _linear(seed: int):
 def test_imputed_rows_do_what_the_missing_ones_would(cca):
     X, S, groups = _linear(0)
     n, query, database = 60, slice(600, 800), slice(800, None)
-    reading = {"reading": "reduce", "reduction": "cca", "ridge": 3.0} if cca else {"reading": "loss"}
+    variant = {"variant": "reduce", "reduction": "cca", "ridge": 3.0} if cca else {"variant": "loss"}
     few, imputed, all_rows = (
-        LapITQPlus(8, lambda2=0.1, random_state=0, **reading),
-        LapITQPlus(8, lambda2=0.1, max_imputed=1000, random_state=0, **reading),
-        LapITQPlus(8, lambda2=0.1, random_state=0, **reading),
+        LapITQPlus(8, lambda2=0.1, random_state=0, **variant),
+        LapITQPlus(8, lambda2=0.1, max_imputed=1000, random_state=0, **variant),
+        LapITQPlus(8, lambda2=0.1, random_state=0, **variant),
     )
     for hasher, rows in ((few, n), (imputed, n), (all_rows, 600)):
         hasher.fit(X[:rows], privileged=S[:rows], source=S[rows:600])
@@ -216,11 +216,11 @@ def test_with_imputed_rows_neighbours_may_be_sought_among_all_source_rows(digits
         assert among_all.graph_.nnz < paired.graph_.nnz / 2  # most neighbours are rows that were not drawn
 
 
-@pytest.mark.parametrize("reading", ["reduce", "trace"])
-def test_float32_stays_with_imputed_rows(digits, reading):
+@pytest.mark.parametrize("variant", ["reduce", "trace"])
+def test_float32_stays_with_imputed_rows(digits, variant):
     X, S, S_U = (rows.astype(np.float32) for rows in digits)
     for source in (S_U, Blocks([S_U.astype(np.float64)])):
-        hasher = LapITQPlus(16, max_imputed=50, reading=reading, random_state=0).fit(X, privileged=S, source=source)
+        hasher = LapITQPlus(16, max_imputed=50, variant=variant, random_state=0).fit(X, privileged=S, source=source)
         for name in ("projection_", "slack_projection_", "source_mean_", "mean_"):
             assert getattr(hasher, name).dtype == np.float32, name
 

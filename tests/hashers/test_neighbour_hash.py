@@ -37,17 +37,17 @@ def test_neighbours_in_source_space(views):
     loud = 5 * np.random.RandomState(1).standard_normal((900, 20))  # louder than all the rest, and nothing to do with S
     X, unseen = np.hstack([X, loud[:200]]), np.hstack([unseen, loud[200:]])
     fit = {"privileged": S, "source": S_U}
-    settings = {"dial": 8.0, "teacher": "rbf", "random_state": 0}
+    settings = {"source_weight": 8.0, "source_features": "rbf", "random_state": 0}
     transfer = _map(TransferITQ(16, **settings).fit(X, **fit), unseen, S_U)
-    kept = _map(NeighbourHash(16, near="source", **settings).fit(X, **fit), unseen, S_U)
+    kept = _map(NeighbourHash(16, space="source", **settings).fit(X, **fit), unseen, S_U)
     assert kept > transfer + 0.02
     assert transfer > _map(ITQ(16, random_state=0).fit(X), unseen, S_U) + 0.05
 
 
 def test_objective_never_rises_and_the_same_seed_gives_the_same_bytes(views):
     X, S, S_U, _ = views
-    for near in ("target", "source"):
-        one, two = (NeighbourHash(8, near=near, random_state=0).fit(X, privileged=S, source=S_U) for _ in range(2))
+    for space in ("target", "source"):
+        one, two = (NeighbourHash(8, space=space, random_state=0).fit(X, privileged=S, source=S_U) for _ in range(2))
         assert np.all(np.diff(one.objective_) <= 0)
         assert one.projection_.tobytes() == two.projection_.tobytes()
     # Labels are taken, as everywhere, and not used.
@@ -57,7 +57,7 @@ def test_objective_never_rises_and_the_same_seed_gives_the_same_bytes(views):
 
 def test_more_rows_than_take_part(views):
     X, S, S_U, _ = views
-    hasher = NeighbourHash(8, near="source", max_rows=50, random_state=0).fit(X, privileged=S, source=S_U)
+    hasher = NeighbourHash(8, space="source", max_rows=50, random_state=0).fit(X, privileged=S, source=S_U)
     assert hasher.codes_.shape == (200, 1)
 
 
@@ -70,8 +70,8 @@ def test_few_rows_and_many_bits(views, n):
 
 def test_what_is_missing_is_named(views):
     X, _, S_U, _ = views
-    with pytest.raises(ValueError, match="near='source' needs privileged"):
-        NeighbourHash(8, near="source").fit(X)
+    with pytest.raises(ValueError, match="space='source' needs privileged"):
+        NeighbourHash(8, space="source").fit(X)
     with pytest.raises(ValueError, match="'perplexity' parameter of NeighbourHash"):
         NeighbourHash(8, perplexity=1.5).fit(X)
     with pytest.raises(ValueError, match="source needs privileged"):

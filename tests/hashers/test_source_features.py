@@ -5,7 +5,7 @@ import pytest
 
 from thpi.base import Views
 from thpi.hashers import _source_features as module
-from thpi.hashers._source_features import TEACHERS, SourceFeatures
+from thpi.hashers._source_features import SOURCE_FEATURES, SourceFeatures
 
 
 def _features(S, n=40, max_unpaired=3000):
@@ -23,16 +23,16 @@ def _apart(T, group):
 def test_diffusion_tells_groups_of_any_width_apart(groups):
     S, group = groups
     features = _features(S)
-    apart = {teacher: _apart(features.seen_by(teacher, 8), group)[1] for teacher in ("rbf", "linear", "diffusion")}
+    apart = {name: _apart(features.named(name, 8), group)[1] for name in ("rbf", "linear", "diffusion")}
     assert apart["diffusion"] > max(apart["rbf"], apart["linear"])
     assert _apart(features.diffusion, group)[0] > 0.7
 
 
-def test_every_teacher_gives_a_row_each(groups):
+def test_every_name_gives_a_row_each(groups):
     S, _ = groups
     features = _features(S, max_unpaired=100)
-    for teacher in TEACHERS:
-        T = features.seen_by(teacher, 2)
+    for name in SOURCE_FEATURES:
+        T = features.named(name, 2)
         assert T.shape[0] == 140
         assert np.all(np.isfinite(T))
     np.testing.assert_allclose(np.linalg.norm(features.diffusion, axis=1), 1)

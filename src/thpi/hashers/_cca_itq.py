@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
+from thpi._types import Constraints, Fitted, Seed
 from thpi.base import BaseHasher, TooManyBitsError, Views, pair_limit
-from thpi.hashers._itq import ITERATION_CONSTRAINTS, restart_seeds
+from thpi.hashers._constraints import RESTARTS, WEIGHT
+from thpi.hashers._itq import restart_seeds
 from thpi.rows import Beside, Rows
 from thpi.solvers.cca import CCAResult, ridge_cca, ridge_cca_of_moments
 from thpi.solvers.moments import centred_product, column_mean, full_rank_coordinates
@@ -85,13 +85,14 @@ class CCAITQ(BaseHasher):
     (100, 1)
     """
 
+    summary = "canonical directions scaled by correlation, then ITQ"
     needs_privileged = True
     streams = True
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         **BaseHasher._parameter_constraints,
-        **ITERATION_CONSTRAINTS,
-        "ridge": [Interval(Real, 0, None, closed="left")],
+        **RESTARTS,
+        "ridge": WEIGHT,
     }
 
     def __init__(
@@ -102,7 +103,7 @@ class CCAITQ(BaseHasher):
         n_init: int = 1,
         tol: float = 1e-6,
         max_iter: int = 150,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.ridge = ridge
@@ -114,7 +115,7 @@ class CCAITQ(BaseHasher):
     def _max_bits(self, views: Views) -> tuple[int, str]:
         return pair_limit(views)
 
-    def _fit(self, views: Views, rng: np.random.RandomState) -> dict[str, Any]:
+    def _fit(self, views: Views, rng: np.random.RandomState) -> Fitted:
         cca, variates = canonical_directions(views, self.n_bits, self.ridge)
         if isinstance(variates, Rows):
             Z: Any = variates.project(np.zeros(self.n_bits, variates.dtype), np.diag(cca.correlations))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
+from thpi._types import Constraints, Fitted, Seed
 from thpi.base import BaseHasher, Views, pair_limit
 from thpi.hashers._cca_itq import canonical_directions
+from thpi.hashers._constraints import WEIGHT
 
 __all__ = ["CVH"]
 
@@ -47,15 +47,16 @@ class CVH(BaseHasher):
     array([0.9, 0.9, 0.9, 0.9])
     """
 
+    summary = "signs of the canonical variates of the pairs (Kumar and Udupa 2011)"
     needs_privileged = True
     streams = True
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         **BaseHasher._parameter_constraints,
-        "ridge": [Interval(Real, 0, None, closed="left")],
+        "ridge": WEIGHT,
     }
 
-    def __init__(self, n_bits: int = 32, *, ridge: float = 10.0, random_state: Any = None) -> None:
+    def __init__(self, n_bits: int = 32, *, ridge: float = 10.0, random_state: Seed = None) -> None:
         self.n_bits = n_bits
         self.ridge = ridge
         self.random_state = random_state
@@ -63,7 +64,7 @@ class CVH(BaseHasher):
     def _max_bits(self, views: Views) -> tuple[int, str]:
         return pair_limit(views)
 
-    def _fit(self, views: Views, rng: np.random.RandomState) -> dict[str, Any]:
+    def _fit(self, views: Views, rng: np.random.RandomState) -> Fitted:
         cca, _ = canonical_directions(views, self.n_bits, self.ridge)
         return {
             "projection_": cca.x_directions,

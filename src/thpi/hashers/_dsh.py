@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import entr
 from sklearn.utils._param_validation import Interval
 
+from thpi._types import Constraints, Fitted, Seed
 from thpi.base import BaseHasher, TooManyBitsError, Views
+from thpi.hashers._constraints import COUNT
 from thpi.solvers.moments import centred_product
 
 __all__ = ["DSH"]
@@ -54,11 +56,12 @@ class DSH(BaseHasher):
     (100, 1)
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    summary = "planes between adjacent groups of the data, the most even ones (Jin et al. 2014)"
+    _parameter_constraints: ClassVar[Constraints] = {
         **BaseHasher._parameter_constraints,
         "expansion": [Interval(Real, 0, None, closed="neither")],
-        "n_adjacent": [Interval(Integral, 1, None, closed="left")],
-        "kmeans_iter": [Interval(Integral, 1, None, closed="left")],
+        "n_adjacent": COUNT,
+        "kmeans_iter": COUNT,
     }
 
     offset_: Any
@@ -71,7 +74,7 @@ class DSH(BaseHasher):
         expansion: float = 1.5,
         n_adjacent: int = 3,
         kmeans_iter: int = 3,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.expansion = expansion
@@ -79,7 +82,7 @@ class DSH(BaseHasher):
         self.kmeans_iter = kmeans_iter
         self.random_state = random_state
 
-    def _fit(self, views: Views, rng: np.random.RandomState) -> dict[str, Any]:
+    def _fit(self, views: Views, rng: np.random.RandomState) -> Fitted:
         centres = self._group_centres(views, rng) - views.mean
         first, second = _adjacent_pairs(centres, self.n_adjacent)
         if len(first) < self.n_bits:

@@ -1,33 +1,30 @@
-"""What the transfer methods know of the data, each part made once and shared by all candidates."""
+"""Coordinates of target rows and all that is computed from them, shared by the methods that learn there."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg, sparse
 from sklearn.utils.extmath import randomized_svd, svd_flip
 
+from thpi._types import Array, InMemory
+from thpi.base import Views
+from thpi.hashers._learned import Learned, Steps
 from thpi.hashers._source_features import MAX_REGRESSION_ROWS, SourceFeatures
 from thpi.solvers.blocks import spread
-from thpi.solvers.frame_quantisation import FrameResult, frame_quantisation
+from thpi.solvers.frame_quantisation import frame_quantisation
 from thpi.solvers.kernel_features import kernel_map
 from thpi.solvers.loo_ridge import RidgeFit, loo_ridge
-from thpi.solvers.moments import (
-    Coordinates,
-    centred_product,
-    full_rank_coordinates,
-    principal_axes,
-)
+from thpi.solvers.moments import Coordinates, centred_product, full_rank_coordinates, principal_axes
 from thpi.solvers.procrustes import random_orthonormal
 
-__all__ = ["Geometry", "Quantised", "bent_axes", "in_coordinates", "target_coordinates"]
+__all__ = ["Geometry", "in_coordinates", "metric_axes", "target_coordinates"]
 
-Array = npt.NDArray[Any]
 Made = TypeVar("Made")
 
 MAX_COORDINATES = 512
@@ -35,7 +32,7 @@ IMPUTATION_LANDMARKS = 300
 IMPUTATION_WIDTHS = (None, 0.25, 1.0, 4.0)
 
 
-def target_coordinates(X: Any, mean: Array, n_bits: int) -> Coordinates:
+def target_coordinates(X: InMemory, mean: Array, n_bits: int) -> Coordinates:
     """Centred target rows in at most 512 coordinates (or twice the bits): all of them, or the principal ones."""
     most = max(MAX_COORDINATES, 2 * n_bits)
     n, d = X.shape
@@ -55,7 +52,7 @@ def target_coordinates(X: Any, mean: Array, n_bits: int) -> Coordinates:
 
 
 def in_coordinates(X: Array, values: Array) -> Array:
-    """Give ``P`` with ``X P = values``, the shortest one, for values that are linear in the coordinates ``X``."""
+    """Return ``P`` with ``X P = values``, the shortest one, for values that are linear in the coordinates ``X``."""
     eigenvalues, Q = linalg.eigh(X.T @ X)
     kept = eigenvalues > 1e-10 * max(float(eigenvalues[-1]), np.finfo(np.float64).tiny)
     return np.asarray(Q[:, kept] @ ((Q[:, kept].T @ (X.T @ values)) / eigenvalues[kept, None]))
@@ -69,19 +66,12 @@ class Imputation(NamedTuple):
     explained: float
 
 
-class Quantised(NamedTuple):
-    """Projection of the coordinates (p x c), its loss by iteration, and whether it settled."""
-
-    projection: Array
-    objective: list[float]
-    converged: bool
-
-
 class Geometry:
-    """Centred coordinates of some pairs with what was learned from them: imputed rows, scatter, teachers.
+    """Centred coordinates of some pairs, and everything that was computed from them, each part once.
 
-    ``X`` are the target rows of the pairs, ``real`` these and ``more``, target rows without a source: they take part in
-    whatever needs no pairs, that is mean, scatter, ITQ, neighbours and groups of the target.
+    ``X`` are the target rows of the pairs and ``labels`` their labels. ``real`` also has ``more``, target rows without
+    a source, which take part in whatever needs no pairs: mean, scatter, ITQ, neighbours and groups of the target.
+    ``rows`` are the numbers of the pairs among those of ``source``.
     """
 
     def __init__(
@@ -95,28 +85,51 @@ class Geometry:
         start: Array | None = None,
         widths: tuple[float | None, ...] = IMPUTATION_WIDTHS,
         more: Array | None = None,
+        labels: Array | None = None,
     ) -> None:
         real = X if more is None or not len(more) else np.vstack([X, more])
         self.mean = real.mean(axis=0)
         self.real: Array = real - self.mean
         self.X, self.n_bits, self.source, self.seed = self.real[: len(X)], n_bits, source, seed
-        self.widths = widths
-        self._plain: dict[int, Quantised] = {} if start is None else {0: Quantised(start, [], True)}
-        n_source = 0 if source is None else source.n
+        self.widths, self.labels = widths, labels
         self.rows = np.arange(len(X)) if rows is None else rows
-        self.unpaired = slice(n_source, None)
-        self._kept: dict[str, Any] = {}
-        self._axes_kept: dict[tuple[int, float, float], Array] = {}
+        self.unpaired = slice(0 if source is None else source.n, None)
+        self._plain: dict[int, Learned] = {} if start is None else {0: Learned(start)}
         self._spectra: dict[float, tuple[Array, Array]] = {}
+        self._made: dict[Hashable, Any] = {}
 
-    def plain(self, start: int = 0) -> Quantised:
-        """ITQ on the real target rows, where everything else begins; ``start`` numbers the random starts."""
+    @cached_property
+    def without_source(self) -> Geometry:
+        """The same target rows, labels and starts, but no source: what a method learns here owes nothing to it."""
+        other = copy(self)
+        other.source, other._made = None, {}
+        return other
+
+    @property
+    def views(self) -> Views:
+        """The rows as a method is fitted on them; the source in its principal components."""
+        if self.source is None:
+            return Views(self.X, y=self.labels)
+        linear = self.source.linear
+        return Views(self.X, linear[self.rows], linear[self.unpaired], y=self.labels)
+
+    def once(self, make: Callable[..., Made], *arguments: Hashable) -> Made:
+        """Return ``make(self, *arguments)``, computed the first time it is needed."""
+        key = (make, *arguments)
+        if key not in self._made:
+            self._made[key] = make(self, *arguments)
+        made: Made = self._made[key]
+        return made
+
+    def plain(self, start: int = 0) -> Learned:
+        """ITQ on the real target rows, where every method starts; ``start`` numbers the random starts."""
         if start not in self._plain:
-            axes = self._axes_of(None, 0.0, 0.0)
+            axes = metric_axes(*self._spectrum(0.0), None, 0.0, self.n_bits)
             Y = self.real @ axes
             stream = np.random.RandomState((self.seed + start) % 2**32)
             rotated = Y @ random_orthonormal(Y.shape[1], self.n_bits, stream)
-            self._plain[start] = _back(axes, frame_quantisation(Y, rotated, max_iter=50))
+            found = frame_quantisation(Y, rotated, max_iter=50)
+            self._plain[start] = Learned(axes @ found.R, tuple(found.objective), found.converged)
         return self._plain[start]
 
     @cached_property
@@ -173,71 +186,50 @@ class Geometry:
         """The same, centred as ``paired`` is."""
         return self.impute(self.paired)
 
-    @cached_property
-    def real_scatter(self) -> Array:
-        """X'X, of all real rows."""
-        return np.asarray(self.real.T @ self.real)
-
-    @cached_property
-    def imputed_scatter(self) -> Array:
-        """Scatter of the imputed rows."""
-        return np.asarray(self.imputed.T @ self.imputed)
-
-    def kept(self, name: str, make: Callable[[], Made]) -> Made:
-        """Make once, and keep by name, what several candidates need."""
-        if name not in self._kept:
-            self._kept[name] = make()
-        made: Made = self._kept[name]
-        return made
-
-    def teacher(self, name: str, answers: Callable[[], Array], shrinkage: float = 1.0) -> RidgeFit:
-        """Ridge from target rows to what the teacher says of them."""
-
-        def make() -> RidgeFit:
-            T = answers()
-            return loo_ridge(self.paired, T - T.mean(axis=0), shrinkage=shrinkage)
-
-        return self.kept(f"{name} {shrinkage}", make)
+    def predict(self, answers: Array, shrinkage: float = 1.0) -> RidgeFit:
+        """Ridge from the target rows of the pairs to answers, one row per pair."""
+        return loo_ridge(self.paired, answers - answers.mean(axis=0), shrinkage=shrinkage)
 
     def quantise(
-        self, W: Array | None, dial: float, weight: float, *, start: int = 0, tol: float = 1e-6, max_iter: int = 150
-    ) -> Quantised:
-        """ITQ of ``Z M^(1/2)`` with ``Z = [real; sqrt(weight) imputed]`` and ``M = I + dial k W W'``, begun at ITQ.
+        self, taught: RidgeFit | None, weight: float, imputed_weight: float, *, start: int, steps: Steps
+    ) -> Learned:
+        """ITQ of ``Z M^(1/2)``, started at plain ITQ.
 
-        k makes the energies of ``Z W`` and ``Z`` equal. Begun at the codes of plain ITQ, the search ends near them:
-        what then differs is due to the source and not to another random start.
+        ``Z = [real; sqrt(imputed_weight) imputed]`` and ``M = I + weight k W W'``, where ``W`` is what was ``taught``
+        and k makes the energies of ``Z W`` and ``Z`` equal. Started at the codes of plain ITQ, the search ends near
+        them: the difference is due to W and the imputed rows, not to another random start.
         """
-        axes = self._axes_of(W, dial, weight)
-        Z = np.vstack([self.real, np.sqrt(weight) * self.imputed]) if self._adds_rows(weight) else self.real
-        result = frame_quantisation(Z @ axes, Z @ self.plain(start).projection, tol=tol, max_iter=max_iter)
-        return _back(axes, result)
+        adds_rows = imputed_weight > 0 and self.source is not None and len(self.imputed) > 0
+        if not adds_rows:
+            imputed_weight = 0.0
+        axes = self.once(_axes, taught, weight, imputed_weight)
+        Z = np.vstack([self.real, np.sqrt(imputed_weight) * self.imputed]) if adds_rows else self.real
+        found = frame_quantisation(Z @ axes, Z @ self.plain(start).projection, tol=steps.tol, max_iter=steps.max_iter)
+        return Learned(axes @ found.R, tuple(found.objective), found.converged)
 
-    def _adds_rows(self, weight: float) -> bool:
-        return weight > 0 and self.source is not None and len(self.imputed) > 0
-
-    def _axes_of(self, W: Array | None, dial: float, weight: float) -> Array:
-        key = (id(W), dial, weight)
-        if key not in self._axes_kept:
-            self._axes_kept[key] = bent_axes(*self._spectrum(weight), W, dial, self.n_bits)
-        return self._axes_kept[key]
-
-    def _spectrum(self, weight: float) -> tuple[Array, Array]:
-        """Eigenvalues and eigenvectors of the scatter of all rows."""
-        if weight not in self._spectra:
-            scatter = self.real_scatter
-            if self._adds_rows(weight):
-                scatter = scatter + weight * self.imputed_scatter
+    def _spectrum(self, imputed_weight: float) -> tuple[Array, Array]:
+        """Eigenvalues and eigenvectors of the scatter of real and imputed rows."""
+        if imputed_weight not in self._spectra:
+            scatter = self.real.T @ self.real
+            if imputed_weight > 0:
+                scatter = scatter + imputed_weight * (self.imputed.T @ self.imputed)
             values, Q = linalg.eigh(scatter)
-            # Signs by rule: random starts are taken along these axes, and rounding is not to change them.
-            self._spectra[weight] = values, svd_flip(None, np.ascontiguousarray(Q.T), u_based_decision=False)[1].T
-        return self._spectra[weight]
+            # Signs by rule: random starts are taken along these axes, and rounding must not change them.
+            signed = svd_flip(None, np.ascontiguousarray(Q.T), u_based_decision=False)[1].T
+            self._spectra[imputed_weight] = values, signed
+        return self._spectra[imputed_weight]
 
 
-def bent_axes(values: Array, Q: Array, W: Array | None, dial: float, n_bits: int) -> Array:
-    """Give ``A`` (p x r, r <= n_bits) such that ``Z A`` are the leading principal coordinates of ``Z M^(1/2)``.
+def _axes(geometry: Geometry, taught: RidgeFit | None, weight: float, imputed_weight: float) -> Array:
+    W = None if taught is None else taught.W
+    return metric_axes(*geometry._spectrum(imputed_weight), W, weight, geometry.n_bits)
+
+
+def metric_axes(values: Array, Q: Array, W: Array | None, weight: float, n_bits: int) -> Array:
+    """Return ``A`` (p x r, r <= n_bits) such that ``Z A`` are the leading principal coordinates of ``Z M^(1/2)``.
 
     ``Z'Z = C = Q diag(values) Q'``. With the eigenvectors U and eigenvalues L of ``C^(1/2) M C^(1/2)`` it is
-    ``A = M C^(1/2) U L^(-1/2)``: no root of M is taken, and C is factored once for all dials.
+    ``A = M C^(1/2) U L^(-1/2)``: no root of M is taken, and C is factored once for all weights.
     """
     kept = values > 1e-10 * max(float(values[-1]), np.finfo(np.float64).tiny)
     if not kept.any():  # all rows are equal: any direction will do
@@ -245,20 +237,16 @@ def bent_axes(values: Array, Q: Array, W: Array | None, dial: float, n_bits: int
     root = Q[:, kept] * np.sqrt(values[kept])  # C^(1/2) up to a rotation
     energy = 0.0 if W is None else float(np.vdot(root.T @ W, root.T @ W))
     r = min(n_bits, root.shape[1])
-    if W is None or dial == 0 or energy <= 0:
+    if W is None or weight == 0 or energy <= 0:
         return np.asarray(Q[:, kept][:, ::-1][:, :r])
-    pull = np.sqrt(dial * float(values[kept].sum()) / energy) * W
-    bent = root.T @ pull
-    inner = np.diag(values[kept]) + bent @ bent.T
+    pull = np.sqrt(weight * float(values[kept].sum()) / energy) * W
+    pulled = root.T @ pull
+    inner = np.diag(values[kept]) + pulled @ pulled.T
     size = len(inner)
     spread, U = linalg.eigh(inner, subset_by_index=[size - r, size - 1])
     spread, U = spread[::-1], U[:, ::-1]
-    A = root @ U + pull @ (bent.T @ U)
+    A = root @ U + pull @ (pulled.T @ U)
     return np.asarray(A / np.sqrt(spread))
-
-
-def _back(axes: Array, result: FrameResult) -> Quantised:
-    return Quantised(axes @ result.R, result.objective, result.converged)
 
 
 def _identity(rows: Array) -> Array:

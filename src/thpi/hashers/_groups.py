@@ -1,33 +1,29 @@
-"""Groups of rows, as the graph of their nearest neighbours tells them."""
+"""Groups of rows by the graph of their nearest neighbours."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils import gen_batches
 
+from thpi._types import Array
 from thpi.solvers.diffusion_map import diffusion_map
 
 __all__ = ["group_coordinates"]
-
-Array = npt.NDArray[Any]
 
 GRAPH_ROWS = 4000
 # A neighbour for every 60 rows, 5 at least: with 30 neighbours among 200 rows every group runs into the next.
 GRAPH_NEIGHBOURS = 30
 LEAST_NEIGHBOURS = 5
-ROWS_A_NEIGHBOUR = 60
+ROWS_PER_NEIGHBOUR = 60
 DIFFUSION_STEPS = 4
 _BLOCK = 8192
 
 
 def group_coordinates(rows: Array, seed: int) -> Array:
-    """Diffusion coordinates of the graph of neighbours, scaled to length 1: rows of one group, however it is bent,
-    agree in them, whether they lie in its middle or at its rim.
+    """Diffusion coordinates of the neighbour graph, scaled to length 1.
 
-    Of more than 4,000 rows the graph is that of a sample; the others take the mean of their neighbours there.
+    Rows of one group agree in them, whatever its shape, in its middle and at its rim. The graph has at most 4,000 rows,
+    drawn at random; the others take the mean of their neighbours among these.
 
     >>> rows = np.random.RandomState(0).standard_normal((40, 2)) + 6 * np.repeat([[0, 0], [1, 1]], 20, axis=0)
     >>> T = group_coordinates(rows, seed=0)
@@ -35,7 +31,7 @@ def group_coordinates(rows: Array, seed: int) -> Array:
     (True, True)
     """
     n = len(rows)
-    k = min(GRAPH_NEIGHBOURS, max(LEAST_NEIGHBOURS, n // ROWS_A_NEIGHBOUR))
+    k = min(GRAPH_NEIGHBOURS, max(LEAST_NEIGHBOURS, n // ROWS_PER_NEIGHBOUR))
     if n <= GRAPH_ROWS:
         found = diffusion_map(rows, n_neighbors=k, steps=DIFFUSION_STEPS).coordinates
     else:

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from thpi._types import Array
 from thpi.base import Views
-from thpi.hashers._geometry import Array, Geometry, target_coordinates
+from thpi.hashers._geometry import Geometry, target_coordinates
 from thpi.hashers._source_features import SourceFeatures
 from thpi.rows import Rows
 

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
+from thpi._types import Constraints, Fitted, Seed
 from thpi.base import BaseHasher, Views, dimension_limit
 from thpi.codes import pack_signs
+from thpi.hashers._constraints import RESTARTS
+from thpi.hashers._geometry import Geometry
+from thpi.hashers._learned import Learned, Limits
 from thpi.solvers.moments import centred_product, principal_axes
 from thpi.solvers.quantisation import best_of, iterative_quantisation
 
-__all__ = ["ITQ", "ITERATION_CONSTRAINTS", "restart_seeds"]
-
-ITERATION_CONSTRAINTS: dict[str, Any] = {
-    "n_init": [Interval(Integral, 1, None, closed="left")],
-    "tol": [Interval(Real, 0, None, closed="left")],
-    "max_iter": [Interval(Integral, 1, None, closed="left")],
-}
+__all__ = ["ITQ", "restart_seeds"]
 
 
 def restart_seeds(rng: np.random.RandomState, n_init: int) -> list[np.random.RandomState]:
-    """One random stream a restart, drawn before anything else, so that ITQ, ITQ+ and LapITQ+ start alike."""
+    """One random stream per restart, drawn before anything else, so that ITQ, ITQ+ and LapITQ+ start alike."""
     return [np.random.RandomState(seed) for seed in rng.randint(np.iinfo(np.int32).max, size=n_init)]
 
 
@@ -58,11 +54,12 @@ class ITQ(BaseHasher):
     True
     """
 
+    summary = "PCA, then the rotation whose signs lose least (Gong and Lazebnik 2011)"
     streams = True
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         **BaseHasher._parameter_constraints,
-        **ITERATION_CONSTRAINTS,
+        **RESTARTS,
         "balanced": ["boolean"],
     }
 
@@ -74,7 +71,7 @@ class ITQ(BaseHasher):
         n_init: int = 1,
         tol: float = 1e-6,
         max_iter: int = 150,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.balanced = balanced
@@ -86,7 +83,7 @@ class ITQ(BaseHasher):
     def _max_bits(self, views: Views) -> tuple[int, str]:
         return dimension_limit(views)
 
-    def _fit(self, views: Views, rng: np.random.RandomState) -> dict[str, Any]:
+    def _fit(self, views: Views, rng: np.random.RandomState) -> Fitted:
         V, _ = principal_axes(views.X, views.mean, self.n_bits)
         Z = centred_product(views.X, views.mean, V)
         if self.balanced and not isinstance(Z, np.ndarray):
@@ -105,3 +102,9 @@ class ITQ(BaseHasher):
         if best.B is not None:  # else the codes of the training rows are what transform gives
             fitted["codes_"] = pack_signs(best.B)
         return fitted
+
+    def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
+        """See :class:`~thpi.hashers._geometry_hasher.GeometryLearner`; every geometry has it computed."""
+        return geometry.plain(start)
+
+    learn_start = learn

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg
 from sklearn.metrics import pairwise_distances
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
+from thpi._types import Array, Constraints, Fitted, Seed
 from thpi.base import BaseHasher, Views, dimension_limit, pair_limit
 from thpi.codes import pack_signs
 from thpi.hashers._cca_itq import canonical_directions
-from thpi.hashers._itq import ITERATION_CONSTRAINTS, restart_seeds
+from thpi.hashers._constraints import RESTARTS, WEIGHT
+from thpi.hashers._itq import restart_seeds
 from thpi.solvers.moments import Coordinates, centred_product, column_mean, full_rank_coordinates, principal_axes
 from thpi.solvers.pair_moments import cross_moment
 from thpi.solvers.quantisation import best_of
 from thpi.solvers.slack_quantisation import slack_quantisation
 
 __all__ = ["ITQPlus"]
-
-Array = npt.NDArray[Any]
 
 
 class ITQPlus(BaseHasher):
@@ -43,7 +41,7 @@ class ITQPlus(BaseHasher):
         P has orthonormal rows instead of columns.
     lambda1 : float, default=0.01
         Weight of the slack term. 0 leaves balanced ITQ.
-    reading : {"reduce", "trace", "loss"}, default="trace"
+    variant : {"reduce", "trace", "loss"}, default="trace"
         How the updates of R and P are read, for the paper's closed form is exact only for square R:
 
         - "reduce": reduce both views to ``n_bits`` columns first; then it is exact.
@@ -51,10 +49,10 @@ class ITQPlus(BaseHasher):
           literally. With ``lambda1=0`` this is balanced L1-norm PCA.
         - "loss": full dimension, the true loss, by generalised power iteration.
 
-        In each reading ``objective_`` is what it minimises, and never rises. At full dimension R is sought in the
+        In each variant ``objective_`` is what it minimises, and never rises. At full dimension R is sought in the
         span of the training rows: outside of it they say nothing.
     reduction : {"pca", "cca"}, default="pca"
-        What reduces the views where ``reading="reduce"``.
+        What reduces the views where ``variant="reduce"``.
     ridge : float, default=10.0
         Ridge of the CCA, for ``reduction="cca"``.
     scale : {"unit", "radius", None}, default="unit"
@@ -92,20 +90,21 @@ class ITQPlus(BaseHasher):
     ((3, 1), True)
     """
 
+    summary = "ITQ+: a slack function of the paired source approximates the quantisation error"
     needs_privileged = True
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         **BaseHasher._parameter_constraints,
-        **ITERATION_CONSTRAINTS,
-        "lambda1": [Interval(Real, 0, None, closed="left")],
-        "reading": [StrOptions({"reduce", "trace", "loss"})],
+        **RESTARTS,
+        "lambda1": WEIGHT,
+        "variant": [StrOptions({"reduce", "trace", "loss"})],
         "reduction": [StrOptions({"pca", "cca"})],
-        "ridge": [Interval(Real, 0, None, closed="left")],
+        "ridge": WEIGHT,
         "scale": [StrOptions({"unit", "radius"}), None],
     }
 
     lambda1: float
-    reading: Literal["reduce", "trace", "loss"]
+    variant: Literal["reduce", "trace", "loss"]
     reduction: Literal["pca", "cca"]
     ridge: float
     scale: Literal["unit", "radius"] | None
@@ -118,18 +117,18 @@ class ITQPlus(BaseHasher):
         n_bits: int = 32,
         *,
         lambda1: float = 0.01,
-        reading: Literal["reduce", "trace", "loss"] = "trace",
+        variant: Literal["reduce", "trace", "loss"] = "trace",
         reduction: Literal["pca", "cca"] = "pca",
         ridge: float = 10.0,
         scale: Literal["unit", "radius"] | None = "unit",
         n_init: int = 1,
         tol: float = 1e-6,
         max_iter: int = 150,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_bits = n_bits
         self.lambda1 = lambda1
-        self.reading = reading
+        self.variant = variant
         self.reduction = reduction
         self.ridge = ridge
         self.scale = scale
@@ -139,9 +138,9 @@ class ITQPlus(BaseHasher):
         self.random_state = random_state
 
     def _max_bits(self, views: Views) -> tuple[int, str]:
-        return pair_limit(views) if self.reading == "reduce" and self.reduction == "cca" else dimension_limit(views)
+        return pair_limit(views) if self.variant == "reduce" and self.reduction == "cca" else dimension_limit(views)
 
-    def _fit(self, views: Views, rng: np.random.RandomState) -> dict[str, Any]:
+    def _fit(self, views: Views, rng: np.random.RandomState) -> Fitted:
         return self._alternate(views, restart_seeds(rng, self.n_init))
 
     def _alternate(
@@ -152,7 +151,7 @@ class ITQPlus(BaseHasher):
         lambda2: float = 0.0,
         laplacian: Any = None,
         coarse: Any = None,
-    ) -> dict[str, Any]:
+    ) -> Fitted:
         source_mean = column_mean(views.S)
         X, S = self._coordinates(views, source_mean)
         best = best_of(
@@ -166,7 +165,7 @@ class ITQPlus(BaseHasher):
                     lambda2=lambda2,
                     laplacian=laplacian,
                     coarse=coarse,
-                    true_loss=self.reading != "trace",
+                    true_loss=self.variant != "trace",
                     tol=self.tol,
                     max_iter=self.max_iter,
                 )
@@ -186,7 +185,7 @@ class ITQPlus(BaseHasher):
         """Coordinates of both views in which R and P are sought, on the scale of +-1."""
         c = self.n_bits
         both = ((views.X, views.mean), (views.S, source_mean))
-        if self.reading != "reduce":
+        if self.variant != "reduce":
             X, S = (full_rank_coordinates(*view) for view in both)
         else:
             if self.reduction == "cca":

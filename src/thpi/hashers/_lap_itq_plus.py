@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
+from thpi._types import Constraints, Fitted, Seed
 from thpi.base import Views
 from thpi.codes import n_bytes, pack_signs
 from thpi.graph import hamming_knn_graph, laplacian
+from thpi.hashers._constraints import COUNT, SIZE, WEIGHT
 from thpi.hashers._imputed_rows import join_imputed
 from thpi.hashers._itq import restart_seeds
 from thpi.hashers._itq_plus import ITQPlus
@@ -41,8 +42,8 @@ class LapITQPlus(ITQPlus):
 
     The paper uses unpaired source rows for the source codes alone. With ``max_imputed`` they also join the pairs, with
     target rows imputed as :class:`TransferITQ` does it, in X, B and the graph. Balance is then that of all rows, and of
-    more than 512 columns (or twice ``n_bits``) the principal ones are used in any reading. In canonical directions,
-    ``LapITQPlus(reading="reduce", reduction="cca", ridge=3, max_imputed=2000)``, that is the strongest LapITQ+ we know
+    more than 512 columns (or twice ``n_bits``) the principal ones are used in any variant. In canonical directions,
+    ``LapITQPlus(variant="reduce", reduction="cca", ridge=3, max_imputed=2000)``, that is the strongest LapITQ+ we know
     where same class or near in the source is meant, and a poor one where near in the target is.
 
     Parameters
@@ -62,7 +63,7 @@ class LapITQPlus(ITQPlus):
         An edge where either row names the other, where both do, or half an edge for each.
     max_imputed : int, default=0
         Unpaired source rows that join the pairs with imputed target rows, drawn at random from more; 0: none.
-    reading, reduction, ridge, scale, n_init, tol, max_iter, random_state
+    variant, reduction, ridge, scale, n_init, tol, max_iter, random_state
         As for :class:`ITQPlus`.
 
     Attributes
@@ -82,16 +83,17 @@ class LapITQPlus(ITQPlus):
     ((3, 1), (100, 100))
     """
 
+    summary = "LapITQ+: ITQ+ with a graph over the hash codes of all source rows"
     uses_source = True
     streams_source = True
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         **ITQPlus._parameter_constraints,
-        "lambda2": [Interval(Real, 0, None, closed="left")],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "lambda2": WEIGHT,
+        "n_neighbors": COUNT,
         "graph_scope": [StrOptions({"paired", "all"})],
         "graph_symmetrize": [StrOptions({"union", "mutual", "mean"})],
-        "max_imputed": [Interval(Integral, 0, None, closed="left")],
+        "max_imputed": SIZE,
     }
 
     def __init__(
@@ -104,19 +106,19 @@ class LapITQPlus(ITQPlus):
         graph_scope: Literal["paired", "all"] = "paired",
         graph_symmetrize: Literal["union", "mutual", "mean"] = "union",
         max_imputed: int = 0,
-        reading: Literal["reduce", "trace", "loss"] = "trace",
+        variant: Literal["reduce", "trace", "loss"] = "trace",
         reduction: Literal["pca", "cca"] = "pca",
         ridge: float = 10.0,
         scale: Literal["unit", "radius"] | None = "unit",
         n_init: int = 1,
         tol: float = 1e-6,
         max_iter: int = 150,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         super().__init__(
             n_bits,
             lambda1=lambda1,
-            reading=reading,
+            variant=variant,
             reduction=reduction,
             ridge=ridge,
             scale=scale,
@@ -131,7 +133,7 @@ class LapITQPlus(ITQPlus):
         self.graph_symmetrize = graph_symmetrize
         self.max_imputed = max_imputed
 
-    def _fit(self, views: Views, rng: np.random.RandomState) -> dict[str, Any]:
+    def _fit(self, views: Views, rng: np.random.RandomState) -> Fitted:
         streams = restart_seeds(rng, self.n_init)
         if self.max_imputed == 0 or views.S_U is None or views.S_U.shape[0] == 0:
             return self._follow(views, self._source_codes(views, rng), streams, rng)
@@ -147,7 +149,7 @@ class LapITQPlus(ITQPlus):
             "codes_": fitted["codes_"][: views.X.shape[0]],
         }
 
-    def _follow(self, views: Views, codes: Any, streams: list[Any], rng: np.random.RandomState) -> dict[str, Any]:
+    def _follow(self, views: Views, codes: Any, streams: list[Any], rng: np.random.RandomState) -> Fitted:
         """Give the result of the alternation with the graph of the source codes of its rows; others may follow them."""
         n = views.S.shape[0]
         graph = self._graph(codes, n, rng)

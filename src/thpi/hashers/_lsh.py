@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from thpi._types import Fitted, Seed
 from thpi.base import BaseHasher, Views
 
 __all__ = ["LSH"]
@@ -32,12 +31,13 @@ class LSH(BaseHasher):
     (100, 2)
     """
 
+    summary = "Gaussian random projections of centred data"
     streams = True
 
-    def __init__(self, n_bits: int = 32, *, random_state: Any = None) -> None:
+    def __init__(self, n_bits: int = 32, *, random_state: Seed = None) -> None:
         self.n_bits = n_bits
         self.random_state = random_state
 
-    def _fit(self, views: Views, rng: np.random.RandomState) -> dict[str, Any]:
+    def _fit(self, views: Views, rng: np.random.RandomState) -> Fitted:
         projection = rng.standard_normal((views.X.shape[1], self.n_bits))
         return {"projection_": projection.astype(views.X.dtype)}

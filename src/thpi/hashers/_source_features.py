@@ -1,4 +1,4 @@
-"""Source rows as the teachers of the transfer methods see them, each view made once and only where it is asked for."""
+"""Features of the source rows that the transfer methods follow, each computed once and only if needed."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg
 from sklearn.utils import gen_batches
 
+from thpi._types import Array
 from thpi.base import Views
 from thpi.hashers._groups import group_coordinates
 from thpi.solvers.blocks import spread
@@ -18,23 +18,23 @@ from thpi.solvers.kernel_features import kernel_map
 from thpi.solvers.moments import EXACT_LIMIT, centred_product, column_mean, full_rank_coordinates, principal_axes
 from thpi.solvers.quantisation import iterative_quantisation, signs
 
-__all__ = ["MAX_REGRESSION_ROWS", "SourceFeatures", "TEACHERS", "side_by_side"]
+__all__ = ["MAX_REGRESSION_ROWS", "SourceFeatures", "SOURCE_FEATURES", "side_by_side"]
 
-Array = npt.NDArray[Any]
-
-TEACHERS = ("rbf", "linear", "codes", "diffusion", "mixed")
+SOURCE_FEATURES = ("rbf", "linear", "codes", "diffusion", "mixed")
 MAX_REGRESSION_ROWS = 20_000
 SOURCE_COMPONENTS = 150
 KERNEL_COMPONENTS = 100
 KERNEL_LANDMARKS = 500
-TEACHER_WIDTH = 1.0
+KERNEL_WIDTH = 1.0
 DIFFUSION_SHARE = 0.3
 _BLOCK = 8192
 
 
 class SourceFeatures:
-    """Source rows, paired first, seen through their principal components, a Gaussian kernel and their graph; at most
-    ``max_unpaired`` of the unpaired rows, drawn at random, are kept."""
+    """Source rows, paired first: their principal components, kernel components and group coordinates.
+
+    At most ``max_unpaired`` of the unpaired rows, drawn at random, are kept.
+    """
 
     _whole: tuple[SourceFeatures, Array] | None = None
 
@@ -57,18 +57,18 @@ class SourceFeatures:
             vars(part).pop(name, None)
         return part
 
-    def seen_by(self, teacher: str, n_bits: int) -> Array:
-        """Features of all rows, by the name of a teacher."""
-        found: Array = self.codes(n_bits) if teacher == "codes" else getattr(self, teacher)
+    def named(self, name: str, n_bits: int) -> Array:
+        """Features of all rows, by one of the names in ``SOURCE_FEATURES``."""
+        found: Array = self.codes(n_bits) if name == "codes" else getattr(self, name)
         return found
 
     @cached_property
     def rbf(self) -> Array:
-        """Principal components of the kernel's features: what is near in the source agrees in them, what is far
-        does not, however far it is."""
+        """Principal components of the kernel's features: neighbours in the source agree in them; all rows that are far
+        differ, however far they are."""
         if self._whole is not None:
             return self._whole[0].rbf[self._whole[1]]
-        features = kernel_map(self.linear[self._landmarks], TEACHER_WIDTH)
+        features = kernel_map(self.linear[self._landmarks], KERNEL_WIDTH)
         sample = features(self.linear[spread(len(self.linear), MAX_REGRESSION_ROWS // 4)])
         middle = sample.mean(axis=0)
         p = sample.shape[1]
@@ -79,14 +79,14 @@ class SourceFeatures:
 
     @cached_property
     def diffusion(self) -> Array:
-        """Who is of one group: see :func:`group_coordinates`."""
+        """Coordinates in which rows of one group agree; see :func:`group_coordinates`."""
         if self._whole is not None:
             return self._whole[0].diffusion[self._whole[1]]
         return group_coordinates(self.linear, self._seed)
 
     @cached_property
     def mixed(self) -> Array:
-        """Both: who is near, with 0.7 of the energy, and who is of one group, with 0.3."""
+        """Kernel components with 0.7 of the energy, and group coordinates with 0.3."""
         return side_by_side(self.rbf, self.diffusion, DIFFUSION_SHARE)
 
     def codes(self, n_bits: int) -> Array:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from thpi._types import Fitted, Seed
 from thpi.base import BaseHasher, Views
 from thpi.solvers.blocks import reduce_blocks
 from thpi.solvers.moments import centred_product, principal_axes
@@ -49,16 +50,17 @@ class SpectralHashing(BaseHasher):
     True
     """
 
+    summary = "thresholded Laplacian eigenfunctions along principal axes (Weiss et al. 2008)"
     streams = True
 
     frequency_: Any
     lower_: Any
 
-    def __init__(self, n_bits: int = 32, *, random_state: Any = None) -> None:
+    def __init__(self, n_bits: int = 32, *, random_state: Seed = None) -> None:
         self.n_bits = n_bits
         self.random_state = random_state
 
-    def _fit(self, views: Views, rng: np.random.RandomState) -> dict[str, Any]:
+    def _fit(self, views: Views, rng: np.random.RandomState) -> Fitted:
         d = views.X.shape[1]
         V, _ = principal_axes(views.X, views.mean, min(self.n_bits, d))
         Z = centred_product(views.X, views.mean, V)

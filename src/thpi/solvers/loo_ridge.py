@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +24,8 @@ JUDGED_ROWS = 500
 _JUDGED_COLUMNS = 48
 
 
-class RidgeFit(NamedTuple):
+@dataclass(frozen=True, eq=False)  # compared by identity: results that depend on a fit are kept by it
+class RidgeFit:
     """Coefficients ``W``, the chosen penalty, and the share of the answers' energy that leave-one-out explains."""
 
     W: Array

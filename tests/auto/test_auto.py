@@ -8,12 +8,10 @@ from scipy import sparse
 
 import thpi
 from thpi import ITQ, GroupITQ, NeighbourHash
+from thpi.auto import RELEVANCES, AutoHasher
+from thpi.auto import _trial as trial_module
 from thpi.evaluation import label_relevance
-from thpi.hashers import AutoHasher
 from thpi.metrics import mean_average_precision
-from thpi.transfer import RELEVANCES
-from thpi.transfer import _auto as auto_module
-from thpi.transfer._folds import Folds
 
 
 @pytest.fixture(scope="module")
@@ -30,12 +28,18 @@ def _auto(relevance, views, **params):
     return AutoHasher(16, relevance=relevance, random_state=0, **params).fit(X, privileged=S, source=S_U)
 
 
+def _itq(hasher):
+    return next(entry for entry in hasher.candidates_ if entry["method"] == "ITQ")
+
+
 def test_a_source_that_helps_is_used(views):
     hasher = _auto("source", views)
-    assert hasher.choice_.startswith("Transfer")
+    assert hasher.uses_source_
+    assert hasher.choice_.endswith(" with source")
     assert hasher.gain_interval_[0] > 0
-    entry = next(entry for entry in hasher.candidates_ if entry["name"] == hasher.choice_)
+    (entry,) = (entry for entry in hasher.candidates_ if entry["chosen"])
     assert entry["uses_source"]
+    assert (entry["name"], entry["params"]) == (hasher.choice_, hasher.choice_params_)
     assert entry["gain_low"] < entry["gain"] < entry["gain_high"]
     assert len(entry["scores"]) == 3 * 5
 
@@ -54,10 +58,10 @@ def test_shuffled_pairs_are_found_out_and_the_source_is_left_alone(views, releva
     assert _auto("source", views).pairs_r2_ > 0.05
     for seed in range(3):
         order = np.random.RandomState(seed).permutation(len(S))
-        hasher = AutoHasher(16, relevance=relevance, gate=0.0, random_state=seed)
+        hasher = AutoHasher(16, relevance=relevance, n_standard_errors=0.0, random_state=seed)
         hasher.fit(X, y, privileged=S[order], source=S_U)
         assert hasher.pairs_r2_ < 0.02
-        assert hasher.choice_.startswith("ITQ")  # though any gain would do for this gate
+        assert not hasher.uses_source_  # though any gain would do
         assert any(entry["uses_source"] and entry["gain"] is not None for entry in hasher.candidates_)
 
 
@@ -65,8 +69,8 @@ def test_a_source_independent_of_the_target_is_left_out(views):
     X = views[0]
     noise = np.random.RandomState(1).standard_normal((700, 6))
     hasher = _auto("target", (X, noise[:120], noise[120:]))
-    assert hasher.choice_.startswith("ITQ")
-    assert not next(e for e in hasher.candidates_ if e["name"] == hasher.choice_)["uses_source"]
+    assert not hasher.uses_source_
+    assert hasher.choice_.endswith(" without source")
     alone = AutoHasher(16, relevance="target", random_state=0).fit(X)
     assert not any(entry["uses_source"] for entry in alone.candidates_)
 
@@ -74,8 +78,8 @@ def test_a_source_independent_of_the_target_is_left_out(views):
 def test_itq_is_itq_to_the_bit(views):
     X = views[0]
     y = np.arange(len(X)) % 3
-    hasher = AutoHasher(16, relevance="labels", gate=1e6, random_state=0).fit(X, y, privileged=views[1])
-    assert hasher.choice_ == "ITQ"
+    hasher = AutoHasher(16, relevance="labels", n_standard_errors=1e6, random_state=0).fit(X, y, privileged=views[1])
+    assert hasher.choice_ == "ITQ without source"
     np.testing.assert_array_equal(hasher.codes_, ITQ(16, random_state=0).fit(X).codes_)
     assert hasher.projection_.tobytes() == ITQ(16, random_state=0).fit(X).projection_.tobytes()
 
@@ -83,21 +87,19 @@ def test_itq_is_itq_to_the_bit(views):
 def test_no_unpaired_source_leaves_nothing_to_impute(views):
     X, S, _ = views
     hasher = AutoHasher(16, relevance="source", random_state=0).fit(X, privileged=S)
-    scores = {entry["name"]: entry["score"] for entry in hasher.candidates_}
-    # The same rows in the same metric: begun at ITQ it stays there, up to the tolerance of the folds.
-    assert abs(scores["Transfer imputed"] - scores["ITQ"]) < 0.5
-    assert hasher.choice_.startswith("Transfer")
+    # The same rows in the same metric: started at ITQ it stays there, up to the tolerance of the folds.
+    (imputed,) = (e for e in hasher.candidates_ if e["params"] == {"source_weight": 0.0})
+    assert abs(imputed["score"] - _itq(hasher)["score"]) < 0.5
+    assert hasher.uses_source_
     near = AutoHasher(16, relevance="target", random_state=0).fit(X, privileged=S)
-    scores = {entry["name"]: entry["score"] for entry in near.candidates_}
-    assert scores[near.choice_] >= scores["ITQ"]
+    assert near._chosen["score"] >= _itq(near)["score"]
 
 
 def test_a_source_equal_to_the_target_does_no_harm(views):
     X = views[0]
     more = np.random.RandomState(2).permutation(np.vstack([X, X + 0.1]))
     hasher = AutoHasher(16, relevance="target", random_state=0).fit(X, privileged=X, source=more)
-    by_name = {entry["name"]: entry for entry in hasher.candidates_}
-    assert by_name[hasher.choice_]["score"] >= by_name["ITQ"]["score"]
+    assert hasher._chosen["score"] >= _itq(hasher)["score"]
 
 
 def test_fewer_pairs_than_bits(views):
@@ -105,17 +107,17 @@ def test_fewer_pairs_than_bits(views):
     for n in (2, 5, 14):
         hasher = AutoHasher(16, random_state=0).fit(X[:n], privileged=S[:n], source=S_U)
         assert hasher.transform(X).shape == (120, 2)
-        assert hasher.choice_.startswith(("ITQ", "Transfer"))
-    assert AutoHasher(16, random_state=0).fit(X[:2]).choice_ == "ITQ"
+        assert hasher.choice_.endswith((" with source", " without source"))
+    assert AutoHasher(16, random_state=0).fit(X[:2]).choice_ == "ITQ without source"
 
 
 def test_labels(views):
     X, S, S_U = views
     y = (S[:, 4] > 0).astype(int) + 2 * (S[:, 5] > 0)
     hasher = AutoHasher(16, relevance="labels", random_state=0).fit(X, y, privileged=S, source=S_U)
-    assert "classes" in hasher.choice_
+    assert hasher.choice_.startswith("ClassITQ")
     alone = AutoHasher(16, relevance="labels", random_state=0).fit(X, y)
-    assert alone.choice_.startswith("ITQ")
+    assert alone.choice_ == "ClassITQ without source"
     assert alone.gain_ == 0
     assert not any(entry["uses_source"] for entry in alone.candidates_)
     tags = AutoHasher(16, relevance="labels", random_state=0).fit(X, sparse.csr_array(np.eye(4)[y]))
@@ -123,24 +125,24 @@ def test_labels(views):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_classes_of_which_a_fold_has_no_two_rows_leave_nothing_to_judge_by(views, seed):
+def test_classes_of_which_a_fold_has_no_two_rows_leave_the_choice_to_itq(views, seed):
     X, S, S_U = views
     y = np.arange(18)
     y[1] = y[0]  # in one fold or in two, by the seed
     hasher = AutoHasher(8, relevance="labels", random_state=seed).fit(X[:18], y, privileged=S[:18], source=S_U)
-    assert hasher.choice_ == "ITQ"
+    assert hasher.choice_ == "ITQ without source"
     assert all(entry["score"] is None for entry in hasher.candidates_)
     assert hasher.gain_ == 0
 
 
-def test_groups_stand_for_classes_that_nobody_has_named():
+def test_groups_replace_unknown_classes():
     rng = np.random.RandomState(0)
     group = rng.randint(5, size=600)
     S = 4 * rng.standard_normal((5, 8))[group] + rng.standard_normal((600, 8))
     X = np.hstack([S @ rng.standard_normal((8, 20)) / 8, 2 * rng.standard_normal((600, 20))])
     pairs, unseen = slice(0, 100), slice(100, 600)
     hasher = AutoHasher(16, relevance="groups", random_state=0).fit(X[pairs], privileged=S[pairs], source=S[unseen])
-    assert hasher.choice_.startswith("Transfer")
+    assert hasher.uses_source_
     plain = ITQ(16, random_state=0).fit(X[pairs])
     same = label_relevance(group[200:250], group[250:])
     found = [
@@ -167,31 +169,32 @@ def test_what_is_missing_is_named(views):
         AutoHasher(8).fit(X, source=S_U)
     with pytest.raises(ValueError, match="privileged has 119 rows and X has 120"):
         AutoHasher(8).fit(X, privileged=S[1:])
-    with pytest.raises(ValueError, match="'relevance' parameter of AutoHasher"):
+    with pytest.raises(ValueError, match="relevance='near' must be one of target, source, labels, groups"):
         AutoHasher(8, relevance="near").fit(X)
-    with pytest.raises(AttributeError, match="after fit"):
+    with pytest.raises(AttributeError, match="not fitted yet"):
         _ = hasher.candidates_
 
 
 def test_neighbours_are_kept_by_default_under_target_relevance(views):
-    hasher = _auto("target", views, gate=1e6)
-    assert hasher.choice_ == "ITQ near 1"
-    alone = NeighbourHash(16, tether=1.0, random_state=0).fit(views[0])  # no source has a part in it
+    hasher = _auto("target", views, n_standard_errors=1e6)
+    assert hasher.choice_ == "NeighbourHash without source"
+    assert hasher.choice_params_ == {"start_penalty": 1.0}
+    alone = NeighbourHash(16, start_penalty=1.0, random_state=0).fit(views[0])  # no source has a part in it
     assert hasher.projection_.tobytes() == alone.projection_.tobytes()
     assert hasher.gain_interval_[0] < hasher.gain_ < hasher.gain_interval_[1]
 
 
 @pytest.mark.parametrize(
-    ("relevance", "choice", "method"),
+    ("relevance", "method"),
     [
-        ("source", "ITQ near 1", NeighbourHash(16, tether=1.0, random_state=0)),
-        ("groups", "ITQ groups 0.2", GroupITQ(16, dial=0.2, random_state=0)),
+        ("source", NeighbourHash(16, start_penalty=1.0, random_state=0)),
+        ("groups", GroupITQ(16, group_weight=0.2, random_state=0)),
     ],
 )
-def test_where_the_source_is_noise_what_it_calls_relevant_has_no_part(views, relevance, choice, method):
+def test_if_the_source_is_noise_what_it_calls_relevant_has_no_part(views, relevance, method):
     X, noise = views[0], np.random.RandomState(1).standard_normal((120, 6))
     hasher = AutoHasher(16, relevance=relevance, random_state=0).fit(X, privileged=noise)
-    assert hasher.choice_ == choice
+    assert hasher.choice_ == f"{type(method).__name__} without source"
     np.testing.assert_array_equal(hasher.codes_, method.fit(X).codes_)
 
 
@@ -200,7 +203,8 @@ def test_saved_with_its_evidence(views, tmp_path):
     hasher.save(tmp_path / "model.thpi")
     again = thpi.load(tmp_path / "model.thpi")
     assert again.candidates_ == hasher.candidates_ == json.loads(json.dumps(hasher.candidates_))
-    assert (again.choice_, again.gain_, again.gain_interval_) == (hasher.choice_, hasher.gain_, hasher.gain_interval_)
+    for name in ("choice_", "choice_params_", "uses_source_", "gain_", "gain_interval_"):
+        assert getattr(again, name) == getattr(hasher, name)
     np.testing.assert_array_equal(again.transform(views[0]), hasher.transform(views[0]))
 
 
@@ -209,27 +213,33 @@ def test_threads_and_limits_change_nothing_or_keep_to_the_rules(views):
     assert one.candidates_ == two.candidates_
     assert one.projection_.tobytes() == two.projection_.tobytes()
     few = _auto("source", views, max_pairs=60, max_unpaired=50, n_starts=1)
-    assert next(len(entry["scores"]) for entry in few.candidates_ if entry["name"] == "ITQ") == 3
+    assert len(_itq(few)["scores"]) == 3
     assert few.codes_.shape == (120, 2)
 
 
 def test_of_many_pairs_a_fold_learns_from_few_and_holds_out_the_more(monkeypatch):
-    made = []
-
-    class Seen(Folds):
-        def __init__(self, *arguments, **options):
-            super().__init__(*arguments, **options)
-            made.append(self)
-
-    monkeypatch.setattr(auto_module, "Folds", Seen)
-    monkeypatch.setattr(auto_module, "_MOST_HELD", 70)
+    monkeypatch.setattr(trial_module, "MOST_HELD", 70)
     rng = np.random.RandomState(0)
     S = rng.standard_normal((300, 5))
     X = np.hstack([S, rng.standard_normal((300, 5))])
-    AutoHasher(8, relevance="source", max_pairs=60, random_state=0).fit(X, privileged=S)
-    (folds,) = made
-    assert len(folds.kept) == 210
+    hasher = AutoHasher(8, relevance="source", max_pairs=60, random_state=0)
+    trial = hasher._trial(hasher._check_views(X, None, S, None, None), np.random.RandomState(0))
+    folds = trial.spaces[False].folds
+    assert len(folds.division.kept) == 210
     assert [len(held) for _, held in folds.geometries] == [70, 70, 70]
     for geometry, held in folds.geometries:
         assert len(geometry.X) == 40
         assert not np.intersect1d(geometry.rows, held).size
+
+
+def test_a_source_that_is_withheld_leaves_folds_and_starts_as_they_are(views):
+    """What then differs from AutoHasher is due to the candidates that use the source, not to other folds."""
+    free, withheld = _auto("source", views), _auto("source", views, use_source=False)
+    assert not any(entry["uses_source"] for entry in withheld.candidates_)
+    assert not withheld.uses_source_
+    alone = [entry for entry in free.candidates_ if not entry["uses_source"]]
+    quick = [
+        [(e["name"], e["scores"]) for e in entries if e["method"] != "ITQPlus"]
+        for entries in (alone, withheld.candidates_)
+    ]
+    assert quick[0] == quick[1]

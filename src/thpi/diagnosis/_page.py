@@ -5,13 +5,13 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from thpi.transfer_report.answer import MEANINGS, Answer, Diagnosis
+from thpi.diagnosis._answer import Answer, Diagnosis, described
 from thpi.transfer_report.report import figure_html, html_page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from thpi.auto._decision import Entry
 
 __all__ = ["diagnosis_page", "draw_curve"]
 
@@ -19,7 +19,7 @@ _BADGES = {"helps": "confirmed", "hurts": "not-confirmed", "makes no difference"
 
 
 def diagnosis_page(diagnosis: Diagnosis) -> str:
-    """Give the page; all names are escaped, for they may come from a user's own method."""
+    """Return the page; all names are escaped, because they may come from a user's own method."""
     items = "".join(
         f"<li><span class='badge {_BADGES[a.verdict]}'>{a.verdict}</span> {escape(a.sentence)}</li>"
         for a in diagnosis.answers
@@ -29,11 +29,10 @@ def diagnosis_page(diagnosis: Diagnosis) -> str:
         "<h1>Does the source help?</h1>"
         f"<p class=lead>{diagnosis.rows}, codes of {diagnosis.n_bits} bits.</p>"
         f"<p>{warning}{escape(diagnosis.relation)}</p><ul class=claims>{items}</ul>"
-        f"<p>Found by cross-validation on the pairs, {diagnosis.n_folds} folds: the rows of a fold are queries, the "
-        "others are training rows and database. The best method with source and the best without are chosen on the "
-        "training rows alone. The interval is 1.96 standard errors over queries or folds, whichever are larger: a "
-        "guide. A difference below half a point counts as none.</p>"
-        + "".join(_section(answer) for answer in diagnosis.answers)
+        f"<p>Cross-validation on the pairs with {diagnosis.n_folds} folds: the rows of a fold are queries, the others "
+        "are training rows and database. The best method with source and the best without are chosen on the training "
+        "rows alone. The interval is 1.96 standard errors over queries or folds, whichever are larger. A difference below "
+        "half a point counts as none.</p>" + "".join(_section(answer) for answer in diagnosis.answers)
     )
     return html_page("Does the source help?", body, "thpi diagnose")
 
@@ -45,35 +44,35 @@ def _section(answer: Answer) -> str:
     words = " ".join(answer.outlook)
     caption = (
         f"Quality against the number of pairs, mean over folds. With source: {answer.best_with_source}; the source of "
-        f"the rows that are not pairs goes in as unpaired source. No source: {answer.best_without}; dashed: that on "
-        "all target rows."
+        f"the other rows is used as unpaired source. No source: {answer.best_without}; dashed: the same on all target "
+        "rows."
     )
     return (
-        f"<h2>Relevant = {escape(MEANINGS[answer.relevance])}</h2>"
-        f"<p>AutoHasher chooses <b>{escape(answer.choice)}</b>.</p>"
-        "<div class=scroll><table><thead><tr><th>candidate</th><th>source</th><th>MAP</th><th>over no source</th>"
+        f"<h2>Relevant = {escape(answer.title)}</h2>"
+        f"<p>AutoHasher chooses <b>{escape(answer.choice)}</b>{_parameters(answer.choice_params)}.</p>"
+        "<div class=scroll><table><thead><tr><th>candidate</th><th>parameters</th><th>MAP</th><th>over no source</th>"
         f"<th>interval</th></tr></thead><tbody>{rows}</tbody></table></div>"
-        "<p class=notes>AutoHasher's own cross-validation on all pairs, with other rows to search, best first. What "
-        "comes first among many is partly lucky; the answer above is free of that.</p>"
+        "<p class=notes>The cross-validation of AutoHasher on all pairs, best first. The best of many is partly lucky; "
+        "the answer above is free of that.</p>"
         f"{figure_html(figure_bytes(draw_curve(answer), 'svg'), caption)}<p>{escape(words)}</p>"
     )
 
 
-def _row(candidate: dict[str, Any]) -> str:
+def _parameters(params: dict[str, Any]) -> str:
+    return f" ({escape(described(params))})" if params else ""
+
+
+def _row(candidate: Entry) -> str:
     name = escape(candidate["name"])
     if candidate["chosen"]:
         name += "<small>chosen</small>"
-    if not np.isfinite(candidate["score"]):
-        return f"<tr><th>{name}</th><td>{_used(candidate)}</td><td>-</td><td>-</td><td>-</td></tr>"
+    if not candidate["on_all_folds"]:
+        name += "<small>first fold only</small>"
+    cells = f"<tr><th>{name}</th><td>{escape(described(candidate['params']))}</td>"
+    if candidate["score"] is None:
+        return f"{cells}<td>-</td><td>-</td><td>-</td></tr>"
     interval = f"{candidate['gain_low']:+.1f} to {candidate['gain_high']:+.1f}"
-    return (
-        f"<tr><th>{name}</th><td>{_used(candidate)}</td><td>{candidate['score']:.1f}</td>"
-        f"<td>{candidate['gain']:+.1f}</td><td>{interval}</td></tr>"
-    )
-
-
-def _used(candidate: dict[str, Any]) -> str:
-    return "yes" if candidate["uses_source"] else "no"
+    return f"{cells}<td>{candidate['score']:.1f}</td><td>{candidate['gain']:+.1f}</td><td>{interval}</td></tr>"
 
 
 def draw_curve(answer: Answer) -> Figure:

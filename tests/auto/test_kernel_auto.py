@@ -6,7 +6,7 @@ from scipy import sparse
 
 import thpi
 from thpi import AutoHasher, KernelAutoHasher
-from thpi.transfer._candidates import candidates
+from thpi.auto import candidates
 
 
 @pytest.fixture(scope="module")
@@ -20,57 +20,57 @@ def ring():
 
 
 @pytest.fixture(scope="module")
-def bent(ring):
+def curved(ring):
     X, S, S_U, _ = ring
     return KernelAutoHasher(8, relevance="source", random_state=0).fit(X, privileged=S, source=S_U)
 
 
-def test_what_no_linear_function_can_tell(ring, bent):
+def test_what_no_linear_function_can_tell(ring, curved):
     X, S, S_U, _ = ring
-    straight = AutoHasher(8, relevance="source", random_state=0).fit(X, privileged=S, source=S_U)
-    best = {h: max(entry["score"] for entry in h.candidates_) for h in (straight, bent)}
-    assert bent.bends_
-    assert bent.choice_.endswith("kernel")
-    assert best[bent] > best[straight] + 20
+    linear = AutoHasher(8, relevance="source", random_state=0).fit(X, privileged=S, source=S_U)
+    best = {h: max(entry["score"] for entry in h.candidates_) for h in (linear, curved)}
+    assert curved.is_kernel_
+    assert curved.choice_.startswith("kernel ")
+    assert best[curved] > best[linear] + 20
 
 
-def test_codes_are_the_signs_of_the_formula(ring, bent):
+def test_codes_are_the_signs_of_the_formula(ring, curved):
     unseen = ring[3]
     unit, near = (
         centred / np.linalg.norm(centred, axis=1, keepdims=True)
-        for centred in (rows - ring[0].mean(axis=0) for rows in (unseen, bent.landmarks_))
+        for centred in (rows - ring[0].mean(axis=0) for rows in (unseen, curved.landmarks_))
     )
     squared = ((unit[:, None] - near) ** 2).sum(axis=2)
-    values = (np.exp(-bent.kernel_exponent_ * squared) - bent.mean_) @ bent.projection_
-    np.testing.assert_allclose(bent.decision_function(unseen), values, atol=1e-8)
-    np.testing.assert_array_equal(bent.signs(unseen), np.where(values > 0, 1, -1))
+    values = (np.exp(-curved.gamma_ * squared) - curved.mean_) @ curved.projection_
+    np.testing.assert_allclose(curved.decision_function(unseen), values, atol=1e-8)
+    np.testing.assert_array_equal(curved.signs(unseen), np.where(values > 0, 1, -1))
 
 
-def test_the_length_of_a_centred_row_does_not_matter(ring, bent):
+def test_the_length_of_a_centred_row_does_not_matter(ring, curved):
     unseen, centre = ring[3], ring[0].mean(axis=0)
-    np.testing.assert_array_equal(bent.transform(centre + 7 * (unseen - centre)), bent.transform(unseen))
-    assert np.all(np.isfinite(bent.decision_function(centre[None])))
+    np.testing.assert_array_equal(curved.transform(centre + 7 * (unseen - centre)), curved.transform(unseen))
+    assert np.all(np.isfinite(curved.decision_function(centre[None])))
 
 
-def test_sparse_rows_give_what_dense_ones_give(bent, ring, tmp_path):
+def test_sparse_rows_give_what_dense_ones_give(curved, ring, tmp_path):
     X, S, S_U, unseen = ring
     np.testing.assert_allclose(
-        bent.decision_function(sparse.csr_array(unseen)), bent.decision_function(unseen), atol=1e-6
+        curved.decision_function(sparse.csr_array(unseen)), curved.decision_function(unseen), atol=1e-6
     )
     again = KernelAutoHasher(8, relevance="source", random_state=0).fit(sparse.csr_array(X), privileged=S, source=S_U)
-    assert again.bends_
+    assert again.is_kernel_
     assert sparse.issparse(again.landmarks_)
-    np.testing.assert_allclose(again.gain_, bent.gain_, atol=3)
+    np.testing.assert_allclose(again.gain_, curved.gain_, atol=3)
     again.save(tmp_path / "sparse.thpi")
     np.testing.assert_array_equal(thpi.load(tmp_path / "sparse.thpi").transform(unseen), again.transform(unseen))
 
 
-def test_saved_and_loaded(bent, ring, tmp_path):
-    bent.save(tmp_path / "bent.thpi")
-    again = thpi.load(tmp_path / "bent.thpi")
-    assert again.bends_
-    assert again.candidates_ == bent.candidates_
-    np.testing.assert_array_equal(again.transform(ring[3]), bent.transform(ring[3]))
+def test_saved_and_loaded(curved, ring, tmp_path):
+    curved.save(tmp_path / "curved.thpi")
+    again = thpi.load(tmp_path / "curved.thpi")
+    assert again.is_kernel_
+    assert again.candidates_ == curved.candidates_
+    np.testing.assert_array_equal(again.transform(ring[3]), curved.transform(ring[3]))
 
 
 def test_where_a_line_will_do_the_result_is_linear():
@@ -78,36 +78,36 @@ def test_where_a_line_will_do_the_result_is_linear():
     S = rng.standard_normal((300, 4)) * [4, 3, 2, 1]
     X = np.hstack([S, 4 * rng.standard_normal((300, 8))])
     hasher = KernelAutoHasher(8, relevance="source", random_state=0).fit(X[:150], privileged=S[:150], source=S[150:])
-    assert not hasher.bends_
+    assert not hasher.is_kernel_
     assert hasher.projection_.shape == (12, 8)
     alone = AutoHasher(8, relevance="source", random_state=0).fit(X[:150], privileged=S[:150], source=S[150:])
-    linear = [entry for entry in hasher.candidates_ if not entry["name"].endswith("kernel")]
-    assert {e["name"]: e["score"] for e in linear} == {e["name"]: e["score"] for e in alone.candidates_}
+    linear = [entry["score"] for entry in hasher.candidates_ if not entry["kernel"]]
+    assert linear == [entry["score"] for entry in alone.candidates_]
 
 
-def test_each_candidate_is_tried_straight_and_bent(bent):
-    names = [entry["name"] for entry in bent.candidates_]
-    for candidate in candidates("source", 8):
-        if not candidate.costly:
-            assert candidate.name in names
-            assert f"{candidate.name} kernel" in names
+def test_each_candidate_is_tried_on_rows_and_on_kernel_features(curved):
+    tried = [(entry["method"], entry["params"], entry["uses_source"], entry["kernel"]) for entry in curved.candidates_]
+    for candidate in candidates("source", has_labels=False):
+        if candidate.starts_at_itq:
+            for kernel in (False, True):
+                assert (candidate.method.__name__, dict(candidate.params), candidate.uses_source, kernel) in tried
 
 
 def test_landmarks_are_drawn_from_more_rows_and_few_pairs_are_left_to_itq(ring):
     X, S, S_U, _ = ring
     few = KernelAutoHasher(8, relevance="source", n_landmarks=30, random_state=0).fit(X, privileged=S, source=S_U)
-    assert few.bends_
+    assert few.is_kernel_
     assert few.landmarks_.shape == (30, 2)
     tiny = KernelAutoHasher(2, relevance="source", random_state=0).fit(X[:5], privileged=S[:5])
-    assert tiny.choice_ == "ITQ"
-    with pytest.raises(ValueError, match="'width' parameter of KernelAutoHasher"):
-        KernelAutoHasher(8, width=0).fit(X, privileged=S)
+    assert tiny.choice_ == "ITQ without source"
+    with pytest.raises(ValueError, match="'gamma' parameter of KernelAutoHasher"):
+        KernelAutoHasher(8, gamma=0).fit(X, privileged=S)
 
 
 def test_float32_stays(ring):
     X, S, S_U, _ = (part.astype(np.float32) for part in ring)
     hasher = KernelAutoHasher(8, relevance="source", random_state=0).fit(X, privileged=S, source=S_U)
-    assert hasher.bends_
+    assert hasher.is_kernel_
     assert {hasher.projection_.dtype, hasher.landmarks_.dtype, hasher.decision_function(X).dtype} == {np.dtype("f4")}
 
 
@@ -115,11 +115,11 @@ def test_near_in_target_space_it_is_autohasher_to_the_bit(ring):
     X, S, S_U, unseen = ring
     hashers = [cls(8, random_state=3).fit(X, privileged=S, source=S_U) for cls in (KernelAutoHasher, AutoHasher)]
     assert hashers[0].candidates_ == hashers[1].candidates_
-    assert not hashers[0].bends_
+    assert not hashers[0].is_kernel_
     np.testing.assert_array_equal(*(hasher.transform(unseen) for hasher in hashers))
 
 
-def test_pairs_whose_relation_only_bent_functions_see_are_pairs(ring, bent):
+def test_pairs_whose_relation_only_kernels_see_are_pairs(ring, curved):
     X, S, S_U, _ = ring
-    straight = AutoHasher(8, relevance="source", random_state=0).fit(X, privileged=S, source=S_U)
-    assert straight.pairs_r2_ < 0.1 < bent.pairs_r2_
+    linear = AutoHasher(8, relevance="source", random_state=0).fit(X, privileged=S, source=S_U)
+    assert linear.pairs_r2_ < 0.1 < curved.pairs_r2_

@@ -1,4 +1,4 @@
-"""Whether the two views of the pairs know anything of each other."""
+"""Whether the two views of the pairs have anything to do with each other."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ def pairs_r2(geometry: Geometry) -> float:
     assert source is not None
     some = spread(len(geometry.X), _MOST_PAIRS)
     X, S = geometry.X[some], source.linear[geometry.rows[some]]
-    told = loo_ridge(X - X.mean(axis=0), S - S.mean(axis=0)).explained
-    return float(max(told, geometry.imputation.explained))
+    forward = loo_ridge(X - X.mean(axis=0), S - S.mean(axis=0)).explained
+    return float(max(forward, geometry.imputation.explained))
 
 
 def least_r2(n: int) -> float:
-    """Share that n pairs have to explain before they count as related.
+    """Share that n pairs must explain to count as related.
 
-    To predict a row by the mean of the others explains ``1 - (n / (n - 1))^2``, about -2 / n, and pairs that were put
-    together in the wrong order explain no more, up to chance; asked for is as much above 0. Of two views of 2 columns,
-    20 to 160 independent rows, 0 to 3 % pass it; of wider views none did.
+    Predicting a row by the mean of the others explains ``1 - (n / (n - 1))^2``, about -2 / n, and pairs in the wrong
+    order explain no more, up to chance. The threshold is as far above 0. Of views with 2 columns and 20 to 160
+    independent rows, 0 to 3 % pass it; of wider views none did.
 
     >>> least_r2(100)
     0.02

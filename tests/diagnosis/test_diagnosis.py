@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from sklearn.model_selection import KFold
 
+from thpi import AutoHasher, diagnose
+from thpi.auto import RELEVANCES
 from thpi.base import Whole
-from thpi.hashers import HASHERS
+from thpi.diagnosis import Answer
+from thpi.diagnosis._diagnosis import _by_score, _gain
+from thpi.diagnosis._folds import ViewSpaces, divide
+from thpi.diagnosis._learning_curve import LearningCurve
 from thpi.rows import Blocks
-from thpi.transfer_report import diagnose
-from thpi.transfer_report.answer import Answer
-from thpi.transfer_report.diagnosis import _best, _gain, _shown
-from thpi.transfer_report.folds import Fold, Pairs, divide
-from thpi.transfer_report.learning_curve import LearningCurve
 
 FEW = {"n_bits": 8, "n_folds": 4, "random_state": 0}
 
@@ -39,7 +38,7 @@ def test_an_informative_source_helps(informative):
     answer = informative.answers[0]
     assert answer.verdict == "helps"
     assert answer.gain.mean > 5
-    assert "The source helps where relevant means near in source space" in answer.sentence
+    assert "The source helps if relevant means near in source space" in answer.sentence
     assert answer.choice in {row["name"] for row in answer.candidates if row["uses_source"]}
     assert answer.with_source - answer.no_source == pytest.approx(answer.gain.mean)
 
@@ -53,14 +52,14 @@ def test_a_source_that_is_noise_does_not_help():
 
 def test_pairs_in_the_wrong_order_are_called_so(informative):
     assert informative.related
-    assert f"tells {100 * informative.pairs_r2:.1f} %" in informative.relation
+    assert f"explains {100 * informative.pairs_r2:.1f} %" in informative.relation
     assert "check the pairs" not in informative.to_html()
     X, S, _ = _classes(80, np.random.RandomState(0))
     wrong = diagnose(X, np.roll(S, 1, axis=0), relevances=["source"], n_bits=8, n_folds=2, random_state=0)
     assert not wrong.related
     assert wrong.pairs_r2 < 0.02
-    assert wrong.answers[0].choice.startswith("ITQ")
-    assert "80 pairs tells anything" in wrong.to_dict()["relation"]
+    assert wrong.answers[0].choice.endswith(" without source")
+    assert "80 pairs explains anything" in wrong.to_dict()["relation"]
     assert "row i of both is not the same item" in wrong.relation
     assert "check the pairs" in wrong.to_html()
 
@@ -78,8 +77,8 @@ def test_same_seed_same_answer_and_every_meaning_that_can_be_asked():
 def test_bad_input_is_named():
     X, S, _ = _classes(40, np.random.RandomState(0))
     for arguments, changes, words in (
-        ((X, S[:30]), {}, "privileged has 30 rows and X 40"),
-        ((X, S, S[:, :2]), {}, "source has 2 columns and privileged 6"),
+        ((X, S[:30]), {}, "privileged has 30 rows and X has 40"),
+        ((X, S, S[:, :2]), {}, "source has 2 columns and privileged has 6"),
         ((X, S), {"relevances": ["labels"]}, "needs y"),
         ((X, S), {"relevances": ["near"]}, "'near'"),
         ((X, S), {"relevances": []}, "at least one of target"),
@@ -90,29 +89,65 @@ def test_bad_input_is_named():
             diagnose(*arguments, **changes)
 
 
-def test_a_fold_asks_for_the_nearest_in_the_space_that_is_meant():
+def _views(relevance, X, S, source=None, y=None, target=None):
+    hasher = AutoHasher(4, relevance=relevance, random_state=0)
+    return hasher, hasher._check_views(X, y, S, source, target)
+
+
+def test_relevant_to_a_query_are_the_nearest_in_the_space_that_is_meant():
     X, S = np.arange(20.0)[:, None], np.arange(20.0)[::-1][:, None] ** 2
-    pairs = Pairs(X, S, None, np.arange(20) % 2)
     train, held = np.arange(2, 20), np.array([0, 1])
-    assert Fold(pairs, train, held, X, 0.01).relevance.nonzero()[1].tolist() == [0, 1, 2, 0, 1, 2]
+    spaces = ViewSpaces(_views("labels", X, S, y=np.arange(20) % 2)[1], 0, 3000)
+    found = RELEVANCES["target"].of_queries(spaces, held, train, 0.01)
+    assert found.nonzero()[1].tolist() == [0, 1, 2, 0, 1, 2]
     expected = [np.sort(np.argsort(np.abs(S[train, 0] - S[q, 0]), kind="stable")[:3]).tolist() for q in held]
-    found = Fold(pairs, train, held, S, 0.01).relevance
+    found = RELEVANCES["source"].of_queries(spaces, held, train, 0.01)
     assert [row.nonzero()[0].tolist() for row in found] == expected
-    assert Fold(pairs, train, held, None, 0.01).relevance[0].tolist() == [i % 2 == 0 for i in range(2, 20)]
+    found = RELEVANCES["labels"].of_queries(spaces, held, train, 0.01)
+    assert found[0].tolist() == [i % 2 == 0 for i in range(2, 20)]
 
 
 def test_folds_of_groups_are_those_of_the_graph_over_all_source_rows():
     rng = np.random.RandomState(0)
     group = rng.randint(3, size=240)
     S = 8 * rng.standard_normal((3, 4))[group] + rng.standard_normal((240, 4))
-    pairs = Pairs(rng.standard_normal((60, 5)), S[:60], S[60:], None)
-    order = np.arange(60)
-    for fold, (train, held) in zip(
-        divide(pairs, "groups", 3, 0.1, 0), KFold(3, shuffle=True, random_state=0).split(order), strict=True
-    ):
-        assert fold.relevance.shape == (20, 40)
+    hasher, views = _views("groups", rng.standard_normal((60, 5)), S[:60], S[60:])
+    folds = divide(hasher, views, RELEVANCES["groups"], 3, 0.1)
+    divisions = KFold(3, shuffle=True, random_state=0).split(np.arange(60))
+    for fold, (train, held) in zip(folds, divisions, strict=True):
+        assert fold.relevant.shape == (20, 40)
         same = group[held][:, None] == group[train]
-        assert (fold.relevance & same).sum() == fold.relevance.sum()
+        assert (fold.relevant & same).sum() == fold.relevant.sum()
+
+
+@pytest.mark.parametrize("relevance", ["target", "source", "labels", "groups"])
+def test_for_one_seed_it_says_what_autohasher_says(relevance):
+    X, S, labels = _classes(110, np.random.RandomState(0))
+    pairs, rest = slice(0, 60), slice(60, 110)
+    auto = AutoHasher(8, relevance=relevance, random_state=7)
+    auto.fit(X[pairs], labels[pairs], privileged=S[pairs], source=S[rest])
+    found = diagnose(
+        X[pairs], S[pairs], S[rest], labels[pairs], relevances=[relevance], n_bits=8, n_folds=2, max_pairs=50,
+        random_state=7,
+    )  # fmt: skip
+    (answer,) = found.answers
+    assert (answer.choice, answer.choice_params) == (auto.choice_, auto.choice_params_)
+    assert found.pairs_r2 == auto.pairs_r2_
+    scores = {(e["name"], str(e["params"])): e["scores"] for e in auto.candidates_}
+    assert {(e["name"], str(e["params"])): e["scores"] for e in answer.candidates} == scores
+    assert [e["chosen"] for e in answer.candidates].count(True) == 1
+
+
+def test_a_fold_learns_what_fit_learns():
+    """The candidate that AutoHasher chooses on the training rows of a fold has the codes of AutoHasher there."""
+    X, S, _ = _classes(90, np.random.RandomState(0))
+    hasher, views = _views("source", X, S)
+    fold = next(iter(divide(hasher, views, RELEVANCES["source"], 3, 0.1)))
+    trial = fold.trial(fold.training)
+    chosen, _ = hasher._decide(trial)
+    train, _ = next(iter(KFold(3, shuffle=True, random_state=0).split(X)))
+    auto = AutoHasher(4, relevance="source", random_state=0).fit(X[train], privileged=S[train])
+    assert trial.learn(chosen)["projection_"].tobytes() == auto.projection_.tobytes()
 
 
 def test_groups_are_asked_about_on_request():
@@ -123,8 +158,8 @@ def test_groups_are_asked_about_on_request():
     found = diagnose(X, S, relevances=["groups"], n_bits=8, n_folds=2, random_state=0)
     (answer,) = found.answers
     assert answer.verdict == "helps"
-    assert "of one group of the source" in answer.sentence
-    assert "of one group of the source" in found.to_html()
+    assert "same group of the source" in answer.sentence
+    assert "same group of the source" in found.to_html()
 
 
 def test_the_curve_ends_with_all_pairs(informative):
@@ -160,11 +195,11 @@ def test_what_pairs_are_worth_is_said_only_where_the_source_helps(informative):
 def test_the_page_is_whole_and_names_are_escaped(informative):
     from xml.etree import ElementTree
 
-    from thpi.transfer_report.diagnosis_page import draw_curve
+    from thpi.diagnosis._page import draw_curve
 
     found = informative.answers[0]
     bad = "<script>alert('&')</script>"
-    rows = ({**found.candidates[0], "name": bad, "chosen": True}, {**found.candidates[1], "score": float("nan")})
+    rows = ({**found.candidates[0], "name": bad, "chosen": True}, {**found.candidates[1], "score": None})
     answer = Answer(**{**vars(found), "choice": bad, "best_with_source": bad, "best_without": bad, "candidates": rows})
     page = replace(informative, answers=(answer,)).to_html()
     assert "<script" not in page
@@ -193,19 +228,15 @@ def test_the_interval_is_the_larger_of_queries_and_folds():
     assert _gain(np.array([np.nan, 2.0, 2.0, 2.0]), np.array([0, 0, 1, 1]))[:3] == pytest.approx((2, 2, 2))
 
 
-def test_a_score_of_the_first_fold_alone_is_not_compared_with_those_of_all():
+def test_a_score_of_the_first_fold_alone_comes_last():
     """A method that fell behind on the first fold may have met easy queries there."""
-    common = {"uses_source": True, "gain": 0.0, "gain_low": 0.0, "gain_high": 0.0}
     tried = [
-        common | {"name": "ITQ", "uses_source": False, "score": 40.0, "scores": [60.0, 30.0, 30.0]},
-        common | {"name": "raced", "score": 55.0, "scores": [55.0]},
-        common | {"name": "whole", "score": 45.0, "scores": [65.0, 35.0, 35.0]},
+        {"name": "ITQ", "score": 40.0, "scores": [60.0, 30.0, 30.0]},
+        {"name": "raced", "score": 55.0, "scores": [55.0]},
+        {"name": "whole", "score": 45.0, "scores": [65.0, 35.0, 35.0]},
     ]
-    assert _best(tried, uses_source=True)["name"] == "whole"
-    rows = _shown(SimpleNamespace(candidates_=tried, choice_="whole"))
-    assert [(row["name"], row["chosen"]) for row in rows] == [
-        ("whole", True), ("ITQ", False), ("raced, first fold", False),
-    ]  # fmt: skip
+    rows = _by_score(tried)
+    assert [(row["name"], row["on_all_folds"]) for row in rows] == [("whole", True), ("ITQ", True), ("raced", False)]
 
 
 def test_target_rows_without_source_serve_both_sides():
@@ -221,31 +252,19 @@ def test_target_rows_without_source_serve_both_sides():
     assert (few.answers[0].curve.more, many.answers[0].curve.more) == (0, 600)
     assert many.answers[0].no_source != few.answers[0].no_source
     assert many.answers[0].with_source != few.answers[0].with_source
-    with pytest.raises(ValueError, match="target has 29 columns and X 30; they must agree"):
+    with pytest.raises(ValueError, match="target has 29 columns and X has 30"):
         diagnose(pairs, S, target=more[:, 1:], n_folds=2)
 
 
-@pytest.mark.parametrize("method", ["ITQPlus", "NeighbourHash"])
-def test_a_method_is_fitted_on_what_it_can_use(method):
+def test_without_source_the_paper_learner_uses_all_target_rows():
+    """ITQ+ without slack uses no source, though it needs pairs; with slack it knows the pairs alone."""
     rng = np.random.RandomState(0)
     X, S = rng.standard_normal((60, 8)), rng.standard_normal((40, 5))
-    made = [HASHERS[method](n_bits=4, random_state=0) for _ in range(2)]
-    found = Pairs(X[:40], S, None, None, X[40:]).fit(made[0])
-    expected = {
-        "ITQPlus": lambda hasher: hasher.fit(X[:40], privileged=S),
-        "NeighbourHash": lambda hasher: hasher.fit(X[:40], privileged=S, target=X[40:]),
-    }[method](made[1])
-    np.testing.assert_array_equal(found.projection_, expected.projection_)
-
-
-def test_what_uses_no_source_is_fitted_on_all_target_rows():
-    rng = np.random.RandomState(0)
-    X, S = rng.standard_normal((60, 8)), rng.standard_normal((40, 5))
-    pairs = Pairs(X[:40], S, None, None, X[40:])
-    for method, params in (("ITQ", {}), ("ITQPlus", {"lambda1": 0.0})):
-        found = pairs.fit(HASHERS[method](n_bits=4, random_state=0, **params), uses_source=False)
-        expected = HASHERS[method](n_bits=4, random_state=0, **params).fit(X, privileged=X)
-        np.testing.assert_array_equal(found.projection_, expected.projection_)
+    hasher, views = _views("target", X[:40], S, target=X[40:])
+    trial = hasher._trial(views, np.random.RandomState(0), scored=False)
+    alone, paired = (c for c in trial.plan.candidates if c.method.__name__ == "ITQPlus")
+    np.testing.assert_allclose(trial.learn(alone)["mean_"], X.mean(axis=0))
+    np.testing.assert_allclose(trial.learn(paired)["mean_"], X[:40].mean(axis=0))
 
 
 def test_unpaired_rows_of_any_kind_are_read():

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from thpi.transfer_report.folds import Fold
+from thpi._types import Floats
+from thpi._views import TooManyBitsError, Views
+from thpi.auto import Candidate
+from thpi.diagnosis._folds import Fold
 
 __all__ = ["LearningCurve", "learning_curve"]
 
 SHARES = (0.125, 0.25, 0.5, 1.0)
 CLEAR = 0.5
-"""Points of MAP from which a change is worth a word."""
+"""Changes below this many points of MAP are not mentioned as gains."""
 
 
 @dataclass(frozen=True)
 class LearningCurve:
-    """MAP in percent, mean over folds, at increasing numbers of pairs; None where the bits are too many.
+    """MAP in percent, mean over folds, at increasing numbers of pairs; None if the data do not allow this many bits.
 
-    With m pairs the source of the other rows is still known: it goes to the method as unpaired source. ``no_source``
-    is a method without source on the same m target rows, so its end is that method on all target rows there are. Of
-    ``more`` target rows without source it has the same share; the method with source has all of them.
+    With m pairs the source of the other rows is still known: the method gets it as unpaired source. ``no_source`` is a
+    method without source on the same m target rows, so its end is that method on all target rows. It gets the same
+    share of the ``more`` target rows without source; the method with source gets all of them.
     """
 
     pairs: tuple[int, ...]
@@ -51,8 +53,7 @@ class LearningCurve:
 
     @property
     def worth(self) -> str | None:
-        """How many pairs do as well as all target rows without source, where fewer do; where a source makes no
-        difference that is chance."""
+        """How many pairs do as well as all target rows without source, if fewer do."""
         end = self.no_source[-1]
         enough = [m for m, value in zip(self.pairs, self.with_source, strict=True) if value and end and value >= end]
         if not enough or enough[0] == self.pairs[-1]:
@@ -67,26 +68,32 @@ def _last_doubling(values: Sequence[float | None]) -> float | None:
     return None if before is None or after is None else after - before
 
 
-def learning_curve(
-    folds: Sequence[Fold], with_source: Callable[[], Any], no_source: Callable[[], Any], seed: int
-) -> LearningCurve:
-    """Fit both methods on growing parts of the training rows of every fold."""
+def learning_curve(folds: Sequence[Fold], with_source: Candidate, no_source: Candidate, seed: int) -> LearningCurve:
+    """Fit both candidates on growing parts of the training rows of every fold."""
     n = min(fold.training.X.shape[0] for fold in folds)
     counts = tuple(sorted({max(2, round(share * n)) for share in SHARES}))
     rng = np.random.RandomState(seed)
     orders = [rng.permutation(fold.training.X.shape[0])[:n] for fold in folds]
-    more = folds[0].training.target
+    more = folds[0].training.X_more
     n_more = 0 if more is None else more.shape[0]
     order_of_more = rng.permutation(n_more)
-    curves: dict[str, list[float | None]] = {"with": [], "without": []}
+    curves: dict[Candidate, list[float | None]] = {with_source: [], no_source: []}
     for m in counts:
-        for name, make in (("with", with_source), ("without", no_source)):
+        for candidate, curve in curves.items():
             values = []
             for fold, order in zip(folds, orders, strict=True):
                 few = fold.training.take(np.sort(order[:m])).with_source(fold.training.S[np.sort(order[m:])])
-                if name == "without" and more is not None:
-                    few = few._replace(target=more[np.sort(order_of_more[: round(m / n * n_more)])])
-                values.append(fold.precisions(make(), few, uses_source=name == "with"))
+                if candidate is no_source and more is not None:
+                    some = more[np.sort(order_of_more[: round(m / n * n_more)])]
+                    few = Views(few.X, few.S, few.S_U, some, few.y)
+                values.append(_precisions(fold, few, candidate))
             known = [value for value in values if value is not None]
-            curves[name].append(float(np.nanmean(np.concatenate(known))) if len(known) == len(values) else None)
-    return LearningCurve(counts, tuple(curves["with"]), tuple(curves["without"]), n_more)
+            curve.append(float(np.nanmean(np.concatenate(known))) if len(known) == len(values) else None)
+    return LearningCurve(counts, tuple(curves[with_source]), tuple(curves[no_source]), n_more)
+
+
+def _precisions(fold: Fold, rows: Views, candidate: Candidate) -> Floats | None:
+    try:
+        return fold.precisions(fold.trial(rows, scored=False), candidate)
+    except TooManyBitsError:
+        return None

@@ -11,12 +11,13 @@ from scipy import sparse
 import thpi
 import thpi.rows
 from thpi import ITQ, AutoHasher, ClassITQ, GroupITQ, KernelAutoHasher, NeighbourHash, TransferITQ, Whole
+from thpi.auto._decision import decide
 from thpi.base import Views
-from thpi.hashers._class_itq import taught_by_classes
+from thpi.hashers._class_itq import taught_by_labels
 from thpi.hashers._geometry import Geometry, target_coordinates
+from thpi.hashers._geometry_hasher import ViewGeometry
 from thpi.hashers._group_itq import taught_by_groups
-from thpi.hashers._transfer_itq import make_geometry, taught_by_source
-from thpi.transfer._decision import decide
+from thpi.hashers._transfer_itq import taught_by_source
 
 METHODS = (TransferITQ, ClassITQ, GroupITQ, NeighbourHash, AutoHasher, KernelAutoHasher)
 
@@ -43,7 +44,7 @@ def test_without_a_source_they_are_target_rows_like_any_other(rows, method):
 def test_at_target_geometry_it_is_itq_of_all_target_rows(rows):
     X, more, S, S_U = rows
     plain = ITQ(8, tol=0, random_state=1).fit(np.vstack([X, more]))
-    hasher = TransferITQ(8, dial=0, imputed_weight=0, tol=0, random_state=1)
+    hasher = TransferITQ(8, source_weight=0, imputed_weight=0, tol=0, random_state=1)
     found = hasher.fit(X, privileged=S, source=S_U, target=more)
     np.testing.assert_array_equal(found.codes_, plain.codes_[: len(X)])
 
@@ -57,14 +58,14 @@ def test_no_rows_are_as_none(rows, method):
     np.testing.assert_array_equal(none.mean_, empty.mean_)
 
 
-def test_rows_of_another_mean_do_not_bend_what_the_pairs_say(rows):
+def test_rows_of_another_mean_do_not_change_what_the_pairs_teach(rows):
     X, more, S, S_U = rows
     Y = np.arange(len(X)) % 3
-    views = [Views(X, S, S_U, target) for target in (None, more)]
-    alone, joined = (make_geometry(each, 8, np.random.RandomState(0), 3000)[0] for each in views)
+    views = [Views(X, S, S_U, target, Y) for target in (None, more)]
+    alone, joined = (ViewGeometry(each, 8, np.random.RandomState(0), 3000).geometry for each in views)
     assert joined.imputation.explained == pytest.approx(alone.imputation.explained)
     np.testing.assert_allclose(joined.imputed + views[1].mean, alone.imputed + views[0].mean, atol=1e-9)
-    for teach in (lambda g: taught_by_source(g, "rbf"), lambda g: taught_by_classes(g, Y)):
+    for teach in (lambda g: taught_by_source(g, "rbf", 1.0), lambda g: taught_by_labels(g, 0.1, 1.0)):
         W, expected = teach(joined).W, teach(alone).W
         np.testing.assert_allclose(joined.X @ W - (joined.X @ W).mean(0), alone.X @ expected, atol=1e-6)
 
@@ -73,7 +74,8 @@ def test_the_scatter_is_that_of_all_real_rows(rows):
     X, more, _, _ = rows
     geometry = Geometry(X, 8, seed=0, more=more)
     all_rows = np.vstack([X, more])
-    np.testing.assert_allclose(geometry.real_scatter, np.cov(all_rows.T, ddof=0) * len(all_rows), rtol=1e-9)
+    values, Q = geometry._spectrum(0.0)
+    np.testing.assert_allclose(Q * values @ Q.T, np.cov(all_rows.T, ddof=0) * len(all_rows), atol=1e-9)
     np.testing.assert_allclose(geometry.mean, all_rows.mean(axis=0))
     np.testing.assert_array_equal(geometry.X, geometry.real[: len(X)])
 
@@ -105,7 +107,7 @@ def test_what_is_wrong_is_named_and_nothing_is_left_behind(rows, method):
 
 def test_of_very_many_some_are_used(rows, monkeypatch):
     X, more, S, _ = rows
-    monkeypatch.setattr("thpi.hashers._optional_source.MAX_TARGET", 25)
+    monkeypatch.setattr("thpi.base.MAX_TARGET", 25)
     some = TransferITQ(8, random_state=0).fit(X, privileged=S, target=more)
     expected = TransferITQ(8, random_state=0).fit(X, privileged=S, target=more[np.linspace(0, 99, 25).astype(int)])
     np.testing.assert_array_equal(some.projection_, expected.projection_)
@@ -140,7 +142,7 @@ def test_groups_of_the_source_are_taught_by_all_pairs(rows, monkeypatch):
     X, more, S, S_U = rows
     monkeypatch.setattr("thpi.hashers._group_itq.MAX_REGRESSION_ROWS", len(X))
     views = [Views(X, S, S_U, target) for target in (None, more)]
-    alone, joined = (make_geometry(each, 8, np.random.RandomState(0), 3000)[0] for each in views)
+    alone, joined = (ViewGeometry(each, 8, np.random.RandomState(0), 3000).geometry for each in views)
     expected, found = (taught_by_groups(geometry, 0.0) for geometry in (alone, joined))
     np.testing.assert_allclose(found.W, expected.W, atol=1e-9)
 
@@ -158,18 +160,18 @@ def test_wide_rows_in_few_coordinates_keep_their_distances(monkeypatch):
     np.testing.assert_allclose(centred @ found.back(P), found.values @ P, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["paper ITQ+ 0.01", "ITQ balanced L1"])
+@pytest.mark.parametrize("name", ["ITQPlus with source", "ITQPlus without source"])
 def test_a_method_of_the_paper_that_is_chosen_has_the_mean_of_what_it_learned_from(rows, monkeypatch, name):
     X, more, S, S_U = rows
 
     def chosen(listed, scores, relevance, gate, **options):
         _, evidence = decide(listed, scores, relevance, gate, **options)
-        return next(candidate for candidate in listed if candidate.name == name), evidence
+        return next(candidate for candidate in listed if str(candidate) == name), evidence
 
-    monkeypatch.setattr("thpi.transfer._auto.decide", chosen)
+    monkeypatch.setattr("thpi.auto._auto.decide", chosen)
     hashers = [AutoHasher(8, random_state=0).fit(X, privileged=S, source=S_U, target=t) for t in (None, more)]
     scores = [next(c["scores"] for c in hasher.candidates_ if c["name"] == name) for hasher in hashers]
-    if name == "paper ITQ+ 0.01":  # it knows pairs alone
+    if name == "ITQPlus with source":  # it knows pairs alone
         np.testing.assert_array_equal(hashers[1].mean_, X.mean(axis=0))
         np.testing.assert_array_equal(hashers[1].projection_, hashers[0].projection_)
         assert scores[1] == pytest.approx(scores[0], abs=3.0)  # its coordinates are turned, and so its start
@@ -179,7 +181,7 @@ def test_a_method_of_the_paper_that_is_chosen_has_the_mean_of_what_it_learned_fr
 
 def test_rows_that_are_not_in_memory(rows, tmp_path, monkeypatch):
     X, more, S, _ = rows
-    monkeypatch.setattr("thpi.hashers._optional_source.MAX_TARGET", 30)
+    monkeypatch.setattr("thpi.base.MAX_TARGET", 30)
     np.save(tmp_path / "more.npy", more)
     pd = pytest.importorskip("pandas")
     kinds = [

@@ -5,13 +5,13 @@ import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import LeaveOneOut, cross_val_predict
 
+from thpi.auto._relation import least_r2, pairs_r2
 from thpi.base import Views
-from thpi.hashers._transfer_itq import make_geometry
-from thpi.transfer._relation import least_r2, pairs_r2
+from thpi.hashers._geometry_hasher import ViewGeometry
 
 
 def _pairs_r2(X, S, S_U=None):
-    return pairs_r2(make_geometry(Views(X, S, S_U), 4, np.random.RandomState(0), 3000)[0])
+    return pairs_r2(ViewGeometry(Views(X, S, S_U), 4, np.random.RandomState(0), 3000).geometry)
 
 
 def test_the_share_is_that_of_leaving_rows_out_one_by_one():

@@ -1,0 +1,31 @@
+"""Choosing whether and how to use the source: meanings of "relevant", candidates, folds, and the hashers that decide.
+
+>>> str(candidates("target")[0])
+'ITQ without source'
+"""
+
+from __future__ import annotations
+
+from thpi.auto._auto import AutoHasher
+from thpi.auto._candidate import Candidate
+from thpi.auto._folds import Folds, FoldScores
+from thpi.auto._kernel_auto import KernelAutoHasher
+from thpi.auto._relevance import Relevance, Spaces
+from thpi.auto._relevances import OFFERED, RELEVANCES, candidates, find_relevance
+from thpi.auto._trial import Plan, Trial
+
+__all__ = [
+    "AutoHasher",
+    "Candidate",
+    "FoldScores",
+    "Folds",
+    "KernelAutoHasher",
+    "OFFERED",
+    "Plan",
+    "RELEVANCES",
+    "Relevance",
+    "Spaces",
+    "Trial",
+    "candidates",
+    "find_relevance",
+]

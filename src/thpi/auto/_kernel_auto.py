@@ -1,0 +1,186 @@
+"""KernelAutoHasher: AutoHasher that also tries kernel hash functions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.extmath import row_norms, safe_sparse_dot
+
+from thpi._types import Array, Constraints, Fitted, InMemory, Seed
+from thpi.auto._auto import AutoHasher
+from thpi.auto._trial import Space, Trial
+from thpi.base import Views
+from thpi.codes import n_bytes
+from thpi.hashers._constraints import COUNT, POSITIVE
+from thpi.hashers._geometry import Geometry, target_coordinates
+from thpi.solvers.kernel_features import kernel_root
+from thpi.solvers.moments import centred_product
+
+__all__ = ["KernelAutoHasher"]
+
+
+class KernelAutoHasher(AutoHasher):
+    """AutoHasher that also tries kernel hash functions: linear in kernel features of a row, not in the row.
+
+    With landmarks ``l_1 .. l_m``, target rows drawn at random, and ``k(x) = (exp(-g ||x - l_j||^2))_j``, where x and
+    l_j are centred and scaled to length 1, the hash function is ``sgn((k(x) - mean) P)``. Its boundaries are curved.
+    Like those of a linear hash function they do not depend on the length of the centred row: if the columns were chosen
+    to suit a few rows, as by principal components, new rows are shorter than these, and without the scaling they would
+    all look alike. g is ``gamma`` over the median squared distance of landmarks.
+
+    For target relevance no kernels are tried, and the result is that of :class:`AutoHasher`. For the others every
+    candidate but the paper's methods is tried twice, on the rows and on the features ``k(x) K^(-1/2)``, K the kernel
+    matrix of the landmarks, whose inner products are the kernel. Folds, ground truth and thresholds are the same, and
+    of equals the linear one is taken. :attr:`is_kernel_` says which kind was chosen.
+
+    Fitting takes about twice the time, and a code costs m products of d numbers and c of m in place of c of d. There
+    is no n x n matrix: memory is n x m.
+
+    Parameters
+    ----------
+    n_bits, relevance, use_source, n_folds, n_standard_errors, max_pairs, max_unpaired, n_starts, n_jobs, random_state
+        As for :class:`AutoHasher`.
+    gamma : float, default=1.0
+        Exponent of the kernel, in units of one over the median squared distance; larger is more local.
+    n_landmarks : int, default=500
+        Uses at most this many landmarks, drawn at random.
+
+    Attributes
+    ----------
+    is_kernel_ : bool
+        Whether the hash function is one of kernel features. Then there are ``landmarks_``, ``centre_`` (the mean of the
+        target rows) and ``gamma_`` (g), and ``mean_`` and ``projection_`` have one row per landmark.
+    choice_, choice_params_, uses_source_, candidates_, gain_, gain_interval_, pairs_r2_, codes_
+        As for :class:`AutoHasher`; names of kernel candidates begin with "kernel".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.RandomState(0)
+    >>> angle = rng.uniform(0, 6.28, 400)
+    >>> S = np.stack([np.cos(3 * angle), np.sin(3 * angle)], axis=1)  # three arcs of the circle fall on one
+    >>> X = np.stack([np.cos(angle), np.sin(angle)], axis=1) + 0.02 * rng.standard_normal((400, 2))
+    >>> hasher = KernelAutoHasher(8, relevance="source", random_state=0).fit(X[:200], privileged=S[:200])
+    >>> hasher.is_kernel_, hasher.transform(X).shape
+    (True, (400, 1))
+    """
+
+    summary = "the same, with kernel hash functions beside the linear ones"
+
+    _parameter_constraints: ClassVar[Constraints] = {
+        **AutoHasher._parameter_constraints,
+        "gamma": POSITIVE,
+        "n_landmarks": COUNT,
+    }
+
+    landmarks_: InMemory
+    centre_: Array
+    gamma_: float
+
+    def __init__(
+        self,
+        n_bits: int = 32,
+        *,
+        relevance: str = "target",
+        use_source: bool = True,
+        gamma: float = 1.0,
+        n_landmarks: int = 500,
+        n_folds: int = 3,
+        n_standard_errors: float = 1.0,
+        max_pairs: int = 500,
+        max_unpaired: int = 3000,
+        n_starts: int | None = None,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+    ) -> None:
+        super().__init__(
+            n_bits, relevance=relevance, use_source=use_source, n_folds=n_folds, n_standard_errors=n_standard_errors,
+            max_pairs=max_pairs, max_unpaired=max_unpaired, n_starts=n_starts, n_jobs=n_jobs, random_state=random_state,
+        )  # fmt: skip
+        self.gamma = gamma
+        self.n_landmarks = n_landmarks
+
+    @property
+    def is_kernel_(self) -> bool:
+        """Whether the hash function is one of kernel features."""
+        return "landmarks_" in vars(self)
+
+    def _trial(self, views: Views, rng: np.random.RandomState, *, scored: bool = True) -> Trial:
+        plan = self._plan(views)
+        if not plan.relevance.kernel:
+            return Trial(views, plan, rng, scored=scored)
+        quick = [candidate for candidate in plan.candidates if candidate.starts_at_itq]
+        kernel = [replace(candidate, kernel=True) for candidate in quick]
+        plan = plan._replace(candidates=(*quick, *kernel, *plan.candidates[len(quick) :]))
+        return Trial(views, plan, rng, self._kernel_space, scored=scored)
+
+    def _kernel_space(self, views: Views, linear: Space, rng: np.random.RandomState) -> Space:
+        """Kernel features of all target rows, with the folds of the linear space."""
+        X, n = views.all_target, views.X.shape[0]
+        many = X.shape[0]
+        drawn = np.arange(many)
+        if many > self.n_landmarks:
+            drawn = np.sort(rng.choice(many, self.n_landmarks, replace=False))
+        landmarks = X[drawn]
+        squared = 2 - 2 * _cosines(landmarks, landmarks, views.mean).astype(np.float64)
+        gamma, root = kernel_root(np.maximum((squared + squared.T) / 2, 0.0), self.gamma)
+        kernel = _kernel(X, landmarks, views.mean, gamma)
+        coordinates = target_coordinates(kernel @ root, kernel.mean(axis=0) @ root, self.n_bits)
+        values = coordinates.values.astype(np.float64)
+        more, other = values[n:], linear.geometry
+        geometry = Geometry(
+            values[:n], self.n_bits, other.seed, other.source, widths=other.widths, more=more, labels=other.labels
+        )
+        widths = () if other.source is None else (geometry.imputation.width,)
+
+        def fitted(projection: Array) -> Fitted:
+            return {
+                "projection_": (root @ coordinates.back(projection)).astype(X.dtype),
+                "mean_": kernel.mean(axis=0).astype(X.dtype),
+                "landmarks_": landmarks,
+                "centre_": views.mean,
+                "gamma_": gamma,
+            }
+
+        assert linear.folds is not None
+        kept = linear.folds.division.kept
+        return Space(geometry, linear.folds.in_other_coordinates(values[kept], more, widths), fitted)
+
+    def _project(self, X: InMemory) -> Array:
+        if not self.is_kernel_:
+            return super()._project(X)
+        kernel = _kernel(X, self.landmarks_, self.centre_, self.gamma_)
+        return np.asarray(centred_product(kernel, self.mean_, self.projection_))
+
+    def _check_fitted(self) -> None:
+        if not self.is_kernel_:
+            super()._check_fitted()
+            return
+        m, d, c = self.landmarks_.shape[0], self.n_features_in_, self.n_bits
+        shapes = self.landmarks_.shape, self.centre_.shape, self.mean_.shape, self.projection_.shape
+        if shapes != ((m, d), (d,), (m,), (m, c)) or self.codes_.shape[1:] != (n_bytes(c),):
+            raise ValueError(f"landmarks_, centre_, mean_ and projection_ {shapes} or codes_ do not fit ({d}, {c})")
+
+
+def _kernel(X: InMemory, landmarks: InMemory, centre: Array, gamma: float) -> Array:
+    """``exp(-gamma ||x - l||^2)`` of rows and landmarks, centred and scaled to length 1: their squared distance is 2
+    less twice their cosine."""
+    return np.asarray(np.exp(2 * gamma * (_cosines(X, landmarks, centre) - 1)), dtype=X.dtype)
+
+
+def _cosines(X: InMemory, landmarks: InMemory, centre: Array) -> Array:
+    """Cosines of centred rows and centred landmarks; sparse ones are not made dense."""
+    if sparse.issparse(X) or sparse.issparse(landmarks):
+        both = float(centre @ centre)
+        along, beside = (np.asarray(rows @ centre) for rows in (X, landmarks))
+        products = safe_sparse_dot(X, landmarks.T, dense_output=True) - along[:, None] - beside + both
+        squares = (row_norms(rows, squared=True) - 2 * dot + both for rows, dot in ((X, along), (landmarks, beside)))
+        lengths = [np.sqrt(np.maximum(square, 0.0)) for square in squares]
+    else:
+        rows, others = X - centre, landmarks - centre
+        products, lengths = rows @ others.T, [row_norms(rows), row_norms(others)]
+    least = np.finfo(X.dtype).tiny
+    return np.asarray(products / np.maximum(lengths[0], least)[:, None] / np.maximum(lengths[1], least))

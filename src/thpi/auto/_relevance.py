@@ -1,0 +1,103 @@
+"""What "relevant" can mean: the ground truth of each meaning, and the methods that AutoHasher tries for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from scipy import sparse
+
+from thpi._types import Array, Bools, Ints, Matrix
+from thpi.auto._candidate import Candidate
+from thpi.evaluation.ground_truth import (
+    label_relevance,
+    multilabel_relevance,
+    nearest_relevance,
+    neighbour_radius,
+    radius_relevance,
+)
+
+__all__ = ["Relevance", "Spaces"]
+
+LEAST_NEAR = 5
+"""Pairs that are near at least: fewer in a sample would be noise."""
+
+
+class Spaces(Protocol):
+    """The spaces in which rows can be near to each other, and their labels."""
+
+    @property
+    def target(self) -> Any:
+        """Target rows."""
+
+    @property
+    def source(self) -> Any:
+        """Source rows of the same items."""
+
+    @property
+    def groups(self) -> Any:
+        """Diffusion coordinates of the source rows: rows of one group are near."""
+
+    @property
+    def labels(self) -> Any:
+        """Classes (1-D) or tags (2-D), or None."""
+
+
+@dataclass(frozen=True)
+class Relevance:
+    """One meaning of "relevant"; :data:`thpi.registry.RELEVANCES` has them by name.
+
+    An item is relevant to another if it is near in ``space`` or, if that is None, has its class or shares a tag.
+    ``share`` of the pairs are near on average: the paper's 50 neighbours are 1/20 to 1/60 of its collections.
+    ``candidates`` are in order of preference: of those that score about alike AutoHasher takes the first. ``default``
+    is the one without a source that the others have to beat. ``source_errors`` is the number of standard errors that a
+    gain by the source must exceed, relative to the parameter of AutoHasher. ``kernel`` says whether kernel hash
+    functions are worth trying.
+    """
+
+    name: str
+    title: str
+    candidates: tuple[Candidate, ...]
+    default: Candidate
+    space: Callable[[Spaces], Matrix] | None = None
+    share: float = 1 / 30
+    needs_source: bool = False
+    source_errors: float = 1.0
+    kernel: bool = True
+
+    @property
+    def needs_labels(self) -> bool:
+        """Whether labels decide."""
+        return self.space is None
+
+    @property
+    def several_starts(self) -> bool:
+        """Whether the last fit compares random starts; for target neighbours it is best to stay close to ITQ."""
+        return self.needs_source or self.needs_labels
+
+    def of_pairs(self, spaces: Spaces) -> Bools:
+        """Which rows are relevant to which (n x n, the diagonal false)."""
+        if self.space is None:
+            relevant = _same_label(spaces.labels, spaces.labels)
+        else:
+            rows: Any = self.space(spaces)
+            n = rows.shape[0]
+            k = min(n - 1, max(LEAST_NEAR, round(self.share * n)))
+            relevant = np.array(radius_relevance(rows, rows, neighbour_radius(rows, form="plain", k=k)), dtype=np.bool_)
+        np.fill_diagonal(relevant, False)
+        return relevant
+
+    def of_queries(self, spaces: Spaces, queries: Ints, database: Ints, share: float) -> Bools:
+        """Which database rows are relevant to which queries: the nearest ``share`` (at least 3), or by label."""
+        if self.space is None:
+            return _same_label(spaces.labels[queries], spaces.labels[database])
+        rows: Any = self.space(spaces)
+        k = min(len(database), max(3, round(share * len(database))))
+        return np.asarray(nearest_relevance(rows[queries], rows[database], k))
+
+
+def _same_label(queries: Array, database: Array) -> Bools:
+    found = label_relevance(queries, database) if queries.ndim == 1 else multilabel_relevance(queries, database)
+    return np.array(found.toarray() if sparse.issparse(found) else found, dtype=np.bool_)

@@ -1,0 +1,122 @@
+"""What a diagnosis found, in numbers and in words."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from thpi.auto._decision import Entry
+from thpi.diagnosis._learning_curve import LearningCurve
+from thpi.evaluation.statistics import PairedDifference
+
+__all__ = ["Answer", "Diagnosis", "described"]
+
+CLEAR = 0.5
+"""A difference below half a point of MAP counts as none, however sure it is."""
+
+
+def described(params: dict[str, Any]) -> str:
+    """Parameters in words.
+
+    >>> described({"start_penalty": 1.0, "space": "source"})
+    'start_penalty 1, space source'
+    """
+    return ", ".join(
+        f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}" for name, value in params.items()
+    )
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer for one meaning of "relevant"; MAP and differences in percent.
+
+    ``gain`` compares the best method with source and the best without, each chosen on the training rows, on rows held
+    out. Its 95 % interval is 1.96 standard errors, of queries or of folds, whichever are larger. ``choice`` and
+    ``candidates``, best first, are those of AutoHasher on all pairs; ``best_with_source`` and ``best_without`` are the
+    methods of the curve.
+    """
+
+    relevance: str
+    title: str
+    gain: PairedDifference
+    no_source: float
+    with_source: float
+    choice: str
+    choice_params: dict[str, Any]
+    best_with_source: str
+    best_without: str
+    candidates: tuple[Entry, ...]
+    curve: LearningCurve
+
+    @property
+    def verdict(self) -> str:
+        """``"helps"``, ``"hurts"`` or ``"makes no difference"``."""
+        if self.gain.low > 0 and self.gain.mean >= CLEAR:
+            return "helps"
+        if self.gain.high < 0 and self.gain.mean <= -CLEAR:
+            return "hurts"
+        return "makes no difference"
+
+    @property
+    def sentence(self) -> str:
+        """The answer in words."""
+        wide = self.verdict == "makes no difference" and max(-self.gain.low, self.gain.high) > 2 * CLEAR
+        doubt = " The interval is wide: there are too few pairs to say more." if wide else ""
+        return (
+            f"The source {self.verdict} if relevant means {self.title}: {self.gain.mean:+.1f} points "
+            f"of MAP ({self.gain.low:+.1f} to {self.gain.high:+.1f}), {self.with_source:.1f} with it and "
+            f"{self.no_source:.1f} without.{doubt}"
+        )
+
+    @property
+    def outlook(self) -> tuple[str, ...]:
+        """What the curve says, in words."""
+        worth = self.curve.worth if self.verdict == "helps" else None
+        return self.curve.sentences if worth is None else (*self.curve.sentences, worth)
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The answers, one per meaning of "relevant", and the rows they are based on.
+
+    ``pairs_r2`` is :attr:`thpi.AutoHasher.pairs_r2_` of all pairs, and ``related`` whether it is enough.
+    """
+
+    n_pairs: int
+    n_source: int
+    n_target: int
+    n_bits: int
+    n_folds: int
+    pairs_r2: float
+    related: bool
+    answers: tuple[Answer, ...]
+
+    @property
+    def rows(self) -> str:
+        """The rows that the answers are based on, in words."""
+        more = f", {self.n_target:,} target rows without source" if self.n_target else ""
+        return f"{self.n_pairs:,} pairs, {self.n_source:,} source rows without target{more}"
+
+    @property
+    def relation(self) -> str:
+        """How closely the two views of the pairs are related, in words."""
+        if self.related:
+            return f"One view of the pairs explains {100 * self.pairs_r2:.1f} % of the other (ridge, leave-one-out)."
+        return (
+            f"Neither view of the {self.n_pairs:,} pairs explains anything of the other (ridge, leave-one-out). "
+            "Either there are too few pairs to show a relation, or row i of both is not the same item. AutoHasher does "
+            "not use such a source, whatever the candidates below seem to gain."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        answers = [
+            {**asdict(a), "gain": a.gain._asdict(), "verdict": a.verdict, "sentence": a.sentence} for a in self.answers
+        ]
+        return {**asdict(self), "relation": self.relation, "answers": answers}
+
+    def to_html(self) -> str:
+        """Return a page that needs no network and no script."""
+        from thpi.diagnosis._page import diagnosis_page
+
+        return diagnosis_page(self)

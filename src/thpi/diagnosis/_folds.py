@@ -1,0 +1,65 @@
+"""The pairs divided into folds: rows held out are queries, the others are training rows and database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import copy
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import KFold
+
+from thpi._types import Array, Floats
+from thpi._views import Views
+from thpi.auto import AutoHasher, Candidate, Relevance
+from thpi.auto._trial import Trial
+from thpi.hashers._source_features import SourceFeatures
+from thpi.metrics import average_precision
+
+__all__ = ["Fold", "divide"]
+
+
+class ViewSpaces:
+    """The spaces of all pairs as the user gave them; see :class:`thpi.auto.Spaces`."""
+
+    def __init__(self, views: Views, seed: int, max_unpaired: int) -> None:
+        self.target, self.source, self.labels = views.X, views.S, views.y
+        self._views, self._seed, self._max_unpaired = views, seed, max_unpaired
+
+    @cached_property
+    def groups(self) -> Array:
+        """Diffusion coordinates over all source rows."""
+        features = SourceFeatures(self._views, np.random.RandomState(self._seed), self._max_unpaired)
+        return features.diffusion[: features.n]
+
+
+class Fold:
+    """One division and its ground truth, which all methods share.
+
+    For source nearness the source of the held-out rows decides what is relevant; no method sees it.
+    """
+
+    def __init__(self, hasher: AutoHasher, training: Views, queries: Any, relevant: Array) -> None:
+        self.hasher, self.training, self.queries, self.relevant = hasher, training, queries, relevant
+
+    def trial(self, views: Views, *, scored: bool = True) -> Trial:
+        """A trial of candidates on some rows, as ``fit`` makes it."""
+        return self.hasher._trial(views, np.random.RandomState(self.hasher.random_state), scored=scored)
+
+    def precisions(self, trial: Trial, candidate: Candidate) -> Floats:
+        """Average precision in percent of each query, by a candidate learned from the rows of the trial.
+
+        NaN if nothing is relevant to the query.
+        """
+        learned = copy(self.hasher)._set_fitted(trial.views, trial.learn(candidate))
+        codes = learned.transform(self.queries), learned.transform(self.training.X)
+        return 100 * average_precision(*codes, self.relevant, learned.n_bits)
+
+
+def divide(hasher: AutoHasher, views: Views, relevance: Relevance, n_folds: int, share: float) -> Iterator[Fold]:
+    """Return the folds; they are the same for every relevance."""
+    seed = hasher.random_state
+    spaces = ViewSpaces(views, int(seed), hasher.max_unpaired)  # type: ignore[arg-type]  # set by diagnose
+    for train, held in KFold(n_folds, shuffle=True, random_state=seed).split(np.arange(views.X.shape[0])):
+        yield Fold(hasher, views.take(train), views.X[held], relevance.of_queries(spaces, held, train, share))

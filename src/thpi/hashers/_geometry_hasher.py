@@ -1,0 +1,118 @@
+"""Ground of the methods that learn in a geometry: coordinates of the target rows and features of the source."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from thpi._types import Array, Fitted
+from thpi.base import BaseHasher, Views
+from thpi.hashers._geometry import Geometry, in_coordinates, target_coordinates
+from thpi.hashers._itq import ITQ
+from thpi.hashers._learned import Learned, Limits, Steps
+from thpi.hashers._source_features import SourceFeatures
+from thpi.solvers.moments import Coordinates, centred_product
+
+__all__ = ["GeometryHasher", "GeometryLearner", "ViewGeometry", "learn"]
+
+
+@runtime_checkable
+class GeometryLearner(Protocol):
+    """A method that learns in a geometry, starting at the ITQ codes of the target rows.
+
+    Two methods that share a geometry share everything that it has already computed, and their starts.
+    """
+
+    def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
+        """Learn the projection of the coordinates from one of the numbered random starts."""
+
+    def learn_start(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
+        """Learn as far as the random start matters; by default all of it."""
+
+
+class GeometryHasher(BaseHasher):
+    """A method whose ``fit`` makes the geometry of all rows, learns in it, and goes back to the features."""
+
+    uses_source = True
+    uses_target = True
+
+    max_unpaired: int
+
+    @abstractmethod
+    def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
+        """Learn the projection of the coordinates; see :class:`GeometryLearner`."""
+
+    def learn_start(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
+        """See :class:`GeometryLearner`."""
+        return self.learn(geometry, start, limits)
+
+    @property
+    def _limits(self) -> Limits:
+        """The limits that the parameters set."""
+        return Limits(quantisation=Steps(self.tol, self.max_iter))
+
+    tol: float
+    max_iter: int
+
+    def _fit(self, views: Views, rng: np.random.RandomState) -> Fitted:
+        whole = ViewGeometry(views, self.n_bits, rng, self.max_unpaired)
+        return whole.fitted(self.learn(whole.geometry, 0, self._limits))
+
+
+class ViewGeometry:
+    """The geometry of all pairs and further target rows, and the way back to the features.
+
+    It starts at ITQ of the target rows: ``itq`` holds what ``ITQ(n_bits, random_state=...)`` learns with this random
+    stream, or None if the rows have too few dimensions for that.
+    """
+
+    def __init__(self, views: Views, n_bits: int, rng: np.random.RandomState, max_unpaired: int) -> None:
+        rows, n = views.all_target, views.X.shape[0]
+        self.itq = _plain_itq(views, n_bits, rng)
+        seed = int(rng.randint(np.iinfo(np.int32).max))
+        self._coordinates: Coordinates = target_coordinates(rows, views.mean, n_bits)
+        self._dtype = views.X.dtype
+        X = self._coordinates.values.astype(np.float64)
+        start = None
+        if self.itq is not None:
+            start = in_coordinates(X, centred_product(rows, views.mean, self.itq["projection_"]).astype(np.float64))
+        source = None if views.S is None else SourceFeatures(views, rng, max_unpaired)
+        self.geometry = Geometry(X[:n], n_bits, seed, source, start=start, more=X[n:], labels=views.y)
+
+    def back(self, projection: Array) -> Array:
+        """Projection of the features from one of the coordinates."""
+        return self._coordinates.back(projection.astype(self._dtype))
+
+    def fitted(self, learned: Learned) -> Fitted:
+        """Fitted attributes of a hasher."""
+        return {
+            "projection_": self.back(learned.projection),
+            "objective_": np.array(learned.objective),
+            "converged_": learned.converged,
+            **(learned.facts or {}),
+        }
+
+
+def _plain_itq(views: Views, n_bits: int, rng: np.random.RandomState) -> Fitted | None:
+    hasher, views = ITQ(n_bits), Views(views.all_target)
+    limit = hasher._max_bits(views)
+    return None if n_bits > limit[0] else hasher._fit(views, rng)
+
+
+def learn(hasher: BaseHasher, geometry: Geometry, start: int, limits: Limits) -> Learned:
+    """Learn in a geometry: with the method's own ``learn``, or by fitting it on the rows of the geometry.
+
+    A method that needs pairs and is not given a source is fitted on pairs of a row with itself. That is only of use
+    for ITQ+ with ``lambda1=0``, where the source has no weight.
+    """
+    if isinstance(hasher, GeometryLearner):
+        return hasher.learn(geometry, start, limits)
+    views, mean = geometry.views, geometry.pairs_mean
+    if geometry.source is None and not (hasher.uses_labels and geometry.labels is not None):
+        views, mean = Views(geometry.real, geometry.real if hasher.needs_privileged else None), geometry.mean
+    hasher.set_params(**{k: v for k, v in limits.quantisation._asdict().items() if k in hasher.get_params()})
+    hasher._check_bits(views)
+    found = hasher._fit(views, np.random.RandomState((geometry.seed + start) % 2**32))
+    return Learned(np.asarray(found["projection_"]), mean=mean)
