@@ -17,13 +17,13 @@ import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image
 
+from experiments.harness.data import DataSpec, load_rows, training_views
+from experiments.harness.protocol import PROTOCOLS, relevance_matrix
 from thpi.codes import hamming_distances
 from thpi.datasets import DataNotFoundError
-from thpi.evaluation import PROTOCOLS, DataSpec, relevance_matrix, split_rows
-from thpi.evaluation.data import load_rows, training_views
-from thpi.evaluation.split import database_rows
+from thpi.evaluation import database_rows, split_rows
 from thpi.hashers import HASHERS
-from thpi.paper.figures import figure_bytes
+from thpi.pages import figure_bytes
 
 BITS, SHOWN, ALPHA = 64, 8, 0.3
 ENDS: dict[str, dict[str, Any]] = {

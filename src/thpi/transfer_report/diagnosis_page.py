@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from thpi.pages import figure_bytes, figure_html, html_page
 from thpi.transfer_report.answer import MEANINGS, Answer, Diagnosis
-from thpi.transfer_report.report import figure_html, html_page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,8 +39,6 @@ def diagnosis_page(diagnosis: Diagnosis) -> str:
 
 
 def _section(answer: Answer) -> str:
-    from thpi.paper.figures import figure_bytes
-
     rows = "".join(_row(candidate) for candidate in answer.candidates)
     words = " ".join(answer.outlook)
     caption = (
