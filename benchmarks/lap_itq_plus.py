@@ -3,12 +3,12 @@
     python -m benchmarks.lap_itq_plus variants  [--splits 1] [--bits 32] [--data-home ../shared/data]
     python -m benchmarks.lap_itq_plus strongest [--splits 5] [--bits 16,32,64] [--runs docs/transfer/runs.csv]
 
-``variants`` varies one thing at a time on the development sets of ``thpi transfer``; ``strongest`` puts the variant
-that is best there where same class or near in the source is meant beside ITQ and LapITQ+ as the paper has it, on all
-sets, beside itself with shuffled pairs, the control, and beside AutoHasher as ``thpi transfer`` found it on the same
-splits. Protocol, sets and splits are those of
-``thpi transfer``; figures are points of MAP over ITQ on the same pairs, means over alpha 0.05, 0.1 and 0.3 and the code
-lengths. Results are kept as they come: a run that was stopped goes on.
+``variants`` varies one thing at a time on the development sets of the transfer benchmark; ``strongest`` puts the
+variant that is best there where same class or near in the source is meant beside ITQ and LapITQ+ as the paper has it,
+on all sets, beside itself with shuffled pairs, the control, and beside AutoHasher as the transfer benchmark found it on
+the same splits. Protocol, sets and splits are those of the transfer benchmark; figures are points of MAP over ITQ on
+the same pairs, means over alpha 0.05, 0.1 and 0.3 and the code lengths. Results are kept as they come: a run
+that was stopped goes on.
 """
 
 from __future__ import annotations
@@ -23,12 +23,15 @@ from scipy import sparse
 from sklearn.neighbors import kneighbors_graph
 
 import thpi
+from experiments.harness.bench import make_bench
+from experiments.harness.data import DataSpec, data_identity, load_rows
+from experiments.harness.pool import run_all
+from experiments.harness.protocol import RELEVANCES
+from experiments.harness.store import ResultStore
+from experiments.transfer.settings import SETS
+from experiments.transfer.task import PROTOCOL
 from thpi.base import TooManyBitsError
-from thpi.evaluation import RELEVANCES, DataSpec, ResultStore, paired_difference
-from thpi.evaluation.data import data_identity, load_rows
-from thpi.evaluation.pool import run_all
-from thpi.transfer_report.bench import make_bench
-from thpi.transfer_report.settings import SETS
+from thpi.evaluation import paired_difference
 
 ALPHAS = (0.05, 0.1, 0.3)
 KIND = "lap_itq_plus"
@@ -105,7 +108,7 @@ def run_split(task: Task, store: ResultStore, data_home: str | None) -> None:
     ]
     if not left:
         return
-    bench = make_bench(load_rows(task.data, data_home), task.alpha, task.seed, task.identity, store)
+    bench = make_bench(load_rows(task.data, data_home), PROTOCOL, task.alpha, task.seed, task.identity, store)
     for name, bits in left:
         try:
             made = bench.fitted_on_pairs(hasher(name, bits, task.seed), shuffled=name.endswith(SHUFFLED))
@@ -129,7 +132,7 @@ class Found:
                         self._values[task.set_name, kind, task.alpha, bits, task.seed, name] = value
 
     def add(self, runs: Path, columns: dict[tuple[str, str], str]) -> None:
-        """Add what ``thpi transfer`` found: columns of its runs, by the name and the kind that they are to have."""
+        """Add what the transfer benchmark found: columns of its runs, by the name and the kind they shall have."""
         with runs.open() as file:
             for row in csv.DictReader(file):
                 at = row["set"], row["relevance"], float(row["alpha"]), int(row["bits"]), int(row["seed"])

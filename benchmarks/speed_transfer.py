@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Literal, cast
+from typing import Any
 
 import numpy as np
 
 import thpi
 import thpi.hashers
-import thpi.transfer
 from benchmarks._cases import Case
 from benchmarks._growth import Growth
 from benchmarks.speed_pairs import pairs
 from thpi.datasets import load_digits_views
 
 __all__ = ["cases", "growths"]
-
-Relevance = Literal["target", "source", "labels", "groups"]
 
 PAIRS = 1_000
 UNPAIRED = 10  # unpaired rows a pair, as things grow
@@ -30,9 +27,9 @@ def cases(full: bool) -> Iterator[Case]:
     paired, rest = order[:PAIRS], order[PAIRS:]
     X, S, unpaired = data.target[paired], data.source[paired], data.source[rest]
     y = np.asarray(data.labels)[paired]
-    for relevance in cast("tuple[Relevance, ...]", thpi.transfer.RELEVANCES):
+    for relevance in thpi.RELEVANCES:
 
-        def ours(relevance: Relevance = relevance) -> Any:
+        def ours(relevance: str = relevance) -> Any:
             hasher = thpi.AutoHasher(32, relevance=relevance, random_state=0)
             return hasher.fit(X, y if relevance == "labels" else None, privileged=S, source=unpaired)
 
@@ -49,7 +46,7 @@ def cases(full: bool) -> Iterator[Case]:
 
 def _prepared(n: int, method: str, relevance: str) -> Callable[[], Any]:
     X, S = pairs(UNPAIRED * n + n, 64, 48)
-    hasher = thpi.hashers.HASHERS[method](32, relevance=relevance, random_state=0)
+    hasher = thpi.HASHERS[method](32, relevance=relevance, random_state=0)
     # Ten classes that the source knows: the largest of ten of its columns.
     y = S[:n, :10].argmax(axis=1) if relevance == "labels" else None
     return lambda: hasher.fit(X[:n], y, privileged=S[:n], source=S[n:])

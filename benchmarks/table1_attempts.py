@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 
 import thpi
 from thpi.datasets import load_bbc
-from thpi.evaluation.ground_truth import neighbour_radius, radius_relevance
+from thpi.ground_truth import neighbour_radius, radius_relevance
 from thpi.metrics import pooled_precision_recall_area
 
 Pairing = Literal["id", "position"]

@@ -2,9 +2,9 @@
 
     python -m benchmarks.unpaired_target [--splits 5] [--bits 32] [--sets ...] [--data-home ../shared/data]
 
-Protocol, sets and splits are those of ``thpi transfer``, with 5 and 10 % of the rows as pairs. A further 30 % of the
-rows lend their target (``target=``), and not their source. Figures are points of MAP over ITQ on the pairs, means over
-the two shares of pairs (where ITQ on the pairs can give so many bits); "shuffled" permutes the pairs' source rows.
+Protocol, sets and splits are those of the transfer benchmark, with 5 and 10 % of the rows as pairs. A further 30 % of
+the rows lend their target (``target=``), and not their source. Figures are points of MAP over ITQ on the pairs, means
+over the two shares of pairs (where ITQ on the pairs can give so many bits); "shuffled" permutes the pairs' source rows.
 Results are kept as they come: a run that was stopped goes on.
 """
 
@@ -16,13 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import thpi
+from experiments.harness.bench import Bench, make_bench
+from experiments.harness.data import DataSpec, data_identity, load_rows
+from experiments.harness.pool import run_all
+from experiments.harness.store import ResultStore
+from experiments.transfer.settings import SETS
+from experiments.transfer.task import PROTOCOL
 from thpi.base import TooManyBitsError
-from thpi.evaluation import DataSpec, ResultStore, paired_difference
-from thpi.evaluation.data import data_identity, load_rows
-from thpi.evaluation.pool import run_all
-from thpi.transfer_report.bench import Bench, make_bench
-from thpi.transfer_report.settings import SETS
-from thpi.transfer_report.withheld import WithheldSource
+from thpi.evaluation import paired_difference
 
 ALPHAS = (0.05, 0.1)
 MORE = 0.3
@@ -66,10 +67,9 @@ def fitted(bench: Bench, line: str, told: str, bits: int) -> Any:
         return thpi.ITQ(bits, random_state=bench.seed).fit(X if more is None else np.vstack([X, more]))
     if "shuffled" in line:
         S = S[rng.permutation(len(S))]
-    method = WithheldSource if "no source" in line else thpi.AutoHasher
-    y = bench._known_labels() if told == "labels" else None
+    y = bench.known_labels if told == "labels" else None
     unpaired = bench.views.source[np.setdiff1d(bench.split.rest, drawn)]
-    hasher = method(bits, random_state=bench.seed).set_params(relevance=told)
+    hasher = thpi.AutoHasher(bits, relevance=told, use_source="no source" not in line, random_state=bench.seed)
     return hasher.fit(X, y, privileged=S, source=unpaired, target=more)
 
 
@@ -78,7 +78,7 @@ def run_split(task: Task, store: ResultStore, data_home: str | None) -> None:
     left = [(line, told) for told in TOLD for line in LINES if store.read_values(KIND, task.config(line, told)) is None]
     if not left:
         return
-    bench = make_bench(load_rows(task.data, data_home), task.alpha, task.seed, task.identity, store)
+    bench = make_bench(load_rows(task.data, data_home), PROTOCOL, task.alpha, task.seed, task.identity, store)
     for line, told in left:
         try:
             hasher = fitted(bench, line, told, task.bits)

@@ -10,13 +10,12 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # benchmarks are not installed
 
+from benchmarks import __main__ as command
+from benchmarks import _growth
 from benchmarks._cases import Case, Measured, measure
 from benchmarks._growth import Growth, exponent, measure_growth
 from benchmarks._machine import Peaks
 from benchmarks._table import BEGIN, END, case_row, lined_up, markdown, put_between_markers
-
-from benchmarks import __main__ as command
-from benchmarks import _growth
 
 
 def _case(**changes):

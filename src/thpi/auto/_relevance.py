@@ -11,7 +11,7 @@ from scipy import sparse
 
 from thpi._types import Array, Bools, Ints, Matrix
 from thpi.auto._candidate import Candidate
-from thpi.evaluation.ground_truth import (
+from thpi.ground_truth import (
     label_relevance,
     multilabel_relevance,
     nearest_relevance,

@@ -29,8 +29,6 @@ COMMANDS = (
     "info",
     "export",
     "serve",
-    "paper",
-    "transfer",
     "diagnose",
     "datasets",
 )
@@ -69,15 +67,17 @@ def _thpi(version: bool = typer.Option(False, "--version", help="Print the versi
         raise typer.Exit
 
 
-def run(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and give the exit code: 0, or 2 with one line on standard error for bad input.
+def run(arguments: Sequence[str] | None = None, group: typer.Typer = app, name: str = "thpi") -> int:
+    """Run a command line and return the exit code: 0, or 2 with one line on standard error for bad input.
+
+    ``group`` holds the commands, and ``name`` is that of the program in the help.
 
     >>> run(["--version"]) in (0,)
     0.1.0
     True
     """
     try:
-        app(None if arguments is None else list(arguments), prog_name="thpi")
+        group(None if arguments is None else list(arguments), prog_name=name)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 0
     except KeyboardInterrupt:  # before or after the part in which typer sees to it

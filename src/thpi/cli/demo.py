@@ -65,8 +65,8 @@ def demo(
     console.print(_table(scores, names, bits, pairs, splits))
     console.print(
         f"[dim]Every method but the last row knows {pairs} target rows. ITQ uses no source; what is above it "
-        "is due to the source or to a better learner; thpi transfer tells them apart. The last row is what ITQ would "
-        "do if the missing target rows were known. AutoHasher was told near.[/dim]\n"
+        "is due to the source or to a better learner; the transfer benchmark separates the two. The last row is what "
+        "ITQ would do if the missing target rows were known. AutoHasher was told near.[/dim]\n"
     )
     c = max(bits)
     for name in ("ITQ", "LapITQPlus"):
@@ -75,7 +75,7 @@ def demo(
 
 
 def _relevance(digits: PairedDataset, query: Any, database: Any) -> tuple[Any, Any]:
-    from thpi.evaluation.ground_truth import label_relevance, neighbour_radius, radius_relevance
+    from thpi.ground_truth import label_relevance, neighbour_radius, radius_relevance
 
     X = digits.target
     near = radius_relevance(X[query], X[database], neighbour_radius(X[database], form="plain"))

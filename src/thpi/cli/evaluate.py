@@ -153,7 +153,7 @@ def _drawn(rows: _Rows, n_queries: int, seed: int) -> tuple[_Rows, _Rows]:
 
 
 def _relevance(asked: _Rows, database: _Rows, neighbours: int, radius: float | None) -> tuple[Any, str]:
-    from thpi.evaluation.ground_truth import label_relevance_blocks, nearest_relevance, radius_relevance
+    from thpi.ground_truth import label_relevance_blocks, nearest_relevance, radius_relevance
 
     if database.labels is not None:
         return label_relevance_blocks(asked.labels, database.labels), "rows with the label of the query"

@@ -17,7 +17,7 @@ from thpi.cli._output import Force, Json, check_output, note, show, spinner, uni
 
 
 def _method_names() -> list[str]:
-    from thpi.hashers import HASHERS
+    from thpi import HASHERS
 
     return list(HASHERS)
 
@@ -29,7 +29,7 @@ def _print_methods(wanted: bool) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from thpi.hashers import HASHERS
+    from thpi import HASHERS
 
     table = Table("method", "needs", "parameters, for --set")
     for name, method in HASHERS.items():
@@ -151,7 +151,7 @@ def _hasher(
     seed: int,
     parameters: list[str],
 ) -> Any:
-    from thpi.hashers import HASHERS
+    from thpi import HASHERS
 
     if method is None:
         method = "ITQ" if privileged is None and labels is None else "AutoHasher"

@@ -6,7 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from thpi.diagnosis._answer import Answer, Diagnosis, described
-from thpi.transfer_report.report import figure_html, html_page
+from thpi.pages import figure_bytes, figure_html, html_page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,8 +38,6 @@ def diagnosis_page(diagnosis: Diagnosis) -> str:
 
 
 def _section(answer: Answer) -> str:
-    from thpi.paper.figures import figure_bytes
-
     rows = "".join(_row(candidate) for candidate in answer.candidates)
     words = " ".join(answer.outlook)
     caption = (

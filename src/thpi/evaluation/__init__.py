@@ -1,8 +1,6 @@
-"""Ground truth, splits, selection and statistics."""
+"""Evaluating codes: ground truth, splits of the rows, selection of parameters, comparison of methods over splits."""
 
-from __future__ import annotations
-
-from thpi.evaluation.ground_truth import (
+from thpi.ground_truth import (
     label_relevance,
     label_relevance_blocks,
     multilabel_relevance,
@@ -10,6 +8,25 @@ from thpi.evaluation.ground_truth import (
     neighbour_radius,
     radius_relevance,
 )
-from thpi.evaluation.statistics import PairedDifference, paired_difference
+from thpi.evaluation.selection import LAMBDA_GRID, Selected, SelectionRule, select_lambdas
+from thpi.evaluation.split import Split, database_rows, split_rows
+from thpi.evaluation.statistics import PairedDifference, paired_difference, transfer_efficiency
 
-__all__ = ["PairedDifference", "label_relevance", "label_relevance_blocks", "multilabel_relevance", "nearest_relevance", "neighbour_radius", "paired_difference", "radius_relevance"]
+__all__ = [
+    "LAMBDA_GRID",
+    "PairedDifference",
+    "Selected",
+    "SelectionRule",
+    "Split",
+    "database_rows",
+    "label_relevance",
+    "label_relevance_blocks",
+    "multilabel_relevance",
+    "nearest_relevance",
+    "neighbour_radius",
+    "paired_difference",
+    "radius_relevance",
+    "select_lambdas",
+    "split_rows",
+    "transfer_efficiency",
+]

@@ -10,11 +10,13 @@ import numpy as np
 from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
 
-from thpi.evaluation.ground_truth import neighbour_radius, radius_relevance
-from thpi.hashers import HASHERS
+from thpi.ground_truth import neighbour_radius, radius_relevance
+from thpi.hashers import ITQPlus, LapITQPlus
 from thpi.metrics import mean_average_precision
 
 __all__ = ["LAMBDA_GRID", "Selected", "SelectionRule", "select_lambdas"]
+
+_METHODS = {"ITQPlus": ITQPlus, "LapITQPlus": LapITQPlus}
 
 LAMBDA_GRID = (0.0, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 2.0)
 """The paper's range of both parameters."""
@@ -98,7 +100,7 @@ def select_lambdas(
     rule = rule or SelectionRule()
     if not 0 < relevant_share < 1:
         raise ValueError(f"relevant_share={relevant_share!r} must be greater than 0 and less than 1.")
-    unknown = set(methods) - {"ITQPlus", "LapITQPlus"}
+    unknown = set(methods) - set(_METHODS)
     if unknown:
         raise ValueError(f"methods has {sorted(unknown)}; only ITQPlus and LapITQPlus have parameters to choose.")
     rng = check_random_state(random_state)
@@ -146,7 +148,7 @@ class _Fold:
         self.relevance = radius_relevance(self.queries, self.X, radius)
 
     def score(self, method: str, options: Mapping[str, Any]) -> float:
-        hasher = HASHERS[method](**options).fit(self.X, privileged=self.S, source=self.source)
+        hasher = _METHODS[method](**options).fit(self.X, privileged=self.S, source=self.source)
         found = mean_average_precision(
             hasher.transform(self.queries), hasher.transform(self.X), self.relevance, hasher.n_bits
         )

@@ -185,7 +185,7 @@ class _Truth:
     """Relevance of the items that are no queries to those that are, and the quality measured by it."""
 
     def __init__(self, X: Any, labels: Any, query: Any, database: Any) -> None:
-        from thpi.evaluation.ground_truth import label_relevance, neighbour_radius, radius_relevance
+        from thpi.ground_truth import label_relevance, neighbour_radius, radius_relevance
 
         self.X, self.labels, self.query, self.database = X, labels, query, database
         self.radius = neighbour_radius(X[database], form="plain", k=NEIGHBOURS)

@@ -1,0 +1,34 @@
+"""``python -m experiments``: the commands of the experiments."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import typer
+
+import thpi.cli
+from experiments.paper.command import app as paper
+from experiments.transfer.command import transfer
+from thpi.cli._interrupt import resend_lost_interrupts
+
+__all__ = ["app", "run"]
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="The experiments of thpi: the paper, run again, and the transfer benchmark.",
+)
+app.add_typer(paper, name="paper")
+app.command()(transfer)
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return the exit code, as :func:`thpi.cli.run` does."""
+    return thpi.cli.run(arguments, app, "python -m experiments")
+
+
+if __name__ == "__main__":
+    resend_lost_interrupts()
+    sys.exit(run())

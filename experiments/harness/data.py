@@ -1,0 +1,133 @@
+"""The rows an experiment works on: a data set, possibly a fixed sample of it, and its preprocessed views."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+
+from experiments.harness.store import ResultStore
+from thpi import datasets
+from thpi.datasets import PairedDataset
+from thpi.datasets.preprocessing import fit_transform_views, paper_pipelines
+from thpi.evaluation import Split, database_rows
+
+__all__ = [
+    "DataSpec",
+    "TrainingViews",
+    "data_identity",
+    "evaluation_views",
+    "load_rows",
+    "refit_target",
+    "training_views",
+]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class DataSpec:
+    """A data set by name, options of its loader, and the number of rows kept (a fixed random sample; None: all).
+
+    >>> DataSpec("bbc", options=(("pairing", "position"),)).label
+    'bbc pairing=position'
+    """
+
+    name: str
+    max_rows: int | None = None
+    options: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def label(self) -> str:
+        """Short name, different for each variant."""
+        return " ".join([self.name, *(f"{key}={value}" for key, value in self.options)])
+
+
+def data_identity(spec: DataSpec, data_home: str | os.PathLike[str] | None = None) -> dict[str, Any]:
+    """Return what identifies the rows of a run: name, options, sample size and checksums of the files.
+
+    Raises where a file is missing or does not have its checksum.
+
+    >>> sorted(data_identity(DataSpec("digits")))
+    ['dataset', 'files', 'max_rows', 'options']
+    """
+    entry = datasets.info(spec.name)
+    report = datasets.verify(spec.name, data_home, strict=True)
+    if "missing" in report.values():
+        datasets.load(spec.name, data_home, **dict(spec.options))  # raises with directions if the file is needed
+    known = {file.path: file.sha256 for file in entry.files + entry.public_files}
+    files: dict[str, Any] = {}
+    for path, status in report.items():
+        if status == "ok":
+            files[path] = known[path]
+        elif status == "unchecked":  # a public file without a known checksum: use its size and time
+            about = (datasets.data_home_path(data_home) / str(entry.folder) / path).stat()
+            files[path] = [about.st_size, about.st_mtime_ns]
+    return {"dataset": spec.name, "options": dict(spec.options), "max_rows": spec.max_rows, "files": files}
+
+
+@lru_cache(maxsize=2)
+def load_rows(spec: DataSpec, data_home: str | os.PathLike[str] | None = None) -> PairedDataset:
+    """Load the data set and sample at most ``max_rows`` rows, always the same.
+
+    >>> load_rows(DataSpec("digits", max_rows=100)).n
+    100
+    """
+    dataset = datasets.load(spec.name, data_home, **dict(spec.options))
+    if spec.max_rows is None or dataset.n <= spec.max_rows:
+        return dataset
+    return dataset.take(np.sort(np.random.RandomState(0).permutation(dataset.n)[: spec.max_rows]))
+
+
+class TrainingViews(NamedTuple):
+    """Dense rows of both domains, as training and coding see them."""
+
+    target: Floats
+    source: Floats
+    source_only: Floats | None
+
+
+def evaluation_views(dataset: PairedDataset, identity: dict[str, Any], store: ResultStore) -> TrainingViews:
+    """Return the views that the paper's preprocessing makes of all rows; kept on disk because PCA and LDA are slow.
+
+    Nearness is measured in them, whatever training saw, so that every alpha and split asks the same question.
+    """
+    config = {"views": "all", "data": identity}
+    kept = store.read_arrays("views", config)
+    if kept is None:
+        views = fit_transform_views(dataset, *paper_pipelines(dataset.name), np.arange(dataset.n), "all")
+        kept = {"target": views.target, "source": views.source}
+        if views.source_only is not None:
+            kept["source_only"] = views.source_only
+        store.write_arrays("views", config, kept)
+    return TrainingViews(kept["target"], kept["source"], kept.get("source_only"))
+
+
+def training_views(dataset: PairedDataset, split: Split) -> TrainingViews:
+    """Return views fitted without any query row: the target's on the training rows, the source's on all other rows too.
+
+    >>> from thpi.datasets import load_digits_views
+    >>> from thpi.evaluation import split_rows
+    >>> digits = load_digits_views()
+    >>> training_views(digits, split_rows(digits.n, 0.1, 0)).target.shape
+    (2000, 240)
+    """
+    pipelines = paper_pipelines(dataset.name)
+    views = fit_transform_views(dataset, *pipelines, split.train, "train", query_rows=split.query)
+    return TrainingViews(views.target, views.source, views.source_only)
+
+
+def refit_target(dataset: PairedDataset, split: Split, views: TrainingViews) -> TrainingViews:
+    """Return ``views`` with the target preprocessing fitted on all rows that are not queries; the source stays.
+
+    For the reference line "all target data".
+    """
+    pipeline = clone(paper_pipelines(dataset.name)[0]).fit(dataset.target[database_rows(split, "all")])
+    target: Any = pipeline.transform(dataset.target)
+    dense = target.toarray() if hasattr(target, "toarray") else target
+    return views._replace(target=np.asarray(dense, dtype=np.float64))

@@ -1,0 +1,122 @@
+"""The two evaluation protocols, the authors' and the standard one, and the meanings of "relevant"."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from thpi.datasets import PairedDataset
+from thpi.evaluation import (
+    Split,
+    database_rows,
+    label_relevance,
+    multilabel_relevance,
+    neighbour_radius,
+    radius_relevance,
+)
+
+__all__ = ["NEIGHBOURS", "PROTOCOLS", "RELEVANCES", "Protocol", "relevance_kinds", "relevance_matrix"]
+
+NEIGHBOURS = 50
+"""The paper's nominal threshold: the mean distance to the 50th neighbour."""
+
+RELEVANCES = {
+    "target": "near in target space",
+    "labels": "same class, or a shared tag",
+    "source": "near in source space",
+}
+"""What "relevant" may mean, by name; the paper means the first."""
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """What is searched, what the features may have seen, how the radius is found, and which figure is the headline.
+
+    ``fit_on`` goes to :func:`thpi.datasets.preprocessing.fit_transform_views`; ``measure`` is the name of the
+    measure in :data:`thpi.metrics.MEASURES` that tables show.
+    """
+
+    name: str
+    title: str
+    database: Literal["train", "all"]
+    fit_on: Literal["all", "train"]
+    radius: Literal["authors", "plain"]
+    measure: Literal["pooled_precision_recall_area", "average_precision"]
+    measure_title: str
+
+
+PROTOCOLS: dict[str, Protocol] = {
+    protocol.name: protocol
+    for protocol in (
+        Protocol(
+            name="authors",
+            title="the authors' protocol",
+            database="train",
+            fit_on="all",
+            radius="authors",
+            measure="pooled_precision_recall_area",
+            measure_title="area under one precision-recall curve pooled over all queries (the authors' MAP)",
+        ),
+        Protocol(
+            name="standard",
+            title="the standard protocol",
+            database="all",
+            fit_on="train",
+            radius="plain",
+            measure="average_precision",
+            measure_title="mean over queries of average precision, expected under ties (MAP)",
+        ),
+    )
+}
+"""The protocols by name."""
+
+
+def relevance_kinds(dataset: PairedDataset) -> tuple[str, ...]:
+    """Those of :data:`RELEVANCES` that a data set has.
+
+    >>> from thpi.datasets import load_digits_views
+    >>> relevance_kinds(load_digits_views())
+    ('target', 'labels', 'source')
+    """
+    labelled = dataset.labels is not None or dataset.tags is not None
+    return tuple(kind for kind in RELEVANCES if kind != "labels" or labelled)
+
+
+def relevance_matrix(
+    kind: str,
+    protocol: Protocol,
+    split: Split,
+    *,
+    target: Any = None,
+    source: Any = None,
+    labels: Any = None,
+    tags: Any = None,
+    random_state: Any = None,
+) -> Any:
+    """Boolean matrix (queries x database rows) of what is relevant.
+
+    ``target`` and ``source`` hold all rows in the space where nearness is meant; ``labels`` and ``tags`` likewise.
+    Near means: closer than the mean distance of database rows to their 50th neighbour among the database rows
+    (``protocol.radius`` says in which form). Same class is asked where there are labels, else a shared tag.
+
+    >>> X = np.arange(120.0)[:, None]
+    >>> from thpi.evaluation import split_rows
+    >>> split = split_rows(120, 0.9, random_state=0)
+    >>> relevance_matrix("target", PROTOCOLS["standard"], split, target=X).shape
+    (1, 119)
+    """
+    rows = database_rows(split, protocol.database)
+    if kind == "labels":
+        if labels is not None:
+            return label_relevance(labels[split.query], labels[rows])
+        if tags is None:
+            raise ValueError("kind='labels' needs labels or tags; the data set has neither.")
+        matrix = multilabel_relevance(tags[split.query], tags[rows])
+        return matrix.toarray() if hasattr(matrix, "toarray") else matrix
+    if kind not in RELEVANCES:
+        raise ValueError(f"kind={kind!r} must be one of {', '.join(RELEVANCES)}.")
+    space = np.asarray(target if kind == "target" else source)
+    threshold = neighbour_radius(space[rows], form=protocol.radius, k=NEIGHBOURS, random_state=random_state)
+    return radius_relevance(space[split.query], space[rows], threshold)

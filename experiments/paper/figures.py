@@ -1,0 +1,175 @@
+"""Figures 1 to 3 in the paper's layout: one panel per data set, the published curve behind ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from experiments.harness.figures import DASHED, legend_below, panels
+from experiments.harness.protocol import PROTOCOLS
+from experiments.paper.published import FIGURE2_LAPITQPLUS, FIGURE3_AT_ZERO, METHOD_TITLES, figure1, published_for
+from experiments.paper.results import Results
+from experiments.paper.runs import MethodRun
+from experiments.paper.settings import METHODS, SWEEP_FIXED, reference_runs, runs_of, sweep_runs
+from experiments.paper.tables import run_title
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["FIGURES", "draw_figure1", "draw_figure2", "draw_figure3"]
+
+# Okabe and Ito's colours, told apart by most colour-blind readers; the paper's two methods get the strongest.
+COLOURS = {
+    "LSH": "#999999",
+    "DSH": "#E69F00",
+    "CCAITQ": "#009E73",
+    "CVH": "#56B4E9",
+    "ITQPlus": "#0072B2",
+    "LapITQPlus": "#D55E00",
+    "ITQ": "#000000",
+    "SpectralHashing": "#CC79A7",
+}
+MARKERS = dict(zip(METHODS, "v^sDoPxd", strict=True))
+
+
+def _panels(results: Results, title: str, y_label: str) -> tuple[Figure, list[Axes]]:
+    """A figure with one panel per data set, in rows of three."""
+    titles = []
+    for dataset in results.datasets:
+        against = published_for(dataset)
+        titles.append(dataset + ("" if against is None or against.same else f" (stands in for {against.name})"))
+    figure, axes, grid = panels(titles, columns=3, size=(4.2, 3.3), extra=1.1, least=7.5, fontsize=10)
+    for row in grid:
+        row[0].set_ylabel(y_label)
+    figure.suptitle(title, fontsize=11)
+    return figure, axes
+
+
+def _has_published(results: Results, protocol: str) -> bool:
+    """Whether the paper shows figures for this protocol and code length."""
+    return protocol == "authors" and results.settings.figure_bits == 32
+
+
+def _measure(protocol: str) -> str:
+    return "MAP (%), pooled area" if PROTOCOLS[protocol].database == "train" else "MAP (%)"
+
+
+def _line(axis: Axes, x: list[float], y: list[float], run: MethodRun) -> None:
+    if run.trained_on == "all":
+        axis.plot(
+            x, y, color=COLOURS[run.method], label=run_title(run), zorder=3, linestyle=DASHED, linewidth=1.2,
+        )  # fmt: skip
+        return
+    name = METHOD_TITLES[run.method] + (" (no source)" if run.method == "ITQ" else "")
+    axis.plot(x, y, color=COLOURS[run.method], marker=MARKERS[run.method], markersize=4, linewidth=1.6, label=name)
+
+
+def _published_line(axis: Axes, x: list[float], y: list[float], method: str) -> None:
+    # Behind ours, paler and dotted.
+    axis.plot(
+        x, y, color=COLOURS[method], alpha=0.35, linestyle=":", linewidth=2.2, zorder=1,
+        marker=MARKERS[method], markersize=3,
+    )  # fmt: skip
+
+
+def _published_key(axis: Axes) -> None:
+    axis.plot([], [], color="#555555", alpha=0.5, linestyle=":", linewidth=2.2, label="published (same colour, dotted)")
+
+
+def draw_figure1(results: Results, protocol: str) -> Figure:
+    """MAP against alpha."""
+    bits = results.settings.figure_bits
+    title = f"MAP against alpha, {bits} bits, {PROTOCOLS[protocol].title}"
+    figure, axes = _panels(results, title, _measure(protocol))
+    for axis, dataset in zip(axes, results.datasets, strict=True):
+        alphas = [a for a in results.alphas(dataset, protocol) if a in results.settings.alphas]
+        against = published_for(dataset)
+        for method in METHODS:
+            if against and _has_published(results, protocol):
+                known = {
+                    a: figure1()[against.name, a, method] for a in alphas if (against.name, a, method) in figure1()
+                }
+                if known:
+                    _published_line(axis, list(known), list(known.values()), method)
+        for run in runs_of(dataset, bits):
+            means = {a: results.mean(dataset, protocol, a, run) for a in alphas}
+            shown = {a: value for a, value in means.items() if value is not None}
+            if shown:
+                _line(axis, list(shown), list(shown.values()), run)
+        axis.set_xlabel("alpha")
+        axis.set_xticks(alphas)
+    if _has_published(results, protocol):
+        _published_key(axes[0])
+    legend_below(figure, axes, columns=5)
+    return figure
+
+
+def draw_figure2(results: Results, protocol: str) -> Figure:
+    """Precision against the number of retrieved rows."""
+    settings = results.settings
+    title = f"Precision at K, {settings.figure_bits} bits, alpha {settings.table_alpha:g}, {PROTOCOLS[protocol].title}"
+    figure, axes = _panels(results, title, "precision (%)")
+    for axis, dataset in zip(axes, results.datasets, strict=True):
+        against = published_for(dataset)
+        if against and _has_published(results, protocol):
+            points = FIGURE2_LAPITQPLUS[against.name]
+            _published_line(axis, list(points), list(points.values()), "LapITQPlus")
+        bits = settings.figure_bits
+        for run in runs_of(dataset, bits):
+            curve = results.precision_at(dataset, protocol, settings.table_alpha, run)
+            if curve:
+                _line(axis, list(map(float, curve)), list(curve.values()), run)
+        axis.set_xlabel("K")
+    if _has_published(results, protocol):
+        _published_key(axes[0])
+    legend_below(figure, axes, columns=5)
+    return figure
+
+
+def draw_figure3(results: Results, protocol: str) -> Figure:
+    """LapITQ+ against lambda1 and against lambda2, the other being .01; reference lines level across."""
+    settings = results.settings
+    title = f"LapITQ+ against one parameter, the other {SWEEP_FIXED:g}, {settings.figure_bits} bits, "
+    figure, axes = _panels(results, title + PROTOCOLS[protocol].title, _measure(protocol))
+    positive = [value for value in settings.grid if value > 0]
+    left = min(positive) / 5  # where the log axis shows 0
+    for axis, dataset in zip(axes, results.datasets, strict=True):
+        for (name, runs), colour, marker in zip(
+            sweep_runs(settings).items(), (COLOURS["LapITQPlus"], COLOURS["ITQPlus"]), "Po", strict=True
+        ):
+            points = {}
+            for value, run in zip(settings.grid, runs, strict=True):
+                mean = results.mean(dataset, protocol, settings.table_alpha, run)
+                if mean is not None:
+                    points[value or left] = mean
+            axis.plot(list(points), list(points.values()), color=colour, marker=marker, markersize=4, label=name)
+            against = published_for(dataset)
+            if against and _has_published(results, protocol):
+                at_zero = FIGURE3_AT_ZERO[name][against.name]
+                axis.plot([left], [at_zero], color=colour, alpha=0.4, marker=marker, markersize=9, linestyle="none")
+        bits = settings.figure_bits
+        for run in (MethodRun("ITQ", bits), *reference_runs(dataset, bits)):
+            mean = results.mean(dataset, protocol, settings.table_alpha, run)
+            if mean is not None:
+                style = "-" if run.trained_on == "pairs" else DASHED
+                label = "ITQ (no source)" if run.trained_on == "pairs" else run_title(run)
+                axis.axhline(mean, color=COLOURS[run.method], linestyle=style, linewidth=1, label=label, alpha=0.8)
+        axis.set_xscale("log")
+        axis.set_xticks([left, *(10.0**e for e in range(-3, 1))], ["0", "0.001", "0.01", "0.1", "1"])
+        axis.minorticks_off()
+        axis.set_xlabel("lambda1 or lambda2")
+    if _has_published(results, protocol):
+        axes[0].plot(
+            [], [], color="#555555", alpha=0.4, marker="o", markersize=9, linestyle="none", label="published at 0"
+        )
+    legend_below(figure, axes, columns=5)
+    return figure
+
+
+FIGURES: dict[str, Callable[[Results, str], Figure]] = {
+    "figure1": draw_figure1,
+    "figure2": draw_figure2,
+    "figure3": draw_figure3,
+}
+"""The figures by name."""

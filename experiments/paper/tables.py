@@ -1,0 +1,264 @@
+"""Table 1 (ours, the published value, the difference), what the source was worth, and the numbers of the figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from experiments.harness.protocol import PROTOCOLS, RELEVANCES
+from experiments.harness.tables import Cell, Column, Grid, Records, Section, Table, register
+from experiments.paper.notes import FAR_FROM_PUBLISHED
+from experiments.paper.published import METHOD_TITLES, published_for, table1
+from experiments.paper.results import Results
+from experiments.paper.runs import MethodRun
+from experiments.paper.settings import runs_of, sweep_runs
+from thpi.evaluation import paired_difference, transfer_efficiency
+
+__all__ = ["Value", "run_title", "table1_grid", "values", "worth_grid"]
+
+
+@dataclass(frozen=True)
+class Value:
+    """A method at a code length on a data set, under a protocol and a meaning of "relevant".
+
+    ``published`` is the paper's value and ``difference`` ours minus it, in points; with ``stand_in`` the value belongs
+    to the set that this one stands in for. ``gain`` is the mean difference to ITQ on the n target rows ("no source")
+    over splits, with its 95 % interval; ``efficiency`` the transfer efficiency.
+    """
+
+    dataset: str
+    protocol: str
+    relevance: str
+    alpha: float
+    bits: int
+    method: str
+    reference: bool
+    value: float | None
+    spread: float | None
+    n_splits: int
+    published: float | None
+    difference: float | None
+    stand_in: bool
+    gain: float | None
+    gain_low: float | None
+    gain_high: float | None
+    efficiency: float | None
+    reason: str | None
+
+
+def run_title(run: MethodRun) -> str:
+    """Name of a run in print.
+
+    >>> run_title(MethodRun("ITQ", 8, "all"))
+    'ITQ, all target data'
+    """
+    return METHOD_TITLES[run.method] + (", all target data" if run.trained_on == "all" else "")
+
+
+def values(results: Results, protocol: str, kind: str = "target") -> list[Value]:
+    """All values of Table 1 under one protocol and one meaning of "relevant"."""
+    return [
+        _value(results, dataset, Section(kind, protocol), bits, run)
+        for dataset in results.datasets
+        if kind in results.kinds(dataset, protocol)
+        for bits in results.settings.bits
+        for run in runs_of(dataset, bits)
+    ]
+
+
+def _value(results: Results, dataset: str, section: Section, bits: int, run: MethodRun) -> Value:
+    kind, protocol = section
+    alpha, against = results.settings.table_alpha, published_for(dataset)
+    few = results.splits(dataset, protocol, alpha, MethodRun("ITQ", bits), kind)
+    full = results.mean(dataset, protocol, alpha, MethodRun("ITQ", bits, "all"), kind)
+    found = results.splits(dataset, protocol, alpha, run, kind)
+    mean = float(found.mean()) if found.size else None
+    known = None
+    if section == ("target", "authors") and against is not None and run.trained_on == "pairs":
+        known = table1().get((against.name, bits, run.method))
+    gain = paired_difference(found, few) if found.size and found.size == few.size else None
+    share = None
+    if mean is not None and full is not None and few.size:
+        share = transfer_efficiency(mean, float(few.mean()), full)
+    return Value(
+        dataset=dataset,
+        protocol=protocol,
+        relevance=kind,
+        alpha=alpha,
+        bits=bits,
+        method=run_title(run),
+        reference=run.trained_on == "all" or run.method == "ITQ",
+        value=mean,
+        spread=float(found.std(ddof=1)) if found.size > 1 else None,
+        n_splits=int(found.size),
+        published=known,
+        difference=None if known is None or mean is None else mean - known,
+        stand_in=against is not None and not against.same,
+        gain=gain.mean if gain else None,
+        gain_low=gain.low if gain and gain.n > 1 else None,
+        gain_high=gain.high if gain and gain.n > 1 else None,
+        efficiency=share,
+        reason=results.reason(dataset, protocol, alpha, run),
+    )
+
+
+def _by_row(found: Sequence[Value]) -> Iterator[tuple[str, int, dict[str, Value]]]:
+    """Data set, code length, and the values by method."""
+    for dataset, bits in dict.fromkeys((value.dataset, value.bits) for value in found):
+        yield dataset, bits, {v.method: v for v in found if (v.dataset, v.bits) == (dataset, bits)}
+
+
+def table1_grid(mine: Sequence[Value]) -> Grid:
+    """One data set: one row per code length, one column per method, reasons of empty cells as notes."""
+    first = mine[0]
+    methods = list(dict.fromkeys(value.method for value in mine))
+    reasons = list(dict.fromkeys(value.reason for value in mine if value.reason))
+    rows = []
+    for _, bits, row in _by_row(mine):
+        best = max(
+            (v.value for v in row.values() if v.value is not None and "all target" not in v.method), default=None
+        )
+        rows.append([Cell(str(bits)), *(_table1_cell(row[method], best, reasons) for method in methods)])
+    against = published_for(first.dataset)
+    beside = f", beside the published values of {against.name}, for which it stands in" if against else ""
+    published = any(value.published is not None for value in mine)
+    key = "in brackets: published value, our difference in points" if published else ""
+    return Grid(
+        title=f"{first.dataset}: {PROTOCOLS[first.protocol].title}, relevant = {RELEVANCES[first.relevance]}, "
+        f"alpha {first.alpha:g}, {max(value.n_splits for value in mine)} splits",
+        columns=[Column("bits"), *(Column(m, ("no source",) if m == "ITQ" else ()) for m in methods)],
+        rows=rows,
+        caption=first.dataset + (beside if first.stand_in else ""),
+        notes=reasons,
+        key=key + (" (of the set it stands in for)" if key and first.stand_in else ""),
+    )
+
+
+def _table1_cell(value: Value, best: float | None, reasons: Sequence[str]) -> Cell:
+    if value.value is None:
+        note = reasons.index(value.reason) + 1 if value.reason else 0
+        return Cell("-", reference=value.reference, note=note)
+    shown = Cell(f"{value.value:.2f}", reference=value.reference, best=value.value == best)
+    if value.difference is None:
+        return shown
+    return Cell(
+        shown.text,
+        (f"{value.published:.2f}",),
+        f"{value.difference:+.2f}",
+        far=abs(value.difference) > FAR_FROM_PUBLISHED,
+        reference=value.reference,
+        best=shown.best,
+    )
+
+
+def worth_grid(found: Sequence[Value]) -> Grid:
+    """What the methods gain over ITQ without source, and the share of the gap they close."""
+    methods = [METHOD_TITLES[name] for name in ("CCAITQ", "CVH", "ITQPlus", "LapITQPlus")]
+    rows = []
+    for dataset, bits, row in _by_row(found):
+        gap = row["ITQ, all target data"].gain
+        shown = [_worth_cell(row[method]) for method in methods]
+        rows.append([Cell(dataset), Cell(str(bits)), Cell("-" if gap is None else f"{gap:+.2f}"), *shown])
+    title = "What the source was worth"
+    text = (
+        "Gain over ITQ without source in points, its 95 % interval, and the transfer efficiency: the share of the gap "
+        'to ITQ on all target data that is closed ("no gap" where more target data did not help).'
+    )
+    columns = [Column(name) for name in ("data set", "bits", "gap", *methods)]
+    return Grid(title, columns, rows, heading=title, text=text)
+
+
+def _worth_cell(value: Value) -> Cell:
+    if value.gain is None:
+        return Cell("-")
+    interval = "" if value.gain_low is None else f"{value.gain_low:+.1f} to {value.gain_high:+.1f}, "
+    share = "no gap" if value.efficiency is None else f"{100 * value.efficiency:.0f} %"
+    return Cell(f"{value.gain:+.2f}", (interval + share,))
+
+
+def _table1_grids(results: Results, section: Section) -> list[Grid]:
+    found = values(results, section.protocol, section.relevance)
+    return [table1_grid([v for v in found if v.dataset == name]) for name in dict.fromkeys(v.dataset for v in found)]
+
+
+def _worth_grids(results: Results, section: Section) -> list[Grid]:
+    return [worth_grid(values(results, section.protocol, section.relevance))]
+
+
+def _table1_records(results: Results) -> Records:
+    return [asdict(value) for p in results.protocols for kind in RELEVANCES for value in values(results, p, kind)]
+
+
+def _parameter_records(results: Results) -> Records:
+    """The selected lambda1 and lambda2 of every split."""
+    lengths = dict.fromkeys((*results.settings.bits, results.settings.figure_bits))
+    return [
+        {
+            "dataset": dataset, "protocol": protocol, "alpha": alpha, "seed": seed, "bits": bits,
+            "method": run_title(run), "lambda1": entry["parameters"].get("lambda1"),
+            "lambda2": entry["parameters"].get("lambda2"),
+        }
+        for dataset in results.datasets
+        for protocol in results.protocols
+        for alpha in results.alphas(dataset, protocol)
+        for bits in lengths
+        for run in (MethodRun("ITQPlus", bits), MethodRun("LapITQPlus", bits))
+        for seed, entry in enumerate(results.entries(dataset, protocol, alpha, run))
+        if "parameters" in entry
+    ]  # fmt: skip
+
+
+def _figure1_records(results: Results) -> Records:
+    bits = results.settings.figure_bits
+    return [
+        {
+            "dataset": dataset, "protocol": protocol, "alpha": alpha, "bits": bits, "method": run_title(run),
+            "relevance": kind, "value": results.mean(dataset, protocol, alpha, run, kind),
+        }
+        for dataset in results.datasets
+        for protocol in results.protocols
+        for alpha in results.alphas(dataset, protocol)
+        for run in runs_of(dataset, bits)
+        for kind in results.kinds(dataset, protocol)
+    ]  # fmt: skip
+
+
+def _figure2_records(results: Results) -> Records:
+    settings = results.settings
+    return [
+        {"dataset": dataset, "protocol": protocol, "method": run_title(run), "k": k, "value": value}
+        for dataset in results.datasets
+        for protocol in results.protocols
+        for run in runs_of(dataset, settings.figure_bits)
+        for k, value in results.precision_at(dataset, protocol, settings.table_alpha, run).items()
+    ]
+
+
+def _figure3_records(results: Results) -> Records:
+    settings = results.settings
+    return [
+        {
+            "dataset": dataset, "protocol": protocol, "varied": name, **dict(run.parameters),
+            "value": results.mean(dataset, protocol, settings.table_alpha, run),
+        }
+        for dataset in results.datasets
+        for protocol in settings.sweep_protocols
+        for name, runs in sweep_runs(settings).items()
+        for run in runs
+    ]  # fmt: skip
+
+
+def _in(experiment: str) -> Any:
+    return lambda results: experiment in results.experiments
+
+
+for _table in (
+    Table("table1", "Table 1", _table1_records, _table1_grids, wanted=_in("table1")),
+    Table("worth", "What the source was worth", None, _worth_grids, wanted=_in("table1"), writers=("html",)),
+    Table("parameters", "Selected parameters", _parameter_records, wanted=_in("table1"), writers=("csv",)),
+    Table("figure1", "Figure 1", _figure1_records, wanted=_in("figure1"), writers=("csv", "json")),
+    Table("figure2", "Figure 2", _figure2_records, wanted=_in("figure2"), writers=("csv", "json")),
+    Table("figure3", "Figure 3", _figure3_records, wanted=_in("figure3"), writers=("csv", "json")),
+):
+    register("paper", _table)

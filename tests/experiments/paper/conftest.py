@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from experiments.__main__ import run
+from experiments.harness.store import ResultStore
+from experiments.paper.results import Results
+from experiments.paper.settings import EXPERIMENTS, quick_settings, tasks_of
+
+
+@pytest.fixture(scope="session")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the results folder of ``paper all --quick`` on the bundled digits; its output is in ``report``."""
+    folder = tmp_path_factory.mktemp("quick")
+    assert run(["paper", "all", "--quick", "--dataset", "digits", "--results", str(folder)]) == 0
+    return folder
+
+
+@pytest.fixture(scope="session")
+def results(quick: Path) -> Results:
+    settings = quick_settings()
+    return Results(settings, tasks_of(EXPERIMENTS, settings), ResultStore(quick))

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from experiments.paper.runs import MethodRun
+from experiments.paper.settings import (
+    EXPERIMENTS,
+    METHODS,
+    Settings,
+    full_settings,
+    quick_settings,
+    sweep_runs,
+    tasks_of,
+)
+from thpi.evaluation import LAMBDA_GRID
+
+
+def _tasks(*experiments: str, **changes: object):  # type: ignore[no-untyped-def]
+    settings = Settings(("digits",), **{"splits": 10, "protocols": ("authors",), **changes})  # type: ignore[arg-type]
+    return tasks_of(experiments, settings)
+
+
+def test_table1_has_every_method_and_both_reference_lines_at_every_length() -> None:
+    tasks = _tasks("table1")
+    assert sorted(task.seed for task in tasks) == list(range(10))
+    for task in tasks:
+        assert task.alpha == 0.5
+        count = Counter((run.method, run.trained_on) for run in task.runs)
+        assert count == {**{(m, "pairs"): 4 for m in METHODS}, ("ITQ", "all"): 4, ("LapITQPlus", "all"): 4}
+        assert {run.bits for run in task.runs} == {8, 16, 32, 64}
+
+
+def test_figure1_varies_alpha_and_figure3_the_parameters() -> None:
+    assert {task.alpha for task in _tasks("figure1")} == {0.1, 0.3, 0.5, 0.7}
+    assert {run.bits for task in _tasks("figure1") for run in task.runs} == {32}
+    sweep = sweep_runs(full_settings())
+    assert [dict(run.parameters) for run in sweep["lambda1"]] == [{"lambda1": v, "lambda2": 0.01} for v in LAMBDA_GRID]
+    assert [dict(run.parameters) for run in sweep["lambda2"]] == [{"lambda1": 0.01, "lambda2": v} for v in LAMBDA_GRID]
+    tasks = _tasks("figure3")
+    assert len(tasks) == 3
+    assert {MethodRun("ITQ", 32), MethodRun("ITQ", 32, "all")} < set(tasks[0].runs)
+
+
+def test_a_run_that_several_experiments_need_is_done_once() -> None:
+    for task in _tasks(*EXPERIMENTS):
+        assert len(set(task.runs)) == len(task.runs)
+    together = sum(len(task.runs) for task in _tasks(*EXPERIMENTS))
+    assert together < sum(len(task.runs) for name in EXPERIMENTS for task in _tasks(name))
+
+
+def test_large_sets_are_sampled_and_split_less() -> None:
+    settings = full_settings()
+    assert settings.data("ddtp").max_rows == 3000
+    assert settings.data("bbc").max_rows is None
+    assert (settings.n_splits("ddtp"), settings.n_splits("bbc")) == (5, 10)
+    assert quick_settings().data("digits").max_rows == 1000
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"protocols": ("author",)}, "protocol='author'"),
+        ({"alphas": (0.1, 1.2)}, "alpha=1.2"),
+        ({"bits": (0,)}, "bits=0"),
+        ({"splits": 0}, "splits=0"),
+    ],
+)
+def test_unfit_settings_are_named(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        _tasks("table1", **changes)
+    with pytest.raises(ValueError, match="experiment='table2'"):
+        _tasks("table2")

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import pytest
+
+from experiments.transfer.results import Setting, TransferResults
+from experiments.transfer.settings import quick_settings
+from experiments.transfer.targets import judge_targets
+
+SETS = ("digits-fac-pix", "bbc")
+
+
+def _judged(
+    relevance,
+    auto,
+    all_target=(33.0, 33.0),
+    control=(30.0, 30.0),
+    lap=(30.5, 30.5),
+    no_source=(30.0, 30.0),
+    unlabelled=(31.0, 31.0),
+    unlabelled_control=(30.0, 30.0),
+    unlabelled_no_source=(30.0, 30.0),
+    told_source=(31.0, 31.0),
+    told_source_control=(30.0, 30.0),
+    told_source_no_source=(30.0, 30.0),
+    kernel=None,
+    kernel_control=(30.0, 30.0),
+    words=False,
+):
+    """Judge two sets, two splits, where ITQ has 30 throughout."""
+    results = TransferResults.__new__(TransferResults)
+    results.settings = quick_settings(sets=SETS, alphas=(0.1,), relevances=(relevance,))
+    results.left_out, results.sizes, results._about = {}, {}, {}
+    lines = {"itq": (30.0, 30.0), "itq_plus": (30.0, 30.0), "transfer_itq": (30.0, 30.0), "lap_itq_plus": lap}
+    lines |= {"auto": auto, "auto_shuffled": control, "itq_all": all_target, "auto_no_source": no_source}
+    lines |= {"auto_unlabelled": unlabelled, "auto_unlabelled_shuffled": unlabelled_control, "auto_all": (40.0, 40.0)}
+    lines |= {"auto_told_source": told_source, "auto_told_source_shuffled": told_source_control}
+    lines |= {"auto_unlabelled_no_source": unlabelled_no_source, "auto_told_source_no_source": told_source_no_source}
+    lines |= {} if kernel is None else {"auto_kernel": kernel, "auto_kernel_shuffled": kernel_control}
+    results._values = {
+        (name, relevance, Setting(0.1, 16), line): {0: values[i], 1: values[i] + (0.2 if line == "auto" else 0)}
+        for line, values in lines.items()
+        for i, name in enumerate(SETS)
+    }
+    return [j if words else j.met for j in judge_targets(results)]
+
+
+def test_the_control_has_an_interval_over_splits():
+    # The two splits of AutoHasher are 1.0 and 1.2 above: 1.1 with 12.706 (t, one degree of freedom) times 0.1.
+    found = _judged("target", (31.0, 31.0), control=(30.2, 30.0), words=True)[3].found
+    assert found == "AutoHasher +1.10 (-0.17 to +2.37), with shuffled pairs +0.10 (+0.10 to +0.10)."
+
+
+def test_targets_for_target_relevance():
+    assert _judged("target", (31.5, 31.5)) == [True, True, True, True]
+    assert _judged("target", (35.0, 28.5)) == [False, False, True, True]
+    assert _judged("target", (30.2, 30.2))[2] is False
+    assert _judged("target", (31.5, 31.5), all_target=(31.0, 31.0))[2] is None
+    assert _judged("target", (31.5, 31.5), control=(31.0, 31.0))[3] is False
+
+
+def test_targets_for_labels_and_source():
+    assert _judged("source", (38.0, 38.0)) == [True, True, True, True, True]
+    assert _judged("source", (48.0, 27.0)) == [False, True, False, True, True]
+    assert _judged("source", (32.0, 32.0)) == [True, False, True, False, True]
+    assert _judged("source", (38.0, 38.0), all_target=(29.0, 29.0))[3] is None
+
+
+def test_a_source_without_labels_is_judged_by_class_as_well():
+    judged = _judged("labels", (38.0, 38.0), unlabelled=(38.0, 30.0))
+    assert judged[:5] == [True, True, True, True, True]
+    assert judged[5:10] == [True, False, False, True, True]
+    assert _judged("labels", (38.0, 38.0), unlabelled=(38.0, 38.0), unlabelled_control=(33.0, 33.0))[9] is False
+
+
+def test_what_was_told_nearness_in_the_source_is_judged_by_class_too():
+    assert _judged("labels", (38.0, 38.0), told_source=(38.0, 30.0))[10:] == [True, False, False, True, True]
+    kept = _judged("labels", (38.0, 38.0), told_source=(38.0, 38.0), told_source_control=(33.0, 33.0))
+    assert kept[10:] == [True, True, True, True, False]
+
+
+def test_what_bends_is_judged_too_where_it_was_run():
+    assert len(_judged("target", (31.5, 31.5), kernel=(31.5, 31.5))) == 4  # there it is AutoHasher
+    assert _judged("labels", (38.0, 38.0), kernel=(40.0, 30.4))[15:] == [True, False, False, True]
+    assert _judged("source", (38.0, 38.0), kernel=(40.0, 30.4))[5:] == [True, False, False, True, True]
+    assert _judged("source", (38.0, 38.0), kernel=(40.0, 30.4), kernel_control=(32.0, 32.0))[9] is False
+
+
+def test_what_a_learner_gives_alone_is_not_counted_against_the_control():
+    kept = {"control": (37.1, 37.1), "no_source": (37.0, 37.0)}
+    for relevance in ("labels", "source"):
+        assert _judged(relevance, (38.0, 38.0), **kept)[4] is True
+    for line, place in (("unlabelled", 9), ("told_source", 14)):
+        kept = {line: (38.0, 38.0), f"{line}_control": (37.1, 37.1)}
+        assert _judged("labels", (38.0, 38.0), **kept)[place] is False
+        assert _judged("labels", (38.0, 38.0), **kept, **{f"{line}_no_source": (37.0, 37.0)})[place] is True
+    assert _judged("source", (38.0, 38.0), control=(37.1, 37.1))[4] is False
+
+
+@pytest.mark.parametrize("outcome", ["met", "not met", "cannot be judged here"])
+def test_outcomes_have_words(outcome):
+    from experiments.transfer.targets import Judged
+
+    met = {"met": True, "not met": False, "cannot be judged here": None}[outcome]
+    assert Judged("target", "", met, "").outcome == outcome
+
+
+def test_a_set_not_above_the_papers_method_is_named_with_its_interval():
+    # LapITQ+ has 30.5; the two splits of AutoHasher differ by 0.2.
+    below, above = (_judged("source", (38.0, auto), words=True)[2] for auto in (30.3, 30.6))
+    assert (below.met, below.found) == (False, "not above: bbc -0.10 (-1.37 to +1.17).")
+    assert (above.met, above.found) == (True, "least apart: bbc +0.20 (-1.07 to +1.47).")

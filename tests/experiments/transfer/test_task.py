@@ -1,0 +1,132 @@
+"""What is stored is what a direct computation gives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import thpi
+from experiments.harness.data import load_rows, refit_target, training_views
+from experiments.harness.protocol import PROTOCOLS, relevance_matrix
+from experiments.harness.store import ResultStore
+from experiments.transfer import task as task_file
+from experiments.transfer.lines import LINES
+from experiments.transfer.results import Setting
+from experiments.transfer.settings import SETS, quick_settings, transfer_tasks
+from experiments.transfer.task import Fit, finished
+from thpi import HASHERS
+from thpi.datasets.preprocessing import standardised
+from thpi.evaluation import database_rows, split_rows
+from thpi.metrics import average_precision
+
+
+def _direct(hasher, alpha, seed, kind, shuffled=False, y=False, paired=None):
+    """Compute MAP without anything of the package under test."""
+    data = load_rows(quick_settings().data("digits-fac-pix"))
+    split = split_rows(data.n, alpha, random_state=seed)
+    rows = database_rows(split, "all")
+    views = training_views(data, split)
+    S = views.source[split.train]
+    if shuffled:
+        S = S[np.random.RandomState(1_000_003 + seed).permutation(len(S))]
+    labels = data.labels[split.train] if y else None
+    if paired == "all":
+        target = refit_target(data, split, views).target
+        hasher.fit(target[rows], privileged=views.source[rows])
+    else:
+        target = views.target
+        hasher.fit(target[split.train], labels, privileged=S, source=views.source[split.rest])
+    codes = hasher.transform(target)
+    target, source = (standardised().fit_transform(view) for view in (data.target, data.source))
+    relevant = relevance_matrix(
+        kind, PROTOCOLS["standard"], split, target=target, source=source, labels=data.labels, random_state=seed
+    )
+    return 100 * np.nanmean(average_precision(codes[split.query], codes[rows], relevant, hasher.n_bits))
+
+
+@pytest.mark.parametrize("kind", ["target", "labels", "source"])
+def test_values_equal_a_direct_computation(results, kind):
+    at = Setting(0.1, 16)
+    for seed in (0, 1):
+        value = results.splits("digits-fac-pix", kind, "itq_plus", at)[seed]
+        assert value == pytest.approx(_direct(thpi.ITQPlus(16, random_state=seed), 0.1, seed, kind), abs=1e-9)
+
+
+def test_the_control_shuffles_the_pairs_and_nothing_else(results):
+    hasher = HASHERS["AutoHasher"](16, relevance="source", random_state=0)
+    value = results.splits("digits-fac-pix", "source", "auto_shuffled", Setting(0.1, 16))[0]
+    assert value == pytest.approx(_direct(hasher, 0.1, 0, "source", shuffled=True), abs=1e-9)
+    assert value != results.splits("digits-fac-pix", "source", "auto", Setting(0.1, 16))[0]
+
+
+def test_each_fit_is_asked_for_once_and_by_name():
+    settings = quick_settings(bits=(16, 32, 64))
+    task = transfer_tasks(settings)[0]
+    assert len(set(task.fits)) == len(task.fits)
+    # Five lines that are not told, AutoHasher with and without source for three meanings, on all pairs for one, told
+    # groups, with and without source, for one; at one length the controls, for three meanings and groups,
+    # KernelAutoHasher for three, and in the asymmetric order ITQ and, for three, AutoHasher. Told source and judged by
+    # class, AutoHasher with and without source and its control are the fits that are judged by nearness as well.
+    told_source = [fit for fit in task.fits if fit.line.startswith("auto_told_source")]
+    assert len(told_source) == 2 * 3 + 1
+    assert len(task.fits) == 3 * (5 + 2 * 3 + 1 + 2) + 3 + 1 + 3 + 1 + 3 + len(told_source)
+    costly = ("control", "KernelAutoHasher")
+    assert {fit.bits for fit in task.fits if LINES[fit.line].role in costly or LINES[fit.line].method in costly} == {32}
+    configs = [str(task.config(fit)) for fit in task.fits]
+    assert len(set(configs)) == len(configs) - len(told_source)
+
+
+def test_a_fit_that_two_lines_share_is_made_once(tmp_path, monkeypatch):
+    settings = quick_settings(
+        sets=("digits-fac-pix",), alphas=(0.1,), splits=1, lines=("auto", "auto_told_source"),
+        relevances=("labels", "source"), max_rows=300,
+    )  # fmt: skip
+    (task,), store, made = transfer_tasks(settings), ResultStore(tmp_path), []
+    result = task_file._result
+    monkeypatch.setattr(task_file, "_result", lambda bench, fit: made.append(fit) or result(bench, fit))
+    assert task.left(store) == 2
+    task.run(store)
+    assert made == [Fit("auto", 16, "labels"), Fit("auto", 16, "source")]
+    assert set(finished(task, store)) == set(task.fits)
+    assert task.left(store) == 0
+
+
+@pytest.mark.parametrize(("line", "told"), [("auto_unlabelled", "groups"), ("auto_told_source", "source")])
+def test_a_learner_without_source_and_labels_is_judged_by_class(results, line, told):
+    hasher = HASHERS["AutoHasher"](16, relevance=told, use_source=False, random_state=0)
+    value = results.splits("digits-fac-pix", "labels", f"{line}_no_source", Setting(0.1, 16))[0]
+    assert value == pytest.approx(_direct(hasher, 0.1, 0, "labels"), abs=1e-9)
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+@pytest.mark.parametrize(("line", "told"), [("auto_unlabelled", "groups"), ("auto_told_source", "source")])
+def test_a_source_without_labels_is_judged_by_class(results, line, told, shuffled):
+    line += "_shuffled" * shuffled
+    hasher = HASHERS["AutoHasher"](16, relevance=told, random_state=0)
+    value = results.splits("digits-fac-pix", "labels", line, Setting(0.1, 16))[0]
+    assert value == pytest.approx(_direct(hasher, 0.1, 0, "labels", shuffled=shuffled), abs=1e-9)
+
+
+def test_all_pairs_are_those_of_every_row_that_is_no_query(results):
+    hasher = HASHERS["AutoHasher"](16, relevance="source", random_state=0)
+    value = results.splits("digits-fac-pix", "source", "auto_all", Setting(0.1, 16))[0]
+    assert value == pytest.approx(_direct(hasher, 0.1, 0, "source", paired="all"), abs=1e-9)
+
+
+def test_bad_settings_are_refused_by_name():
+    for changes, words in (
+        ({"sets": ("bcc",)}, "'bcc' is not one of"),
+        ({"alphas": (1.5,)}, "1.5 must be greater than 0"),
+        ({"bits": (0,)}, "bits: 0"),
+        ({"splits": 0}, "splits=0"),
+        ({"relevances": ("near",)}, "'near' is not one of"),
+        ({"control_bits": (8,)}, "control_bits: 8"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            transfer_tasks(quick_settings(**changes))
+
+
+def test_every_set_says_what_it_was_used_for():
+    assert {entry.use for entry in SETS.values()} == {"development", "confirmation"}
+    confirming = {name for name, entry in SETS.items() if entry.use == "confirmation"}
+    assert confirming == {"reuters", "ddtp", "nuswide", "mediamill"}
