@@ -7,10 +7,9 @@
 from __future__ import annotations
 
 from thpi.auto._auto import AutoHasher
-from thpi.auto._candidate import Candidate
 from thpi.auto._folds import Folds, FoldScores
 from thpi.auto._kernel_auto import KernelAutoHasher
-from thpi.auto._relevance import Relevance, Spaces
+from thpi.auto._relevance import Candidate, Relevance, Spaces
 from thpi.auto._relevances import OFFERED, RELEVANCES, candidates, find_relevance
 from thpi.auto._trial import Plan, Trial
 

@@ -10,9 +10,8 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from thpi._types import Array, Constraints, Fitted, Seed
-from thpi.auto._candidate import Candidate
 from thpi.auto._decision import Entry, decide
-from thpi.auto._relevance import Relevance
+from thpi.auto._relevance import Candidate, Relevance
 from thpi.auto._relevances import candidates, find_relevance
 from thpi.auto._trial import LEAST_PAIRS, Plan, Trial
 from thpi.base import BaseHasher, Views

@@ -10,9 +10,8 @@ import numpy as np
 from scipy import stats
 
 from thpi._types import Fitted
-from thpi.auto._candidate import Candidate
 from thpi.auto._folds import FoldScores
-from thpi.auto._relevance import Relevance
+from thpi.auto._relevance import Candidate, Relevance
 
 __all__ = ["Entry", "decide"]
 

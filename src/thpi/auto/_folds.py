@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.model_selection import KFold
 
 from thpi._types import Array, Bools, Codes, Floats, Ints
-from thpi.auto._candidate import Candidate
+from thpi.auto._relevance import Candidate
 from thpi.codes import pack_signs
 from thpi.hashers._geometry import Geometry
 from thpi.hashers._geometry_hasher import learn

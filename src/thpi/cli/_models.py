@@ -39,10 +39,9 @@ def choice_facts(hasher: Any, as_json: bool) -> dict[str, Any]:
         return {}
     low, high = hasher.gain_interval_
     if as_json:
-        about = {"choice": hasher.choice_, "gain": hasher.gain_, "gain_interval": [low, high]}
-        return about | {"pairs_r2": hasher.pairs_r2_}
-    used = next(c["uses_source"] for c in hasher.candidates_ if c["name"] == hasher.choice_)
-    facts = {"chosen": hasher.choice_ + (", which uses the source" if used else ", without the source")}
+        about = {"choice": hasher.choice_, "choice_params": hasher.choice_params_, "uses_source": hasher.uses_source_}
+        return about | {"gain": hasher.gain_, "gain_interval": [low, high], "pairs_r2": hasher.pairs_r2_}
+    facts: dict[str, Any] = {"chosen": hasher.choice_, "chosen_parameters": hasher.choice_params_ or None}
     if any(c["uses_source"] and c["score"] is not None for c in hasher.candidates_):
         facts["source"] = f"{hasher.gain_:+.1f} ({low:+.1f} to {high:+.1f}) points of MAP on folds of the pairs"
     return facts

@@ -10,12 +10,16 @@ import typer
 from thpi.cli._output import Force, Json, check_output, plain, uninterrupted
 
 if TYPE_CHECKING:
-    from thpi.transfer_report.answer import Answer, Diagnosis
+    from thpi.diagnosis import Answer, Diagnosis
 
 # typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
 # ruff: noqa: UP045
 
-_MEANINGS = ("target", "labels", "source", "groups")
+
+def _relevance_names() -> list[str]:
+    from thpi import RELEVANCES
+
+    return list(RELEVANCES)
 
 
 def diagnose(
@@ -38,7 +42,7 @@ def diagnose(
         Optional[list[str]],
         typer.Option(
             "--relevance",
-            autocompletion=lambda: list(_MEANINGS),
+            autocompletion=_relevance_names,
             help="target, labels, source or groups; may be repeated. Default: target, source and, if given, labels.",
         ),
     ] = None,
@@ -68,11 +72,7 @@ def diagnose(
           --source texts.npz:more --output page.html
       thpi diagnose shop.csv --privileged texts.npy --labels class --ignore sku
     """
-    for kind in relevance or ():
-        if kind not in _MEANINGS:
-            raise ValueError(f"--relevance {kind!r} must be one of {', '.join(_MEANINGS)}.")
-    if "labels" in (relevance or ()) and labels is None:
-        raise ValueError("--relevance labels needs --labels.")
+    _check_relevances(relevance or [], labels)
     if output is not None:
         check_output("--output", output, force=force, inputs=(data, privileged, source, target, labels))
     rows = _read(data, privileged, source, target, labels, ignore or [])
@@ -91,6 +91,18 @@ def diagnose(
     _print(found)
     if output is not None:
         typer.echo(f"page: {output}")
+
+
+def _check_relevances(relevances: list[str], labels: str | None) -> None:
+    if not relevances:
+        return
+    from thpi import RELEVANCES
+
+    for name in relevances:
+        if name not in RELEVANCES:
+            raise ValueError(f"--relevance {name!r} must be one of {', '.join(RELEVANCES)}.")
+        if RELEVANCES[name].needs_labels and labels is None:
+            raise ValueError(f"--relevance {name} needs --labels.")
 
 
 def _read(
@@ -124,7 +136,7 @@ def _diagnosed(rows: dict[str, Any], relevance: list[str] | None, bits: int, fol
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from thpi.transfer_report import diagnose as diagnosed
+    from thpi import diagnose as diagnosed
 
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
@@ -151,30 +163,31 @@ def _print(found: Diagnosis) -> None:
         before, after = answer.sentence.split(answer.verdict, 1)
         console.print()
         console.print(Text.assemble(before, (answer.verdict, f"bold {colours.get(answer.verdict, 'yellow')}"), after))
-        # Without a word on it, figures that differ from those of the answer look like a fault.
-        console.print(Text("What AutoHasher tried, by its own folds, which have other rows to search:", style="dim"))
+        # Otherwise figures that differ from those of the answer look like a fault.
+        console.print(Text("What AutoHasher tried; its folds search among other rows than the answer:", style="dim"))
         console.print(_table(answer))
         for sentence in answer.outlook:
             console.print(Text(sentence))
 
 
 def _table(answer: Answer) -> Any:
-    import math
-
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
-    table = Table("candidate", "source", box=SIMPLE_HEAD)
+    from thpi.diagnosis import described
+
+    table = Table("candidate", "parameters", box=SIMPLE_HEAD)
     for title in ("MAP", "over no source", "interval"):
         table.add_column(title, justify="right")
     for c in answer.candidates:
-        known = math.isfinite(c["score"])
+        known = c["score"] is not None
         numbers = (
             (f"{c['score']:.1f}", f"{c['gain']:+.1f}", f"{c['gain_low']:+.1f} to {c['gain_high']:+.1f}")
             if known
             else ("-", "-", "-")
         )
-        name = Text(c["name"] + (" (chosen)" if c["chosen"] else ""), style="bold" if c["chosen"] else "")
-        table.add_row(name, "yes" if c["uses_source"] else "no", *numbers)
+        marks = [mark for mark, holds in (("chosen", c["chosen"]), ("first fold", not c["on_all_folds"])) if holds]
+        name = Text(c["name"] + (f" ({', '.join(marks)})" if marks else ""), style="bold" if c["chosen"] else "")
+        table.add_row(name, described(c["params"]), *numbers)
     return table

@@ -30,15 +30,12 @@ def _print_methods(wanted: bool) -> None:
     from rich.table import Table
 
     from thpi import HASHERS
+    from thpi.registry import needs
 
     table = Table("method", "needs", "parameters, for --set")
     for name, method in HASHERS.items():
-        needs = "DATA" + (", --privileged" if method.needs_privileged else "")
-        may = "--privileged and --source" if not method.needs_privileged else "--source"
-        may += ", --target" if method.uses_target else ""
-        needs += f", may use {may}" if method.uses_source else ""
         params = {key: value for key, value in method().get_params().items() if key not in ("n_bits", "random_state")}
-        table.add_row(name, needs, " ".join(f"{key}={value}" for key, value in sorted(params.items())) or "-")
+        table.add_row(name, needs(method), " ".join(f"{key}={value}" for key, value in sorted(params.items())) or "-")
     Console().print(table)
     raise typer.Exit
 
@@ -151,7 +148,7 @@ def _hasher(
     seed: int,
     parameters: list[str],
 ) -> Any:
-    from thpi import HASHERS
+    from thpi import HASHERS, RELEVANCES
 
     if method is None:
         method = "ITQ" if privileged is None and labels is None else "AutoHasher"
@@ -179,7 +176,8 @@ def _hasher(
             )
         hasher.set_params(**{name: _value(value)})
     hasher._validate_params()  # before the data are read
-    if labels is not None and not (method == "ClassITQ" or hasher.get_params().get("relevance") == "labels"):
+    relevance = RELEVANCES.get(hasher.get_params().get("relevance", ""))
+    if labels is not None and not (hasher.uses_labels and (relevance is None or relevance.needs_labels)):
         note(f"--labels is not used: {method} learns from " + ("pairs only." if privileged else "target rows only."))
     return hasher
 

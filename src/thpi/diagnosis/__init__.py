@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from thpi.diagnosis._answer import Answer, Diagnosis
+from thpi.diagnosis._answer import Answer, Diagnosis, described
 from thpi.diagnosis._diagnosis import diagnose
 
-__all__ = ["Answer", "Diagnosis", "diagnose"]
+__all__ = ["Answer", "Diagnosis", "described", "diagnose"]

@@ -13,8 +13,7 @@ from sklearn.utils import check_random_state
 from thpi._types import Floats, Ints, MatrixLike, Seed
 from thpi._views import Views, Whole
 from thpi.auto import RELEVANCES, AutoHasher, find_relevance
-from thpi.auto._relation import least_r2
-from thpi.auto._trial import Trial
+from thpi.auto._trial import Trial, least_r2
 from thpi.diagnosis._answer import Answer, Diagnosis
 from thpi.diagnosis._folds import Fold, divide
 from thpi.diagnosis._learning_curve import learning_curve

@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import LeaveOneOut, cross_val_predict
 
-from thpi.auto._relation import least_r2, pairs_r2
+from thpi.auto._trial import least_r2, pairs_r2
 from thpi.base import Views
 from thpi.hashers._geometry_hasher import ViewGeometry
 
