@@ -31,8 +31,8 @@ def diagnosis_page(diagnosis: Diagnosis) -> str:
         f"<p>{warning}{escape(diagnosis.relation)}</p><ul class=claims>{items}</ul>"
         f"<p>Cross-validation on the pairs with {diagnosis.n_folds} folds: the rows of a fold are queries, the others "
         "are training rows and database. The best method with source and the best without are chosen on the training "
-        "rows alone. The interval is 1.96 standard errors over queries or folds, whichever are larger. A difference below "
-        "half a point counts as none.</p>" + "".join(_section(answer) for answer in diagnosis.answers)
+        "rows alone. The interval is 1.96 standard errors over queries or folds, whichever are larger. A difference "
+        "below half a point counts as none.</p>" + "".join(_section(answer) for answer in diagnosis.answers)
     )
     return html_page("Does the source help?", body, "thpi diagnose")
 
