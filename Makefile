@@ -1,12 +1,12 @@
-# make demo | test | lint | docs | bench | paper | clean        (PYTHON=python3.12 picks another interpreter;
-# make bench FULL=1 takes the sizes of the targets)
+# make demo | test | lint | docs | bench | paper | transfer | clean   (PYTHON=python3.12 picks another interpreter;
+# make bench FULL=1 takes the sizes of the targets; PAPER_ARGS and TRANSFER_ARGS pass options, such as --data-home DIR)
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # Tests run one process a core; threads inside each process would only get in each other's way.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test lint docs bench paper clean
+.PHONY: demo test lint docs bench paper transfer clean
 
 demo: $(VENV)/.core
 	$(BIN)/thpi demo
@@ -26,7 +26,10 @@ bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks $(if $(FULL),--full) $(BENCH_ARGS)
 
 paper: $(VENV)/.test
-	$(BIN)/thpi paper all --output docs/results
+	$(BIN)/python -m experiments paper all --output docs/results $(PAPER_ARGS)
+
+transfer: $(VENV)/.test
+	$(BIN)/python -m experiments transfer --output docs/transfer $(TRANSFER_ARGS)
 
 clean:
 	rm -rf $(VENV) site build dist

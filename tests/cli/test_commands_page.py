@@ -29,5 +29,5 @@ def test_every_command_of_the_page_succeeds(tmp_path, monkeypatch):
             assert program == "thpi"
             assert run(arguments) == 0, line
             ran.append(arguments[0])
-    shown_elsewhere = {"demo", "serve", "paper", "transfer", "datasets"}
+    shown_elsewhere = {"demo", "serve", "datasets"}
     assert set(ran) == set(COMMANDS) - shown_elsewhere
