@@ -1,4 +1,4 @@
-"""The types that the rooms of the package share: arrays by what they hold, matrices by what they can do."""
+"""Types shared by the whole package: arrays by content, matrices by what they can do."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ __all__ = [
     "Array",
     "Bools",
     "Codes",
+    "DType",
+    "Distances",
     "Floats",
     "InMemory",
     "Ints",
@@ -20,6 +22,7 @@ __all__ = [
     "PathLike",
     "Seed",
     "Signs",
+    "Words",
 ]
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -28,9 +31,16 @@ Array: TypeAlias = npt.NDArray[Any]
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]
 Bools: TypeAlias = npt.NDArray[np.bool_]
+DType: TypeAlias = np.dtype[Any]
 
 Codes: TypeAlias = npt.NDArray[np.uint8]
 """Packed codes, one row of ceil(n_bits / 8) bytes per item; see :mod:`thpi.codes`."""
+
+Words: TypeAlias = npt.NDArray[np.uint64]
+"""Packed codes as rows of 64-bit words."""
+
+Distances: TypeAlias = npt.NDArray[np.int32]
+"""Hamming distances."""
 
 Signs: TypeAlias = npt.NDArray[np.int8]
 """Codes as -1 and +1."""
@@ -49,7 +59,7 @@ class Matrix(Protocol):
         """Number of rows and columns."""
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> DType:
         """Type of the numbers."""
 
 
