@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 __all__ = [
     "Array",
@@ -22,7 +23,9 @@ __all__ = [
     "PathLike",
     "Seed",
     "Signs",
+    "Sparse",
     "Words",
+    "is_sparse",
 ]
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -78,6 +81,27 @@ class InMemory(Matrix, Protocol):
 
     def astype(self, dtype: Any, /) -> InMemory:
         """The same numbers in another type."""
+
+
+class Sparse(InMemory, Protocol):
+    """A scipy sparse matrix or array."""
+
+    data: Array
+    nnz: int
+
+    def tocsr(self) -> Sparse:
+        """Compressed rows."""
+
+    def toarray(self) -> Array:
+        """Dense array."""
+
+    def multiply(self, other: Sparse, /) -> Any:
+        """Elementwise product."""
+
+
+def is_sparse(X: object) -> TypeGuard[Sparse]:
+    """Whether ``X`` is a scipy sparse matrix or array."""
+    return bool(sparse.issparse(X))
 
 
 MatrixLike: TypeAlias = "npt.ArrayLike | Matrix"
