@@ -79,7 +79,7 @@ class InMemory(Matrix, Protocol):
     def __matmul__(self, other: Any, /) -> Any:
         """The matrix product."""
 
-    def astype(self, dtype: Any, /) -> InMemory:
+    def astype(self, dtype: npt.DTypeLike, /, *, copy: bool = True) -> InMemory:
         """The same numbers in another type."""
 
 

@@ -114,7 +114,7 @@ def check_codes(codes: npt.ArrayLike, *, n_bits: int | None = None, name: str = 
     if n_bits is not None:
         width = n_bytes(n_bits)
         if packed.shape[1] != width:
-            raise ValueError(f"{name} has {packed.shape[1]} bytes per row; n_bits={n_bits} needs {width}.")
+            raise ValueError(f"{name} has {packed.shape[1]} bytes per row; n_bits={n_bits} needs {width} bytes.")
         if n_bits % 8 and packed.size and (packed[:, -1] >> (n_bits % 8)).any():
             raise ValueError(f"{name} has bits set beyond n_bits={n_bits}; padding bits must be zero.")
     return np.ascontiguousarray(packed)
