@@ -68,7 +68,7 @@ def _views(data: str, pairing: Pairing, pca: bool) -> tuple[np.ndarray, np.ndarr
 
 
 def _area(
-    hasher: thpi.BaseHasher, X: np.ndarray, train: np.ndarray, query: np.ndarray, relevant: object, learned: bool
+    hasher: thpi.BaseHasher, X: np.ndarray, train: np.ndarray, query: np.ndarray, relevant: np.ndarray, learned: bool
 ) -> float:
     database = hasher.codes_ if learned else hasher.transform(X[train])
     return 100 * pooled_precision_recall_area(hasher.transform(X[query]), database, relevant, hasher.n_bits)

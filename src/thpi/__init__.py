@@ -29,8 +29,8 @@ if TYPE_CHECKING:
         SpectralHashing,
         TransferITQ,
     )
-    from thpi.model_file import ModelFileError, load
-    from thpi.registry import HASHERS, RELEVANCES, register
+    from thpi.model_file import ModelFileError
+    from thpi.registry import HASHERS, RELEVANCES, load, register
 
 _HOME = {
     "AutoHasher": "auto",
@@ -41,7 +41,7 @@ _HOME = {
     "RELEVANCES": "registry",
     "Whole": "base",
     "diagnose": "diagnosis",
-    "load": "model_file",
+    "load": "registry",
     "register": "registry",
 }
 

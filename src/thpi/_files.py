@@ -1,4 +1,4 @@
-"""Writing files so that a reader sees the old content or the new one, never a part."""
+"""Atomic writes: a reader sees the old content of a file or the new one, never a part."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
+
+from thpi._types import PathLike
 
 __all__ = ["atomic_open", "atomic_write"]
 
 
 def _read_umask() -> int:
-    """The umask can only be read by setting it: done once, at import, before there are other threads to disturb."""
+    """Read the umask at import, before there are other threads: reading it means setting it."""
     current = os.umask(0o077)
     os.umask(current)
     return current
@@ -23,27 +25,27 @@ _UMASK = _read_umask()
 
 
 @contextmanager
-def atomic_open(path: str | os.PathLike[str], mode: str = "wb", **options: Any) -> Iterator[IO[Any]]:
-    """Open a temporary file beside ``path`` for writing; rename it to ``path`` once all is on disk.
+def atomic_open(path: PathLike) -> Iterator[IO[bytes]]:
+    """Open a temporary file beside ``path`` for writing, and rename it to ``path`` once it is on disk.
 
-    Where the block raises, ``path`` is as it was and the temporary file is gone.
+    If the block raises, ``path`` is unchanged and the temporary file is removed.
     """
     target = Path(path)
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
     try:
-        with os.fdopen(handle, mode, **options) as file:
+        with os.fdopen(handle, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_UMASK)  # mkstemp files are private; an output file should not be
+        os.chmod(temporary, 0o666 & ~_UMASK)  # mkstemp makes private files
         os.replace(temporary, target)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
 
 
-def atomic_write(path: str | os.PathLike[str], data: bytes | str) -> None:
-    """Write ``data`` to ``path``, whole or not at all (text as UTF-8).
+def atomic_write(path: PathLike, data: bytes | str) -> None:
+    """Write ``data`` to ``path`` in one step (text as UTF-8).
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""Optional packages, imported where they are used."""
+"""Optional packages, imported on use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["require"]
 
 
 def require(module: str, extra: str) -> Any:
-    """Import an optional module, or say how to install it.
+    """Import an optional module; if it is missing, the error explains how to install it.
 
     >>> require("no_such_module", "pgvector")
     Traceback (most recent call last):
@@ -18,7 +18,7 @@ def require(module: str, extra: str) -> Any:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        # Also where the module is there and one that it needs is not: the extra names them all.
+        # The missing package may also be a dependency of the module; the extra installs both.
         raise ImportError(
             f'this needs the package {error.name!r}; install it with: pip install "thpi[{extra}]"'
         ) from None

@@ -1,12 +1,13 @@
-"""The types that the rooms of the package share: arrays by what they hold, matrices by what they can do."""
+"""Types shared by the whole package: arrays by content, matrices by what they can do."""
 
 from __future__ import annotations
 
 import os
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 __all__ = [
     "Array",
@@ -14,6 +15,8 @@ __all__ = [
     "Codes",
     "Constraints",
     "Fitted",
+    "DType",
+    "Distances",
     "Floats",
     "InMemory",
     "Ints",
@@ -22,6 +25,9 @@ __all__ = [
     "PathLike",
     "Seed",
     "Signs",
+    "Sparse",
+    "Words",
+    "is_sparse",
 ]
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -30,9 +36,16 @@ Array: TypeAlias = npt.NDArray[Any]
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]
 Bools: TypeAlias = npt.NDArray[np.bool_]
+DType: TypeAlias = np.dtype[Any]
 
 Codes: TypeAlias = npt.NDArray[np.uint8]
 """Packed codes, one row of ceil(n_bits / 8) bytes per item; see :mod:`thpi.codes`."""
+
+Words: TypeAlias = npt.NDArray[np.uint64]
+"""Packed codes as rows of 64-bit words."""
+
+Distances: TypeAlias = npt.NDArray[np.int32]
+"""Hamming distances."""
 
 Signs: TypeAlias = npt.NDArray[np.int8]
 """Codes as -1 and +1."""
@@ -57,7 +70,7 @@ class Matrix(Protocol):
         """Number of rows and columns."""
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> DType:
         """Type of the numbers."""
 
 
@@ -74,8 +87,29 @@ class InMemory(Matrix, Protocol):
     def __matmul__(self, other: Any, /) -> Any:
         """The matrix product."""
 
-    def astype(self, dtype: Any, /) -> InMemory:
+    def astype(self, dtype: npt.DTypeLike, /, *, copy: bool = True) -> InMemory:
         """The same numbers in another type."""
+
+
+class Sparse(InMemory, Protocol):
+    """A scipy sparse matrix or array."""
+
+    data: Array
+    nnz: int
+
+    def tocsr(self) -> Sparse:
+        """Compressed rows."""
+
+    def toarray(self) -> Array:
+        """Dense array."""
+
+    def multiply(self, other: Sparse, /) -> Any:
+        """Elementwise product."""
+
+
+def is_sparse(X: object) -> TypeGuard[Sparse]:
+    """Whether ``X`` is a scipy sparse matrix or array."""
+    return bool(sparse.issparse(X))
 
 
 MatrixLike: TypeAlias = "npt.ArrayLike | Matrix"

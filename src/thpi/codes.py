@@ -6,25 +6,27 @@ A code of ``n_bits`` bits is ``ceil(n_bits / 8)`` bytes. Bit ``j`` of the code (
 
     ``(byte[j // 8] >> (j % 8)) & 1``
 
-so the first bit of a code is the least significant bit of its first byte ("little" bit order, the order of
-faiss and of ``numpy.packbits(..., bitorder="little")``). Bits beyond ``n_bits`` in the last byte are zero.
-A bit is 1 where the hash function is +1, that is where its real-valued projection is >= 0, and 0 where it
-is -1. ``n`` codes are ``n`` such rows one after the other, without gaps (C order). Nothing else is stored,
-so the bytes read the same in any language:
+so the first bit of a code is the least significant bit of its first byte ("little" bit order, as in faiss and in
+``numpy.packbits(..., bitorder="little")``). Bits beyond ``n_bits`` in the last byte are zero. A bit is 1 where the
+hash function is +1, that is where its real-valued projection is >= 0, and 0 where it is -1. ``n`` codes are ``n``
+such rows without gaps (C order). Nothing else is stored, so any language can read the bytes:
 
     C      ``(code[j >> 3] >> (j & 7)) & 1``
-    SQL    PostgreSQL's ``get_bit(bytea, j)`` counts in this order
+    SQL    ``get_bit(bytea, j)`` of PostgreSQL counts in this order
 
-The Hamming distance of two codes is the number of ones in the exclusive-or of their bytes; because the
-padding is zero it needs no mask.
+The Hamming distance of two codes is the number of ones in the exclusive-or of their bytes; the zero padding needs
+no mask.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
+
+from thpi._types import Bools, Distances, Signs, Words
+from thpi._types import Codes as Codes
 
 __all__ = [
     "check_codes",
@@ -37,13 +39,9 @@ __all__ = [
     "unpack_signs",
 ]
 
-Codes = npt.NDArray[np.uint8]
-
-_ONES_IN_BYTE = np.array([i.bit_count() for i in range(256)], dtype=np.uint8)
-
 
 def n_bytes(n_bits: int) -> int:
-    """Give the number of bytes of one code.
+    """Return the number of bytes of one code.
 
     >>> n_bytes(32), n_bytes(33)
     (4, 5)
@@ -70,7 +68,7 @@ def pack(bits: npt.ArrayLike) -> Codes:
 
 
 def pack_signs(values: npt.ArrayLike) -> Codes:
-    """Pack rows of real numbers: bit 1 where the number is >= 0, else 0. Thus also packs +-1.
+    """Pack rows of real numbers, including -1 and +1: the bit is 1 where the number is >= 0.
 
     >>> pack_signs([[-1, 1, 0.0, -0.5]])
     array([[6]], dtype=uint8)
@@ -81,7 +79,7 @@ def pack_signs(values: npt.ArrayLike) -> Codes:
     return np.packbits(array >= 0, axis=1, bitorder="little")
 
 
-def unpack(codes: npt.ArrayLike, n_bits: int) -> npt.NDArray[np.bool_]:
+def unpack(codes: npt.ArrayLike, n_bits: int) -> Bools:
     """Unpack rows of bytes into rows of ``n_bits`` bits; the inverse of :func:`pack`.
 
     >>> unpack([[1, 3]], 10).astype(int)
@@ -91,7 +89,7 @@ def unpack(codes: npt.ArrayLike, n_bits: int) -> npt.NDArray[np.bool_]:
     return np.unpackbits(packed, axis=1, count=n_bits, bitorder="little").view(np.bool_)
 
 
-def unpack_signs(codes: npt.ArrayLike, n_bits: int) -> npt.NDArray[np.int8]:
+def unpack_signs(codes: npt.ArrayLike, n_bits: int) -> Signs:
     """Unpack rows of bytes into rows of -1 and +1.
 
     >>> unpack_signs([[6]], 4)
@@ -102,11 +100,11 @@ def unpack_signs(codes: npt.ArrayLike, n_bits: int) -> npt.NDArray[np.int8]:
 
 
 def check_codes(codes: npt.ArrayLike, *, n_bits: int | None = None, name: str = "codes") -> Codes:
-    """Return ``codes`` as a C-ordered 2-D uint8 array, or say what is wrong with it.
+    """Return ``codes`` as a C-ordered 2-D uint8 array; raise ``ValueError`` if they are not packed codes.
 
-    With ``n_bits`` given, the width must be that of ``n_bits`` bits and the padding must be zero.
+    If ``n_bits`` is given, also check the width and that the padding is zero.
     """
-    packed: npt.NDArray[Any] = np.asarray(codes)
+    packed = np.asarray(codes)
     if packed.ndim != 2:
         raise ValueError(f"{name} must be 2-D (rows of bytes), got shape {packed.shape}.")
     if packed.dtype != np.uint8:
@@ -116,50 +114,57 @@ def check_codes(codes: npt.ArrayLike, *, n_bits: int | None = None, name: str = 
     if n_bits is not None:
         width = n_bytes(n_bits)
         if packed.shape[1] != width:
-            raise ValueError(f"{name} has {packed.shape[1]} bytes a row; n_bits={n_bits} needs {width} bytes a row.")
+            raise ValueError(f"{name} has {packed.shape[1]} bytes per row; n_bits={n_bits} needs {width} bytes.")
         if n_bits % 8 and packed.size and (packed[:, -1] >> (n_bits % 8)).any():
             raise ValueError(f"{name} has bits set beyond n_bits={n_bits}; padding bits must be zero.")
     return np.ascontiguousarray(packed)
 
 
-def _popcount_rows(words: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
-    """Count the ones along the last axis."""
-    # numpy 1.26 has no bitwise_count.
-    per_word = np.bitwise_count(words) if hasattr(np, "bitwise_count") else _ONES_IN_BYTE[words.view(np.uint8)]
-    counts: npt.NDArray[np.int32] = per_word.sum(axis=-1, dtype=np.int32)
-    return counts
+def _ones_by_shifts(words: Words) -> Codes:
+    """Count the ones of each word by adding up neighbouring bits, pairs, fours; the product adds the eight bytes."""
+    u = np.uint64  # numpy 1.26 turns uint64 with a plain int into float64
+    twos, fours = u(0x3333333333333333), u(0x0F0F0F0F0F0F0F0F)
+    x = words - ((words >> u(1)) & u(0x5555555555555555))
+    x = (x & twos) + ((x >> u(2)) & twos)
+    x = (x + (x >> u(4))) & fours
+    ones: Codes = ((x * u(0x0101010101010101)) >> u(56)).astype(np.uint8)
+    return ones
 
 
-def _as_words(codes: Codes) -> npt.NDArray[Any]:
-    """View rows of bytes as rows of the widest unsigned word, zero-padded; eight times fewer operations."""
+count_ones: Callable[[Words], Codes] = getattr(np, "bitwise_count", _ones_by_shifts)  # numpy 1.26 has none
+"""Number of ones in each word."""
+
+
+def as_words(codes: Codes) -> Words:
+    """View rows of bytes as rows of zero-padded 64-bit words, which need an eighth of the operations."""
     short = -codes.shape[1] % 8
     if short:
         codes = np.pad(codes, ((0, 0), (0, short)))
     return codes.view(np.uint64)
 
 
-def hamming_distances(a: npt.ArrayLike, b: npt.ArrayLike) -> npt.NDArray[np.int32]:
+def hamming_distances(a: npt.ArrayLike, b: npt.ArrayLike) -> Distances:
     """Hamming distance of each row of ``a`` to each row of ``b``, shape ``(len(a), len(b))``.
 
-    For large collections search with ``faiss.IndexBinaryFlat`` instead; it reads these bytes as they are.
+    To search a large collection, use :class:`thpi.index.HammingIndex`.
 
     >>> hamming_distances([[0b0011]], [[0b0001], [0b1100]])
     array([[1, 4]], dtype=int32)
     """
     left, right = check_codes(a, name="a"), check_codes(b, name="b")
     if left.shape[1] != right.shape[1]:
-        raise ValueError(f"a has {left.shape[1]} bytes a row and b has {right.shape[1]}; they must be equal.")
-    left_words, right_words = _as_words(left), _as_words(right)
+        raise ValueError(f"a has {left.shape[1]} bytes per row and b has {right.shape[1]}; they must be equal.")
+    left_words, right_words = as_words(left), as_words(right)
     distances = np.empty((len(left), len(right)), dtype=np.int32)
-    # Block by block, so that the exclusive-or stays in cache and never becomes a large array.
+    # In blocks, so that the exclusive-or stays in cache.
     block = max(1, 2**20 // max(1, right_words.size))
     for start in range(0, len(left), block):
         rows = slice(start, start + block)
-        distances[rows] = _popcount_rows(left_words[rows, None, :] ^ right_words[None, :, :])
+        distances[rows] = count_ones(left_words[rows, None, :] ^ right_words).sum(axis=-1, dtype=np.int32)
     return distances
 
 
-def paired_hamming_distances(a: npt.ArrayLike, b: npt.ArrayLike) -> npt.NDArray[np.int32]:
+def paired_hamming_distances(a: npt.ArrayLike, b: npt.ArrayLike) -> Distances:
     """Hamming distance of each row of ``a`` to the same row of ``b``.
 
     >>> paired_hamming_distances([[0b0011], [0b0001]], [[0b0001], [0b0001]])
@@ -168,4 +173,5 @@ def paired_hamming_distances(a: npt.ArrayLike, b: npt.ArrayLike) -> npt.NDArray[
     left, right = check_codes(a, name="a"), check_codes(b, name="b")
     if left.shape != right.shape:
         raise ValueError(f"a has shape {left.shape} and b has shape {right.shape}; they must be equal.")
-    return _popcount_rows(_as_words(left) ^ _as_words(right))
+    distances: Distances = count_ones(as_words(left) ^ as_words(right)).sum(axis=-1, dtype=np.int32)
+    return distances

@@ -6,16 +6,15 @@ Any safetensors reader can open the file; arrays keep the names of the fitted at
     format      ``"thpi-model"``
     version     1
     thpi        the version of the package that wrote it
-    class       the estimator, by its name in the registry
+    class       the name of the estimator in the registry
     params      the constructor's parameters (a ``random_state`` that is not an integer becomes null)
     scalars     fitted attributes that are numbers, flags or lists of strings
     sparse      the shape of each fitted sparse matrix; its parts are the arrays ``name.data``, ``name.indices``
                 and ``name.indptr``
+    sha256      digest of the JSON text of the above (keys sorted) and of every array (name, dtype, shape, bytes),
+                sorted by name
 
-    sha256      digest of the JSON text of all of the above (keys sorted) and of every array (name, dtype, shape,
-                bytes, by name)
-
-The same model gives the same bytes. Loading reads numbers and text only; nothing in the file is executed.
+Saving a model twice gives the same bytes. Loading reads numbers and text only; nothing in the file is executed.
 """
 
 from __future__ import annotations
@@ -24,19 +23,23 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from thpi._files import atomic_write
+from thpi._types import Array, PathLike, is_sparse
 
 if TYPE_CHECKING:
     from thpi.base import BaseHasher
 
 __all__ = ["ModelFileError", "load", "save"]
+
+Header: TypeAlias = "dict[str, Any]"
+"""The JSON object of the module's docstring."""
 
 FORMAT = "thpi-model"
 VERSION = 1
@@ -45,22 +48,22 @@ _SPARSE_PARTS = ("data", "indices", "indptr")
 
 
 class ModelFileError(ValueError):
-    """A file that is not a whole, unaltered thpi model."""
+    """The file is not a complete, unaltered thpi model."""
 
 
-def save(hasher: BaseHasher, path: str | os.PathLike[str]) -> None:
-    """Write a fitted hasher to ``path``; an existing file is replaced in one step."""
+def save(hasher: BaseHasher, path: PathLike) -> None:
+    """Write a fitted hasher to ``path``, replacing an existing file in one step."""
     from safetensors.numpy import save as to_bytes
 
     from thpi import __version__
 
-    arrays: dict[str, npt.NDArray[Any]] = {}
-    scalars: dict[str, Any] = {}
+    arrays: dict[str, Array] = {}
+    scalars: dict[str, object] = {}
     shapes: dict[str, list[int]] = {}
     for name, value in vars(hasher).items():
         if not _FITTED_NAME.fullmatch(name):
             continue
-        if sparse.issparse(value):
+        if is_sparse(value):
             matrix = sparse.csr_matrix(value)
             shapes[name] = list(matrix.shape)
             arrays |= {f"{name}.{part}": np.ascontiguousarray(getattr(matrix, part)) for part in _SPARSE_PARTS}
@@ -78,32 +81,23 @@ def save(hasher: BaseHasher, path: str | os.PathLike[str]) -> None:
         "sparse": shapes,
     }
     header["sha256"] = _digest(header, arrays)
-    # One metadata entry only: safetensors writes several in an order that changes from call to call.
+    # A single metadata entry, because safetensors writes several in a random order.
     atomic_write(path, to_bytes(arrays, metadata={"thpi": json.dumps(header, sort_keys=True)}))
 
 
-def load(path: str | os.PathLike[str]) -> BaseHasher:
-    """Read a hasher that :func:`save` wrote, ready to ``transform``.
+def load(path: PathLike, methods: Mapping[str, type[BaseHasher]]) -> BaseHasher:
+    """Read a fitted hasher that :func:`save` wrote; ``methods`` are those it may be, by name.
 
-    A missing file raises ``FileNotFoundError``; a truncated, altered or foreign one ``ModelFileError``.
-
-    >>> import tempfile, thpi
-    >>> X = np.random.RandomState(0).standard_normal((20, 5))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     thpi.ITQ(n_bits=4, random_state=0).fit(X).save(Path(folder) / "shop.thpi")
-    ...     hasher = thpi.load(Path(folder) / "shop.thpi")
-    >>> hasher
-    ITQ(n_bits=4, random_state=0)
+    Raises ``FileNotFoundError``, or ``ModelFileError`` if the file is truncated, altered or foreign.
     """
     data = Path(path).read_bytes()
     try:
-        header, arrays = _parse(data)
-        return _rebuild(header, arrays)
+        return _rebuild(*_parse(data), methods)
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)!r} is not a usable thpi model file: {error}") from None
 
 
-def _parse(data: bytes) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+def _parse(data: bytes) -> tuple[Header, dict[str, Array]]:
     from safetensors import SafetensorError
     from safetensors.numpy import load as from_bytes
 
@@ -124,7 +118,7 @@ def _parse(data: bytes) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
     ) as error:
         raise ModelFileError(f"it is truncated, altered or of another format ({error}).") from None
     if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise ModelFileError("it is a safetensors file, but no thpi model.")
+        raise ModelFileError("it is a safetensors file, but not a thpi model.")
     if header.get("version") != VERSION:
         raise ModelFileError(f"it has version {header.get('version')!r}; this thpi reads version {VERSION}.")
     if header.pop("sha256", None) != _digest(header, arrays):
@@ -132,16 +126,14 @@ def _parse(data: bytes) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
     return header, arrays
 
 
-def _rebuild(header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> BaseHasher:
-    from thpi.registry import HASHERS
-
+def _rebuild(header: Header, arrays: dict[str, Array], methods: Mapping[str, type[BaseHasher]]) -> BaseHasher:
     name = header.get("class")
-    if name not in HASHERS:
-        raise ModelFileError(f"it holds a {name!r}; this thpi knows {', '.join(HASHERS)}.")
+    if name not in methods:
+        raise ModelFileError(f"it holds a {name!r}; this thpi knows {', '.join(methods)}.")
     try:
-        hasher: BaseHasher = HASHERS[name](**header["params"])
+        hasher = methods[name](**header["params"])
         hasher._validate_params()
-        fitted: dict[str, Any] = dict(header["scalars"])
+        fitted: dict[str, object] = dict(header["scalars"])
         for key, shape in header["sparse"].items():
             parts = tuple(arrays.pop(f"{key}.{part}") for part in _SPARSE_PARTS)
             fitted[key] = sparse.csr_matrix(parts, shape=tuple(shape))
@@ -151,17 +143,17 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Bas
         if "feature_names_in_" in fitted:
             fitted["feature_names_in_"] = np.array(fitted["feature_names_in_"], dtype=object)
         if "objective_" in fitted and not isinstance(fitted["objective_"], np.ndarray):
-            raise ModelFileError("its objective_ is no array.")
+            raise ModelFileError("its objective_ is not an array.")
         hasher.__dict__.update(fitted)
         hasher._check_fitted()
     except ModelFileError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ModelFileError(f"its content does not make up a {name} ({error}).") from None
+        raise ModelFileError(f"its content is not that of a {name} ({error}).") from None
     return hasher
 
 
-def _digest(header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> str:
+def _digest(header: Header, arrays: dict[str, Array]) -> str:
     digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode("utf-8"))
     for name in sorted(arrays):
         array = arrays[name]
@@ -170,13 +162,13 @@ def _digest(header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> str:
     return digest.hexdigest()
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, np.ndarray):
         return value.tolist()
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _plain_parameter(name: str, value: Any) -> Any:
+def _plain_parameter(name: str, value: object) -> object:
     if name == "random_state" and not isinstance(value, (int, np.integer)):
         return None
     return _plain(value)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from thpi import model_file
+from thpi._types import PathLike
 from thpi.auto import OFFERED, RELEVANCES, AutoHasher, Candidate, KernelAutoHasher
 from thpi.base import BaseHasher
 from thpi.hashers import (
@@ -26,7 +28,7 @@ from thpi.hashers import (
     TransferITQ,
 )
 
-__all__ = ["HASHERS", "RELEVANCES", "needs", "register", "unregister"]
+__all__ = ["HASHERS", "RELEVANCES", "load", "needs", "register", "unregister"]
 
 HASHERS: dict[str, type[BaseHasher]] = {
     method.__name__: method
@@ -37,6 +39,24 @@ HASHERS: dict[str, type[BaseHasher]] = {
     )
 }
 """Every method by its name, from the plainest over the paper's to those that choose."""
+
+
+def load(path: PathLike) -> BaseHasher:
+    """Read a fitted hasher from the file that its ``save`` wrote; see :mod:`thpi.model_file`.
+
+    Raises ``FileNotFoundError``, or ``ModelFileError`` if the file is truncated, altered or foreign.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> X = np.random.RandomState(0).standard_normal((20, 5))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ITQ(n_bits=4, random_state=0).fit(X).save(Path(folder) / "shop.thpi")
+    ...     hasher = load(Path(folder) / "shop.thpi")
+    >>> hasher
+    ITQ(n_bits=4, random_state=0)
+    """
+    return model_file.load(path, HASHERS)
 
 
 def register(method: type[BaseHasher], candidates: Mapping[str, Sequence[Mapping[str, Any]]] | None = None) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from thpi.codes import _as_words, pack
+from thpi.codes import as_words, pack
 from thpi.metrics import distance_histograms
 from thpi.metrics._histograms import Retrieval, block_distances, count_by_distance
 
@@ -23,7 +23,7 @@ def test_kernel_counts_as_numpy_does(n_bits, n, m, density, seed):
     from thpi.kernels.distance_histograms import count_words
 
     rng = np.random.default_rng(seed)
-    queries, database = (_as_words(pack(rng.integers(0, 2, (rows, n_bits)))) for rows in (n, m))
+    queries, database = (as_words(pack(rng.integers(0, 2, (rows, n_bits)))) for rows in (n, m))
     relevant = rng.random((n, m)) < density
     database = np.ascontiguousarray(database.T)
     got = count_words(queries, database, relevant, n_bits)

@@ -64,9 +64,9 @@ def test_gain_reaches_ndcg(middle_case):
     ("measures", "match"),
     [
         (["map"], "measures has 'map'; the measures are"),
-        (["precision"], "give k as in 'precision@10'"),
-        (["precision@ten"], "give k as in 'precision@10'"),
-        (["lookup_recall@"], "give radius as in"),
+        (["precision"], "write k as in 'precision@10'"),
+        (["precision@ten"], "write k as in 'precision@10'"),
+        (["lookup_recall@"], "write radius as in"),
         (["average_precision@5"], "takes no parameter"),
         (["precision@0"], "k=0 must be an integer >= 1"),
         ("average_precision", "must be a list of names"),

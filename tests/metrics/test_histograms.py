@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from thpi.codes import hamming_distances, pack
+from thpi.codes import _ones_by_shifts, hamming_distances, pack
 from thpi.metrics import distance_histograms
-from thpi.metrics._histograms import _ones_by_shifts, block_distances, count_by_distance
+from thpi.metrics._histograms import block_distances, count_by_distance
 
 
 def _case(n, m, n_bits, seed=0):
@@ -118,7 +118,7 @@ def test_bad_relevance_is_named(relevance, match):
 
 def test_bad_codes_and_gain_are_named():
     relevance = np.ones((1, 1), bool)
-    with pytest.raises(ValueError, match="queries has 1 bytes a row; n_bits=9"):
+    with pytest.raises(ValueError, match="queries has 1 bytes per row; n_bits=9"):
         distance_histograms([[0]], [[0]], relevance, 9)
     with pytest.raises(ValueError, match="database has bits set beyond"):
         distance_histograms([[0]], [[4]], relevance, 2)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
 
 from thpi.ground_truth import neighbour_radius, radius_relevance
 from thpi.hashers import ITQPlus, LapITQPlus
+from thpi._types import Array, Ints, MatrixLike, Seed
 from thpi.metrics import mean_average_precision
 
 __all__ = ["LAMBDA_GRID", "Selected", "SelectionRule", "select_lambdas"]
@@ -27,9 +29,8 @@ class SelectionRule:
     """How the parameters are chosen.
 
     ``search="coordinate"`` tries lambda1 with lambda2 = 0, where LapITQ+ is ITQ+, and then lambda2 at the chosen
-    lambda1; ``"full"`` tries all pairs for LapITQ+ (and lambda1 for ITQ+). Of the training pairs at most
-    ``max_pairs`` are used and the fits stop after ``max_iter`` iterations: selection needs the order of the
-    candidates, not their last digit.
+    lambda1; ``"full"`` tries all pairs for LapITQ+ (and lambda1 for ITQ+). Selection samples at most ``max_pairs``
+    training pairs and stops fits after ``max_iter`` iterations, because it only ranks the candidates.
 
     >>> SelectionRule().describe()
     'one parameter after the other: lambda1 (lambda2 = 0), then lambda2; 3 folds, at most 300 pairs, 15 iterations'
@@ -42,7 +43,7 @@ class SelectionRule:
     max_iter: int = 15
 
     def describe(self) -> str:
-        """Say the rule in words."""
+        """Return the rule in words."""
         order = (
             "one parameter after the other: lambda1 (lambda2 = 0), then lambda2"
             if self.search == "coordinate"
@@ -50,44 +51,44 @@ class SelectionRule:
         )
         return f"{order}; {self.n_folds} folds, at most {self.max_pairs} pairs, {self.max_iter} iterations"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give the rule as plain values, for the key of a result."""
+    def to_dict(self) -> dict[str, object]:
+        """Return the rule as plain values, for the key of a result."""
         return asdict(self)
 
 
 class Selected(NamedTuple):
-    """Chosen parameters by method, and every score that led to them (mean MAP over folds)."""
+    """Chosen parameters by method, and the scores of all candidates (mean MAP over folds)."""
 
     parameters: dict[str, dict[str, float]]
     scores: dict[str, float]
 
 
 def select_lambdas(
-    X: Any,
-    privileged: Any,
-    source: Any = None,
+    X: npt.ArrayLike,
+    privileged: npt.ArrayLike,
+    source: MatrixLike | None = None,
     *,
     n_bits: int,
     relevant_share: float,
     rule: SelectionRule | None = None,
     methods: tuple[str, ...] = ("ITQPlus", "LapITQPlus"),
-    random_state: Any = None,
+    random_state: Seed = None,
 ) -> Selected:
     """Choose lambda1 for ITQ+ and lambda1, lambda2 for LapITQ+.
 
-    The rows of a held-out fold are queries, the other pairs are training rows and database. Relevant is what lies
-    within the mean distance to the k-th neighbour in the target space of the database; k is ``relevant_share`` of
-    the database, so that a fold asks for the same nearness as the test does with 50 neighbours in a larger
-    database. Score: mean average precision, expected under ties. Among equals the smallest parameter wins.
+    The rows of a held-out fold are queries; the other pairs are training rows and database. A database row is relevant
+    if it lies within the mean distance to the k-th neighbour in the target space of the database. Here k is
+    ``relevant_share`` of the database, which corresponds to 50 neighbours in the larger database of the test. The score
+    is mean average precision, expected under ties. Among equal scores the smallest parameter wins.
 
     Parameters
     ----------
-    X, privileged : the training pairs; nothing else of the target is looked at.
+    X, privileged : the training pairs; no other target rows are used.
     source : unpaired source rows, for LapITQ+.
     n_bits : length of the codes.
     relevant_share : in (0, 1); 50 / number of database rows of the test.
     rule : grid, folds and limits.
-    methods : those of ITQPlus and LapITQPlus that are wanted.
+    methods : which of ITQPlus and LapITQPlus.
     random_state : seed of folds and fits.
 
     >>> rng = np.random.RandomState(0)
@@ -105,18 +106,18 @@ def select_lambdas(
         raise ValueError(f"methods has {sorted(unknown)}; only ITQPlus and LapITQPlus have parameters to choose.")
     rng = check_random_state(random_state)
     seed = int(rng.randint(np.iinfo(np.int32).max))
-    X, privileged = np.asarray(X), np.asarray(privileged)
-    if len(X) > rule.max_pairs:
-        kept = np.sort(rng.choice(len(X), rule.max_pairs, replace=False))
-        X, privileged = X[kept], privileged[kept]
+    target, paired = np.asarray(X), np.asarray(privileged)
+    if len(target) > rule.max_pairs:
+        kept = np.sort(rng.choice(len(target), rule.max_pairs, replace=False))
+        target, paired = target[kept], paired[kept]
     folds = [
-        _Fold(X, privileged, source, train, held, relevant_share)
-        for train, held in KFold(rule.n_folds, shuffle=True, random_state=seed).split(X)
+        _Fold(target, paired, source, train, held, relevant_share)
+        for train, held in KFold(rule.n_folds, shuffle=True, random_state=seed).split(target)
     ]
     scores: dict[str, float] = {}
 
     def score(method: str, **parameters: float) -> float:
-        # LapITQ+ without its graph is ITQ+: one fit serves both.
+        # LapITQ+ without its graph is ITQ+, so one fit serves both.
         if parameters.get("lambda2") == 0:
             method, parameters = "ITQPlus", {"lambda1": parameters["lambda1"]}
         name = f"{method} " + " ".join(f"{key}={value:g}" for key, value in parameters.items())
@@ -137,17 +138,18 @@ def select_lambdas(
 
 
 class _Fold:
-    """One division of the pairs, with its ground truth, which all candidates share."""
+    """One division of the pairs, with the ground truth shared by all candidates."""
 
-    def __init__(self, X: Any, S: Any, source: Any, train: Any, held: Any, relevant_share: float) -> None:
-        self.X, self.S, self.queries = X[train], S[train], X[held]
-        # The held-out rows' source stays out as well: in the test the queries' source is not there either.
-        self.source = source
+    def __init__(
+        self, X: Array, S: Array, source: MatrixLike | None, train: Ints, held: Ints, relevant_share: float
+    ) -> None:
+        # The source of the held-out rows is left out as well, as it is for the queries of the test.
+        self.X, self.S, self.source, self.queries = X[train], S[train], source, X[held]
         k = min(len(train) - 1, max(1, round(relevant_share * len(train))))
         radius = neighbour_radius(self.X, form="plain", k=k)
         self.relevance = radius_relevance(self.queries, self.X, radius)
 
-    def score(self, method: str, options: Mapping[str, Any]) -> float:
+    def score(self, method: str, options: Mapping[str, object]) -> float:
         hasher = _METHODS[method](**options).fit(self.X, privileged=self.S, source=self.source)
         found = mean_average_precision(
             hasher.transform(self.queries), hasher.transform(self.X), self.relevance, hasher.n_bits

@@ -1,38 +1,37 @@
-"""Which rows are paired training data, which are queries, and which give source data only."""
+"""Splitting rows into paired training data, queries, and rows with source data only."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils import check_random_state
+
+from thpi._types import Ints, Seed
 
 __all__ = ["Split", "database_rows", "split_rows"]
 
-Rows = npt.NDArray[np.int64]
-
 
 class Split(NamedTuple):
-    """Row numbers, each sorted; no row is in two of them and every row is in one.
+    """Sorted row numbers; every row is in exactly one of the three.
 
-    ``train`` are seen in both domains; ``query`` are held back; of ``rest`` training sees the source alone.
+    Training sees ``train`` in both domains, of ``rest`` only the source, and nothing of ``query``.
     """
 
-    train: Rows
-    query: Rows
-    rest: Rows
+    train: Ints
+    query: Ints
+    rest: Ints
 
 
-def split_rows(n_rows: int, alpha: float, random_state: Any = None, *, query_share: float = 0.1) -> Split:
-    """Split rows as the paper does: ``n = round(alpha N)`` pairs, and 10 % of the others as queries.
+def split_rows(n_rows: int, alpha: float, random_state: Seed = None, *, query_share: float = 0.1) -> Split:
+    """Split rows as in the paper: ``n = round(alpha N)`` pairs, and 10 % of the others as queries.
 
     Parameters
     ----------
     n_rows : N, the number of rows that exist in both domains.
     alpha : share of the rows whose target is known in training, ``alpha = n / (n + n_S)``; in (0, 1).
     random_state : seed; the same seed gives the same split.
-    query_share : share of the remaining rows that are queries; at least one is.
+    query_share : share of the other rows that are queries; at least one row is.
 
     >>> split = split_rows(100, 0.5, random_state=0)
     >>> len(split.train), len(split.query), len(split.rest)
@@ -57,8 +56,8 @@ def split_rows(n_rows: int, alpha: float, random_state: Any = None, *, query_sha
     )
 
 
-def database_rows(split: Split, database: Literal["train", "all"]) -> Rows:
-    """Rows that are searched: the training rows (the paper), or all rows that are not queries (what a shop does).
+def database_rows(split: Split, database: Literal["train", "all"]) -> Ints:
+    """Rows to search in: the training rows, as in the paper, or all rows that are not queries, as in a shop.
 
     >>> database_rows(split_rows(100, 0.5, 0), "all").size
     95

@@ -13,7 +13,7 @@ __all__ = ["PairedDifference", "paired_difference", "transfer_efficiency"]
 
 
 class PairedDifference(NamedTuple):
-    """Mean difference over splits and its confidence interval (NaN limits where there is one split only)."""
+    """Mean difference over splits and its confidence interval (NaN limits if there is only one split)."""
 
     mean: float
     low: float
@@ -22,17 +22,17 @@ class PairedDifference(NamedTuple):
 
     @property
     def decided(self) -> str:
-        """``"won"`` or ``"lost"`` where the interval leaves out 0, else ``"open"``."""
+        """``"won"`` or ``"lost"`` if the interval excludes 0, else ``"open"``."""
         if self.low > 0:
             return "won"
         return "lost" if self.high < 0 else "open"
 
 
 def paired_difference(a: npt.ArrayLike, b: npt.ArrayLike, *, confidence: float = 0.95) -> PairedDifference:
-    """Mean of ``a - b`` with Student's t interval on the differences, one a split.
+    """Mean of ``a - b`` over splits, with Student's t interval on the differences.
 
-    Both methods see the same splits, so the variation between splits cancels. Splits share rows, which makes them
-    dependent and the interval somewhat too short: a guide, not a test at a stated level.
+    Both methods see the same splits, so the variation between splits cancels. Splits share rows, so they are
+    dependent and the interval is somewhat too short: a guide, not a test at a stated level.
 
     >>> d = paired_difference([3.0, 4.0, 5.0], [1.0, 3.0, 2.0])
     >>> d.mean, round(d.low, 2), round(d.high, 2), d.decided
@@ -52,10 +52,9 @@ def paired_difference(a: npt.ArrayLike, b: npt.ArrayLike, *, confidence: float =
 
 
 def transfer_efficiency(method: float, no_source: float, all_target: float) -> float | None:
-    """Share of the gap between "no source" and "all target data" that a method closes; may pass 1 or be negative.
+    """Share of the gap between "no source" and "all target data" that a method closes; may exceed 1 or be negative.
 
-    ``(method - no_source) / (all_target - no_source)``; None where the gap is not positive, for then there is
-    nothing to close.
+    ``(method - no_source) / (all_target - no_source)``; None if the gap is not positive.
 
     >>> transfer_efficiency(31.0, 30.0, 34.0), transfer_efficiency(31.0, 30.0, 29.0)
     (0.25, None)

@@ -1,4 +1,4 @@
-"""Search by Hamming distance in memory: exact or approximate, durable on disk, reordered by finer distances."""
+"""Search by Hamming distance in memory: exact or approximate, with durable files and reranking by finer distances."""
 
 from __future__ import annotations
 
@@ -6,13 +6,7 @@ from thpi.index._file import IndexLockedError
 from thpi.index._format import IndexFileError
 from thpi.index._hamming_index import HammingIndex
 from thpi.index._neighbours import Neighbours
-from thpi.index._rerank import (
-    RecallReport,
-    asymmetric_distances,
-    asymmetric_rerank,
-    euclidean_rerank,
-    recall_gained,
-)
+from thpi.index._rerank import RecallReport, asymmetric_distances, asymmetric_rerank, euclidean_rerank, recall_gained
 from thpi.index._tune import KindReport, TuneReport
 from thpi.index._vectors import Vectors
 

@@ -1,34 +1,36 @@
 """Exact Hamming search over an array of codes: faiss's flat kernels, without copying the codes into an index.
 
-Ties in distance are ordered by position. faiss's counting kernel ("mc", what ``IndexBinaryFlat`` runs with
-``use_heap=False``) keeps for each distance the first positions it meets, in the order it meets them, so this holds
-by construction and at the k-th place too. Where ``thpi.kernels`` has a faster kernel for the width of the codes, that
-one runs; it gives the same answer.
+Ties in distance are ordered by position, also at the k-th place: faiss's counting kernel ("mc", used by
+``IndexBinaryFlat`` with ``use_heap=False``) keeps the first positions of each distance in the order of the rows. If
+``thpi.kernels`` has a faster kernel for the width of the codes, it is used; its results are the same.
 """
 
 from __future__ import annotations
 
 from functools import partial
+from importlib import import_module
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from thpi.codes import Codes, hamming_distances
+from thpi._types import Array, Codes, Distances, Ints
+from thpi.codes import hamming_distances
 from thpi.kernels._payoff import pays_off
 from thpi.kernels._threads import n_threads, run_in_order
 
-__all__ = ["nearest", "within"]
+__all__ = ["faiss_module", "nearest", "within"]
 
-Ints = npt.NDArray[np.int64]
-Distances = npt.NDArray[np.int32]
-
-# The counting kernel keeps k positions for each possible distance and query.
+# Memory for the counting kernel, which keeps k positions for each possible distance and query.
 _COUNTER_BYTES = 2**28
-# Queries that a kernel takes at a time, and comparisons of words that are worth a thread of their own.
+# Queries per call of a kernel, and the number of word comparisons that justifies another thread.
 _KERNEL_QUERIES = 256
 _WORDS_A_THREAD = 2**17
+
+
+def faiss_module() -> Any:
+    """Import faiss on first use; untyped, because its type hints lack some of its functions."""
+    return import_module("faiss")
 
 
 def nearest(queries: Codes, codes: Codes, k: int) -> tuple[Distances, Ints]:
@@ -48,29 +50,27 @@ def nearest(queries: Codes, codes: Codes, k: int) -> tuple[Distances, Ints]:
     per_query = (8 * codes.shape[1] + 1) * k * 8
     if per_query > _COUNTER_BYTES:
         return _sorted_nearest(queries, codes, k)
-    import faiss
-
     block = max(1, _COUNTER_BYTES // per_query)
     for start in range(0, len(queries), block):
         rows = slice(start, start + block)
-        distances[rows], positions[rows] = faiss.knn_hamming(queries[rows], codes, k, variant="mc")
+        distances[rows], positions[rows] = faiss_module().knn_hamming(queries[rows], codes, k, variant="mc")
     return distances, positions
 
 
-def _words_for_kernel(queries: Codes, codes: Codes, k: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]] | None:
-    """View the bytes as words, if the kernel can read them where they lie and is faster for such codes."""
+def _words_for_kernel(queries: Codes, codes: Codes, k: int) -> tuple[Array, Array] | None:
+    """View the bytes as words; None if the kernel cannot read them in place or is not faster for such codes."""
     width = codes.shape[1]
     size = next(size for size in (8, 4, 2, 1) if width % size == 0)
     n_words = width // size
-    # One query against rows of many words: reading them is all the work, which faiss does as well.
+    # For few queries and rows of many words memory bandwidth is the limit, where faiss is as fast.
     fast = n_words <= 16 if len(queries) >= 4 else n_words in (1, 2, 4)
     if not fast or 12 * (2 * k + 256) * _KERNEL_QUERIES > _COUNTER_BYTES or codes.ctypes.data % size:
         return None
     return queries.view(f"u{size}"), codes.view(f"u{size}")
 
 
-def _kernel_nearest(queries: npt.NDArray[Any], codes: npt.NDArray[Any], k: int, n_bits: int) -> tuple[Distances, Ints]:
-    """Share out queries among threads or, where they are few, rows of codes."""
+def _kernel_nearest(queries: Array, codes: Array, k: int, n_bits: int) -> tuple[Distances, Ints]:
+    """Divide the queries among threads or, if they are few, the rows of codes."""
     from thpi.kernels.nearest import nearest_rows
 
     threads = n_threads() if len(queries) * codes.size >= 2 * _WORDS_A_THREAD else 1
@@ -81,26 +81,21 @@ def _kernel_nearest(queries: npt.NDArray[Any], codes: npt.NDArray[Any], k: int, 
         return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
     size = -(-len(codes) // threads)
     starts = range(0, len(codes), size)
-    parts = run_in_order(
-        (
-            partial(nearest_rows, queries, rows, min(k, len(rows)), n_bits)
-            for rows in (codes[s : s + size] for s in starts)
-        ),
-        threads,
-    )
+    pieces = [codes[s : s + size] for s in starts]
+    parts = run_in_order((partial(nearest_rows, queries, p, min(k, len(p)), n_bits) for p in pieces), threads)
     distances = np.hstack([part[0] for part in parts])
     positions = np.hstack([part[1] + start for part, start in zip(parts, starts, strict=True)])
-    # The parts come in the order of positions, so a stable sort keeps the earlier of two tied rows first.
+    # The parts are in the order of positions, so a stable sort keeps the earlier of two tied rows first.
     order = np.argsort(distances, axis=1, kind="stable")[:, :k]
     return np.take_along_axis(distances, order, axis=1), np.take_along_axis(positions, order, axis=1)
 
 
 def _sorted_nearest(queries: Codes, codes: Codes, k: int) -> tuple[Distances, Ints]:
-    """Sort all distances; for a ``k`` so large that counters would need too much memory."""
+    """Sort all distances; used if ``k`` is so large that counters would need too much memory."""
     distances = np.empty((len(queries), k), dtype=np.int32)
     positions = np.empty((len(queries), k), dtype=np.int64)
     for i in range(len(queries)):
-        all_distances: npt.NDArray[Any] = hamming_distances(queries[i : i + 1], codes)[0]
+        all_distances: Array = hamming_distances(queries[i : i + 1], codes)[0]
         if 8 * codes.shape[1] < 2**16:  # stable sorting of 16-bit numbers is radix sort in numpy
             all_distances = all_distances.astype(np.uint16)
         positions[i] = np.argsort(all_distances, kind="stable")[:k]
@@ -116,9 +111,7 @@ def within(queries: Codes, codes: Codes, radius: int) -> list[tuple[Distances, I
     """
     if not len(codes) or not len(queries):
         return [(np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int64)) for _ in range(len(queries))]
-    from importlib import import_module
-
-    faiss: Any = import_module("faiss")  # its type hints leave out some of its functions
+    faiss = faiss_module()
     result = faiss.RangeSearchResult(len(queries))
     # faiss's radius is exclusive.
     radius = min(radius, 8 * codes.shape[1]) + 1
@@ -126,8 +119,8 @@ def within(queries: Codes, codes: Codes, radius: int) -> list[tuple[Distances, I
     faiss.hamming_range_search(*pointers, len(queries), len(codes), radius, codes.shape[1], result)
     limits = faiss.rev_swig_ptr(result.lims, len(queries) + 1).astype(np.int64)
     total = int(limits[-1])
-    labels: Any = faiss.rev_swig_ptr(result.labels, total).copy() if total else np.empty(0, dtype=np.int64)
-    found: Any = faiss.rev_swig_ptr(result.distances, total).astype(np.int32) if total else np.empty(0, dtype=np.int32)
+    labels = faiss.rev_swig_ptr(result.labels, total).copy() if total else np.empty(0, dtype=np.int64)
+    found = faiss.rev_swig_ptr(result.distances, total).astype(np.int32) if total else np.empty(0, dtype=np.int32)
     answers = []
     for start, stop in pairwise(limits):
         order = np.lexsort((labels[start:stop], found[start:stop]))

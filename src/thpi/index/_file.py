@@ -1,19 +1,18 @@
-"""Index files on disk: read, replaced in one step, and appended to so that what was acknowledged survives a kill."""
+"""Index files on disk: reading, replacing in one step, and appending so that acknowledged changes survive a kill."""
 
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 from pathlib import Path
-from typing import Any
-
-import numpy.typing as npt
 
 from thpi._files import atomic_open
-from thpi.codes import Codes
+from thpi._types import Array, Codes, PathLike
 from thpi.index._format import (
     SLOTS,
     Contents,
+    Header,
     IndexFileError,
     Record,
     parse,
@@ -24,23 +23,23 @@ from thpi.index._format import (
 
 try:
     import fcntl
-except ImportError:  # pragma: no cover - Windows has no flock: one writer a file is then up to the user
+except ImportError:  # pragma: no cover - Windows has no flock: users must ensure one writer per file
     fcntl = None  # type: ignore[assignment]
 
 __all__ = ["IndexFile", "IndexFileError", "IndexLockedError", "read"]
 
 
 class IndexLockedError(OSError):
-    """An index file that another process, or another object of this one, has open for writing."""
+    """The index file is open for writing in another process or object."""
 
 
-def read(path: str | os.PathLike[str]) -> Contents:
+def read(path: PathLike) -> Contents:
     """Read an index file; a truncated, altered or foreign one is an ``IndexFileError`` that names it."""
     with open(path, "rb") as file:
         return _parse_named(file.read(), path)
 
 
-def _parse_named(data: bytes, path: str | os.PathLike[str]) -> Contents:
+def _parse_named(data: bytes, path: PathLike) -> Contents:
     try:
         return parse(data)
     except IndexFileError as error:
@@ -56,15 +55,15 @@ class IndexFile:
         self._snapshot_digest, self._digest, self._count, self._end = snapshot_digest, digest, count, end
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> tuple[IndexFile, Contents]:
-        """Open an existing file; an unfinished write at its end is cut off."""
+    def open(cls, path: PathLike) -> tuple[IndexFile, Contents]:
+        """Open an existing file and cut off an unfinished write at its end."""
         target = Path(path).absolute()
         handle = _open_locked(target)
         try:
             with open(handle, "rb", closefd=False) as file:
                 contents = _parse_named(file.read(), path)
-            # Only the holder of the lock writes temporary files for this path, so these are of killed processes.
-            for leftover in target.parent.glob(f".{_literal(target.name)}.*.tmp"):
+            # Only the holder of the lock writes temporary files for this path, so these are from killed processes.
+            for leftover in target.parent.glob(f".{glob.escape(target.name)}.*.tmp"):
                 leftover.unlink(missing_ok=True)
             os.ftruncate(handle, contents.end)
             opened = cls(target, handle, contents.snapshot_digest, contents.digest, len(contents.records), contents.end)
@@ -75,10 +74,8 @@ class IndexFile:
         return opened, contents
 
     @classmethod
-    def replace(
-        cls, path: str | os.PathLike[str], header: dict[str, Any], codes: Codes, ids: npt.NDArray[Any], *, owned: bool
-    ) -> IndexFile:
-        """Write a snapshot to ``path`` in one step and keep it open. ``owned``: the caller holds the old one's lock."""
+    def replace(cls, path: PathLike, header: Header, codes: Codes, ids: Array, *, owned: bool) -> IndexFile:
+        """Write a snapshot to ``path`` in one step and keep it open; ``owned``: the caller has locked the old file."""
         target = Path(path).absolute()
         data, digest = snapshot_bytes(header, codes, ids)
         with contextlib.ExitStack() as stack:
@@ -86,7 +83,7 @@ class IndexFile:
                 stack.callback(os.close, _open_locked(target))
             with atomic_open(target) as file:
                 file.write(data)
-                # A duplicate shares the lock with it: the new file is locked before it has its name.
+                # The duplicate shares the lock, so the new file is locked before it gets its name.
                 handle = os.dup(file.fileno())
                 _lock(handle, target)
             _sync_folder(target.parent)
@@ -109,19 +106,18 @@ class IndexFile:
         try:
             self._acknowledge()
         except OSError:
-            # The record may or may not be found when the file is opened next; writing on would build on a guess.
+            # It is unknown whether the record will be found when the file is opened next, so nothing may follow it.
             self.close()
             raise
 
     def _acknowledge(self) -> None:
-        # The slots alternate: should this write be torn, the other slot still tells the end before it.
-        _write_at(
-            self._handle, slot_bytes(self._snapshot_digest, self._count, self._end), SLOTS[self._count % len(SLOTS)]
-        )
+        # The slots alternate: if this write is torn, the other slot still has the previous end.
+        slot = slot_bytes(self._snapshot_digest, self._count, self._end)
+        _write_at(self._handle, slot, SLOTS[self._count % len(SLOTS)])
         os.fsync(self._handle)
 
     def close(self) -> None:
-        """Give up the lock. Nothing is left to write."""
+        """Release the lock; everything is written already."""
         if self._handle >= 0:
             os.close(self._handle)
             self._handle = -1
@@ -137,7 +133,7 @@ def _open_locked(path: Path) -> int:
         except BaseException:
             os.close(handle)
             raise
-        os.close(handle)  # replaced between opening and locking: take the file that has the name now
+        os.close(handle)  # replaced between opening and locking: open the file that now has the name
 
 
 def _lock(handle: int, path: Path) -> None:
@@ -164,9 +160,3 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
-
-
-def _literal(name: str) -> str:
-    import glob
-
-    return glob.escape(name)

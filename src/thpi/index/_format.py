@@ -7,22 +7,22 @@
     136-151         length of the header (uint64), length of the body (uint64)
     152-            header (JSON, UTF-8), body, then the records
 
-All numbers are little-endian. The body is the packed codes of :mod:`thpi.codes`, row after row, and the ids. Ids
-are one byte for the kind (``i`` or ``s``), their number (uint64), and either int64 numbers or the lengths in
-bytes (uint32) followed by the UTF-8 texts. The header is a JSON object:
+All numbers are little-endian. The body is the packed codes of :mod:`thpi.codes`, then the ids: one byte for the kind
+(``i`` or ``s``), their number (uint64), and either int64 numbers or the lengths in bytes (uint32) followed by the
+UTF-8 texts. The header is a JSON object:
 
     format    ``"thpi-index"``          n_bits    bits of a code
     version   1                         n         number of rows in the body
     thpi      version of the writer     recall    target recall, or null for exact search
-    report    what tuning found, or null    random_state  seed of sampling and building
+    report    result of tuning, or null     random_state  seed of sampling and building
 
-A record is one ``add`` or ``remove`` made after the snapshot: length of its payload (uint64), kind (one byte, ``a``
-or ``r``), sha256 of (digest of the record before, or of the snapshot; length; kind; payload), payload. The payload
-is the ids, and for ``a`` the codes after them. Chaining the digests fixes the order of the records.
+A record is one ``add`` or ``remove`` after the snapshot: length of its payload (uint64), kind (one byte, ``a`` or
+``r``), sha256 of (digest of the previous record or of the snapshot; length; kind; payload), payload. The payload is
+the ids and, for ``a``, the codes. The chain of digests fixes the order of the records.
 
-A record is acknowledged when a slot says so. Up to that end every byte must be there and match; the bytes after it
-are an unfinished write, used where a record is whole and ignored where it is not. A slot is written after its record,
-so with one slot damaged the records must reach to the end of the file.
+A record is acknowledged once a slot includes it. Every byte up to that end must be present and match. Bytes after it
+are an unfinished write: whole records are used, the rest is ignored. A slot is written after its record, so if one
+slot is damaged the records must reach the end of the file.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict, cast
 
 import numpy as np
-import numpy.typing as npt
 
-from thpi.codes import Codes, check_codes, n_bytes
-from thpi.index._ids import IdKind, check_ids, check_unique, id_kind
+from thpi._types import Array, Codes
+from thpi.codes import check_codes, n_bytes
+from thpi.index._ids import check_ids, check_unique, id_kind
 
-__all__ = ["FIXED", "Contents", "IndexFileError", "Record", "parse", "record_bytes", "slot_bytes", "snapshot_bytes"]
+__all__ = ["Contents", "Header", "IndexFileError", "Record", "parse", "record_bytes", "slot_bytes", "snapshot_bytes"]
 
 MAGIC = b"thpi-idx"
 FORMAT = "thpi-index"
@@ -53,28 +53,38 @@ class IndexFileError(ValueError):
     """A file that is not a whole, unaltered thpi index."""
 
 
+class Header(TypedDict):
+    """What the writer of a snapshot states about it."""
+
+    thpi: str
+    n_bits: int
+    recall: float | None
+    random_state: int
+    report: dict[str, Any] | None
+
+
 class Record(NamedTuple):
     """One addition (``a``) or removal (``r``) after the snapshot."""
 
     kind: str
-    ids: npt.NDArray[Any]
+    ids: Array
     codes: Codes
 
 
 class Contents(NamedTuple):
-    """What a file holds. ``end`` is where its last whole record ends, ``digest`` the digest of that record."""
+    """Contents of a file. ``end`` is where its last whole record ends, ``digest`` the digest of that record."""
 
-    header: dict[str, Any]
+    header: Header
     codes: Codes
-    ids: npt.NDArray[Any]
+    ids: Array
     records: list[Record]
     snapshot_digest: bytes
     digest: bytes
     end: int
 
 
-def snapshot_bytes(header: dict[str, Any], codes: Codes, ids: npt.NDArray[Any]) -> tuple[bytes, bytes]:
-    """Give the bytes of a file without records, and the digest of its snapshot."""
+def snapshot_bytes(header: Header, codes: Codes, ids: Array) -> tuple[bytes, bytes]:
+    """Return the bytes of a file without records, and the digest of its snapshot."""
     text = json.dumps({"format": FORMAT, "version": VERSION, **header, "n": len(codes)}, sort_keys=True).encode()
     body = codes.tobytes() + _ids_bytes(ids)
     checked = struct.pack("<QQ", len(text), len(body)) + text + body
@@ -84,13 +94,13 @@ def snapshot_bytes(header: dict[str, Any], codes: Codes, ids: npt.NDArray[Any]) 
 
 
 def slot_bytes(snapshot_digest: bytes, count: int, end: int) -> bytes:
-    """Give the bytes of a slot that acknowledges ``count`` records up to ``end``."""
+    """Return the bytes of a slot that acknowledges ``count`` records up to ``end``."""
     numbers = struct.pack("<QQ", count, end)
     return numbers + hashlib.sha256(snapshot_digest + numbers).digest()
 
 
 def record_bytes(record: Record, previous: bytes) -> tuple[bytes, bytes]:
-    """Give the bytes of a record that follows the one with digest ``previous``, and its own digest."""
+    """Return the bytes and the digest of a record that follows the one with digest ``previous``."""
     payload = _ids_bytes(record.ids) + (record.codes.tobytes() if record.kind == "a" else b"")
     head = struct.pack("<Q", len(payload)) + record.kind.encode()
     digest = hashlib.sha256(previous + head + payload).digest()
@@ -108,14 +118,14 @@ def parse(data: bytes) -> Contents:
         raise IndexFileError(f"it is truncated: {len(data)} bytes, at least {snapshot_end} expected.")
     if hashlib.sha256(memoryview(data)[136:snapshot_end]).digest() != digest:
         raise IndexFileError("its checksum does not match: the file was altered or damaged.")
-    header = _header(data[FIXED : FIXED + header_length])
+    header, n = _header(data[FIXED : FIXED + header_length])
     ends = [end for at in SLOTS if (end := _slot_end(data, at, digest)) is not None]
     if not ends:
-        raise IndexFileError("both its slots are damaged; it cannot be told whether additions are missing.")
+        raise IndexFileError("both its slots are damaged; additions may be missing.")
     acknowledged = max(ends)
     if acknowledged > len(data):
         raise IndexFileError(f"it is truncated: {len(data)} bytes, at least {acknowledged} expected.")
-    n, n_bits = header["n"], header["n_bits"]
+    n_bits = header["n_bits"]
     codes_end = FIXED + header_length + n * n_bytes(n_bits)
     codes = _codes(data[FIXED + header_length : codes_end], n, n_bits)
     ids, rest = _parse_ids(memoryview(data)[codes_end:snapshot_end])
@@ -123,16 +133,16 @@ def parse(data: bytes) -> Contents:
         raise IndexFileError(f"it has {len(ids)} ids for {n} codes.")
     records, last, end = _records(data, snapshot_end, acknowledged, digest, n_bits)
     if len(ends) < len(SLOTS) and end < len(data):
-        # A slot is written after its record is whole, so one torn slot and one torn record is no unfinished write.
+        # A slot is written after its record is complete, so an unfinished write cannot damage both.
         raise IndexFileError("a slot and a record are damaged: the file was altered.")
     return Contents(header, codes, ids, records, digest, last, end)
 
 
-def _header(text: bytes) -> dict[str, Any]:
+def _header(text: bytes) -> tuple[Header, int]:
     try:
         header = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise IndexFileError(f"its header is no JSON ({error}).") from None
+        raise IndexFileError(f"its header is not JSON ({error}).") from None
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise IndexFileError("its header is not that of a thpi index.")
     if header.get("version") != VERSION:
@@ -140,7 +150,7 @@ def _header(text: bytes) -> dict[str, Any]:
     for name, least in (("n_bits", 1), ("n", 0)):
         if not isinstance(header.get(name), int) or header[name] < least:
             raise IndexFileError(f"its header has {name}={header.get(name)!r}.")
-    return header
+    return cast("Header", header), header["n"]
 
 
 def _slot_end(data: bytes, at: int, snapshot_digest: bytes) -> int | None:
@@ -182,7 +192,7 @@ def _codes(data: bytes, n: int, n_bits: int) -> Codes:
         raise IndexFileError(f"{error}") from None
 
 
-def _ids_bytes(ids: npt.NDArray[Any]) -> bytes:
+def _ids_bytes(ids: Array) -> bytes:
     if id_kind(ids) == "int64":
         return b"i" + struct.pack("<Q", len(ids)) + ids.astype("<i8").tobytes()
     texts = [value.encode() for value in ids]
@@ -190,21 +200,20 @@ def _ids_bytes(ids: npt.NDArray[Any]) -> bytes:
     return b"s" + struct.pack("<Q", len(ids)) + lengths.tobytes() + b"".join(texts)
 
 
-def _parse_ids(data: memoryview) -> tuple[npt.NDArray[Any], memoryview]:
-    """Read ids, and give what stands after them."""
-    kinds: dict[bytes, tuple[IdKind, int]] = {b"i": ("int64", 8), b"s": ("string", 4)}
-    if len(data) < 9 or bytes(data[:1]) not in kinds:
+def _parse_ids(data: memoryview) -> tuple[Array, memoryview]:
+    """Return the ids at the start of ``data``, and the bytes after them."""
+    widths = {b"i": 8, b"s": 4}
+    kind = bytes(data[:1])
+    if len(data) < 9 or kind not in widths:
         raise IndexFileError("its ids are not readable.")
-    kind, width = kinds[bytes(data[:1])]
     (n,) = struct.unpack_from("<Q", data, 1)
-    if 9 + n * width > len(data):
-        raise IndexFileError(f"it says to have {n} ids, more than its bytes can hold.")
-    numbers = np.frombuffer(data[9 : 9 + n * width], dtype="<i8" if kind == "int64" else "<u4")
-    at = 9 + n * width
-    if kind == "int64":
-        return numbers.astype(np.int64), data[at:]
+    at = 9 + n * widths[kind]
+    if at > len(data):
+        raise IndexFileError(f"it claims to have {n} ids, more than its bytes can hold.")
+    if kind == b"i":
+        return np.frombuffer(data[9:at], dtype="<i8").astype(np.int64), data[at:]
     texts = []
-    for length in numbers.tolist():
+    for length in np.frombuffer(data[9:at], dtype="<u4").tolist():
         texts.append(bytes(data[at : at + length]))
         at += length
     if at > len(data):

@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from thpi.codes import Codes, check_codes
+from thpi._types import Array, Codes, Ints, PathLike
+from thpi.codes import check_codes
 from thpi.index._file import IndexFile, IndexFileError, read
-from thpi.index._format import Contents, Record
-from thpi.index._ids import IdKind, IdPositions, check_ids, check_unique, id_kind
+from thpi.index._format import Contents, Header, Record
+from thpi.index._ids import IdKind, IdPositions, IdsLike, check_ids, check_kind, check_unique, first_id, id_kind
+from thpi.index._neighbours import check_integer
 from thpi.index._searching import Searching
 
 __all__ = ["HammingIndex"]
@@ -22,9 +24,9 @@ __all__ = ["HammingIndex"]
 class HammingIndex(Searching):
     """Codes of ``n_bits`` bits with ids, searched by Hamming distance.
 
-    Exact unless ``recall`` is given; results are ordered by (distance, insertion), so they are reproducible. With
-    ``recall`` the index builds approximate structures over its codes at the first search, keeps the fastest that
-    reaches this recall, exact search where none is faster, and tells in ``report_`` what it measured.
+    Results are ordered by (distance, insertion), so they are reproducible. The search is exact unless ``recall`` is
+    given. With ``recall``, the first search builds approximate structures and keeps the fastest one that reaches this
+    recall, or exact search if none is faster; ``report_`` has the measurements.
 
     Any number of threads may search while one adds or removes: a search sees the index before or after a change.
 
@@ -32,9 +34,9 @@ class HammingIndex(Searching):
     ----------
     n_bits : int
     recall : float, optional
-        In (0, 1]. The part of the true k nearest that a search is to find.
+        In (0, 1]. The share of the true k nearest items that a search should find.
     random_state : int
-        Seed of sampling and building; used with ``recall`` only.
+        Seed of sampling and building; only used with ``recall``.
 
     Examples
     --------
@@ -46,28 +48,26 @@ class HammingIndex(Searching):
     """
 
     def __init__(self, n_bits: int, recall: float | None = None, *, random_state: int = 0) -> None:
-        if not isinstance(n_bits, Integral) or isinstance(n_bits, bool) or n_bits < 1:
-            raise ValueError(f"n_bits={n_bits!r} must be an integer of at least 1.")
         if recall is not None and (not isinstance(recall, Real) or not 0 < recall <= 1):
             raise ValueError(f"recall={recall!r} must be None (exact) or a number in (0, 1].")
         if not isinstance(random_state, Integral) or not 0 <= random_state < 2**31:
             raise ValueError(f"random_state={random_state!r} must be an integer in [0, 2**31).")
-        super().__init__(int(n_bits), None if recall is None else float(recall), int(random_state))
+        super().__init__(
+            check_integer("n_bits", n_bits, 1), None if recall is None else float(recall), int(random_state)
+        )
         self._positions: IdPositions = IdPositions(self._state.rows.ids)
         self._file: IndexFile | None = None
         self._read_only: str | None = None
 
-    # ------------------------------------------------------------------ what it holds
-
     def __len__(self) -> int:
         return len(self._state.rows)
 
-    def __iter__(self) -> Iterator[tuple[Any, Codes]]:
-        """Give (id, code) in insertion order, as of now."""
+    def __iter__(self) -> Iterator[tuple[int | str, Codes]]:
+        """Iterate over the current (id, code) pairs in insertion order."""
         rows = self._state.rows
         return zip(rows.ids.tolist(), rows.codes, strict=True)
 
-    def __contains__(self, item: Any) -> bool:
+    def __contains__(self, item: object) -> bool:
         try:
             ids = check_ids([item])
         except ValueError:
@@ -79,7 +79,7 @@ class HammingIndex(Searching):
         return f"HammingIndex(n_bits={self.n_bits}, recall={self.recall}): {len(self)} codes"
 
     @property
-    def ids(self) -> npt.NDArray[Any]:
+    def ids(self) -> Array:
         """All ids, in insertion order."""
         return self._state.rows.ids
 
@@ -94,19 +94,17 @@ class HammingIndex(Searching):
         rows = self._state.rows
         return id_kind(rows.ids) if len(rows) else None
 
-    def get_codes(self, ids: Any) -> Codes:
-        """Give the codes of ``ids``; an id that is not there is a ``KeyError`` that names it."""
+    def get_codes(self, ids: IdsLike) -> Codes:
+        """Return the codes of ``ids``; an unknown id is a ``KeyError`` that names it."""
         with self._writing:
             return self._state.rows.codes[self._find(check_ids(ids, kind=self.id_kind))]
 
-    # ------------------------------------------------------------------ changes
+    def add(self, codes: npt.ArrayLike, ids: IdsLike | None = None) -> Array:
+        """Add codes under new ids, and return the ids.
 
-    def add(self, codes: npt.ArrayLike, ids: Any = None) -> npt.NDArray[Any]:
-        """Add codes under ids: integers of 64 bits or strings, one kind an index, none of them there already.
-
-        Without ``ids`` the codes are numbered on from the largest id, from 0 at first. All are added or, where
-        anything is wrong, none. With a file opened by ``open(path, "a")``, the codes are on disk when this returns.
-        Gives the ids.
+        Ids are 64-bit integers or strings, one kind per index; by default the codes are numbered on from the largest
+        id, starting at 0. If anything is wrong, nothing is added. If the index was opened with mode ``"a"``, the codes
+        are on disk when this returns.
         """
         packed = check_codes(codes, n_bits=self.n_bits)
         with self._writing:
@@ -120,8 +118,8 @@ class HammingIndex(Searching):
             self._append(packed, checked)
         return checked
 
-    def remove(self, ids: Any) -> None:
-        """Remove the codes of ``ids``; the rest keep their order. An id that is not there is a ``KeyError``."""
+    def remove(self, ids: IdsLike) -> None:
+        """Remove the codes of ``ids``; the rest keep their order. An unknown id is a ``KeyError``."""
         with self._writing:
             self._check_writable()
             checked = check_ids(ids, kind=self.id_kind)
@@ -133,7 +131,7 @@ class HammingIndex(Searching):
                 self._file.append(Record("r", checked, np.empty((0, self.codes.shape[1]), dtype=np.uint8)))
             self._drop(positions)
 
-    def _new_ids(self, n: int) -> npt.NDArray[Any]:
+    def _new_ids(self, n: int) -> Array:
         if self.id_kind == "string":
             raise ValueError("ids=None numbers the codes, but the ids stored here are strings; pass ids.")
         first = max(0, int(self.ids.max()) + 1) if len(self) else 0
@@ -141,22 +139,19 @@ class HammingIndex(Searching):
             raise ValueError(f"ids=None would number on from {first}, beyond 64 bits; pass ids.")
         return np.arange(first, first + n, dtype=np.int64)
 
-    def _check_new(self, ids: npt.NDArray[Any]) -> None:
-        if len(self) and id_kind(ids) != self.id_kind:
-            raise ValueError(
-                f"ids={_first(ids)!r}, ... are of kind {id_kind(ids)}; the ids stored here are {self.id_kind}."
-            )
+    def _check_new(self, ids: Array) -> None:
+        if len(self):
+            check_kind(ids, self.id_kind)
         check_unique(ids)
         known = self._positions.find(ids) >= 0
         if known.any():
-            raise ValueError(f"ids={_first(ids[known])!r} is in the index already; remove it first.")
+            raise ValueError(f"ids={first_id(ids[known])!r} is in the index already; remove it first.")
 
-    def _append(self, codes: Codes, ids: npt.NDArray[Any]) -> None:
-        start = len(self)
-        self._positions.append(ids, start)
+    def _append(self, codes: Codes, ids: Array) -> None:
+        self._positions.append(ids, len(self))
         self._state = self._state._replace(rows=self._state.rows.append(codes, ids))
 
-    def _drop(self, positions: npt.NDArray[np.int64]) -> None:
+    def _drop(self, positions: Ints) -> None:
         kept = np.ones(len(self), dtype=np.bool_)
         kept[positions] = False
         rows, approximate = self._state.rows.keep(kept), self._state.approximate
@@ -167,22 +162,17 @@ class HammingIndex(Searching):
             n_removals=self._state.n_removals + 1,
         )
 
-    def _find(self, ids: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-        positions = self._positions.find(ids)
-        if (positions < 0).any():
-            raise KeyError(f"ids={_first(ids[positions < 0])!r} is not in the index.")
-        return positions
+    def _find(self, ids: Array) -> Ints:
+        return self._positions.find_all(ids, "is not in the index")
 
     def _check_writable(self) -> None:
         if self._read_only is not None:
             raise ValueError(f"{self._read_only!r} was opened with mode='r'; open it with mode='a' to change it.")
 
-    # ------------------------------------------------------------------ files
+    def save(self, path: PathLike | None = None) -> None:
+        """Write the index to ``path`` in one step: a kill at any moment leaves the old file or the new one.
 
-    def save(self, path: str | os.PathLike[str] | None = None) -> None:
-        """Write all to ``path`` in one step: a kill at any moment leaves the old file or the new one.
-
-        Without ``path``, an index opened with mode ``"a"`` rewrites its own file, without what was removed.
+        Without ``path``, an index opened with mode ``"a"`` rewrites its own file without the removed items.
         """
         with self._writing:
             own = self._file
@@ -191,9 +181,7 @@ class HammingIndex(Searching):
                     raise ValueError("path=None needs an index opened with mode='a'; pass a path.")
                 path = own.path
             owned = own is not None and os.path.exists(path) and os.path.samefile(path, own.path)
-            header = self._header()
-            rows = self._state.rows
-            written = IndexFile.replace(path, header, rows.codes, rows.ids, owned=owned)
+            written = IndexFile.replace(path, self._header(), self.codes, self.ids, owned=owned)
             if owned and own is not None:
                 own.close()
                 self._file = written
@@ -201,13 +189,13 @@ class HammingIndex(Searching):
                 written.close()
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], mode: Literal["r", "a"] = "r") -> HammingIndex:
+    def open(cls, path: PathLike, mode: Literal["r", "a"] = "r") -> HammingIndex:
         """Read an index that :meth:`save` wrote.
 
-        With mode ``"a"`` the file stays open, locked against other writers, and each ``add`` and ``remove`` is
-        on disk when it returns; ``close`` it, or use it as a context manager. With mode ``"r"`` it is not changed.
-        A missing file is a ``FileNotFoundError``, a truncated, altered or foreign one an ``IndexFileError``, one
-        that is open for writing elsewhere an ``IndexLockedError`` (mode ``"a"`` only).
+        With mode ``"a"`` the file stays open and locked against other writers, and each ``add`` and ``remove`` is on
+        disk when it returns; ``close`` it, or use it as a context manager. With mode ``"r"`` the index is read-only.
+        Raises ``FileNotFoundError``, ``IndexFileError`` if the file is truncated, altered or foreign, and
+        ``IndexLockedError`` if it is open for writing elsewhere (mode ``"a"`` only).
 
         >>> import tempfile, pathlib
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -220,11 +208,7 @@ class HammingIndex(Searching):
         """
         if mode not in ("r", "a"):
             raise ValueError(f"mode={mode!r} must be 'r' (read) or 'a' (read and add).")
-        file = None
-        if mode == "a":
-            file, contents = IndexFile.open(path)
-        else:
-            contents = read(path)
+        file, contents = IndexFile.open(path) if mode == "a" else (None, read(path))
         try:
             index = cls._from_contents(contents)
         except (ValueError, KeyError, TypeError) as error:
@@ -255,7 +239,7 @@ class HammingIndex(Searching):
                 index._drop(index._find(record.ids))
         return index
 
-    def _header(self) -> dict[str, Any]:
+    def _header(self) -> Header:
         from thpi import __version__
 
         report = self._state.report
@@ -268,7 +252,7 @@ class HammingIndex(Searching):
         }
 
     def close(self) -> None:
-        """Close the file of an index opened with mode ``"a"``; every change is in it already."""
+        """Close the file of an index opened with mode ``"a"``; it has every change already."""
         with self._writing:
             if self._file is not None:
                 self._read_only = os.fspath(self._file.path)
@@ -280,7 +264,3 @@ class HammingIndex(Searching):
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _first(ids: npt.NDArray[Any]) -> Any:
-    return ids[:1].tolist()[0]

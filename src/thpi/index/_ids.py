@@ -1,56 +1,68 @@
-"""Ids of items: 64-bit integers or strings, one kind an index, each id once."""
+"""Ids of items: 64-bit integers or strings, one kind per index, each id once."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["IdKind", "IdPositions", "check_ids", "check_unique", "id_kind"]
+from thpi._types import Array, Ints
 
-Array = npt.NDArray[Any]
+__all__ = ["IdKind", "IdPositions", "IdsLike", "check_ids", "check_unique", "first_id", "id_kind"]
+
 IdKind = Literal["int64", "string"]
+IdsLike: TypeAlias = "npt.ArrayLike | Iterable[object]"
 
-# Ids kept in a dict before they are merged into the sorted arrays: a dict entry takes ten times the memory.
+# Ids kept in a dict before they are merged into sorted arrays, which take a tenth of the memory.
 _RECENT = 4096
 
 
-def check_ids(ids: Any, *, length: int | None = None, kind: IdKind | None = None) -> Array:
-    """Return ``ids`` as a 1-D int64 array or an object array of ``str``, or say what is wrong with them.
+def check_ids(ids: IdsLike, *, length: int | None = None, kind: IdKind | None = None) -> Array:
+    """Return ``ids`` as a 1-D int64 array or an object array of ``str``.
 
     >>> check_ids([3, 1]), check_ids(["a", "b"])
     (array([3, 1]), array(['a', 'b'], dtype=object))
     """
     if isinstance(ids, (str, bytes)):
         raise ValueError(f"ids={ids!r} must be a sequence of ids, not one id.")
-    array = np.asarray(ids if hasattr(ids, "__array__") else list(ids))
+    array = np.asarray(ids if hasattr(ids, "__array__") else list(ids))  # type: ignore[arg-type]
     if array.ndim != 1:
         raise ValueError(f"ids must be 1-D, got shape {array.shape}.")
     if length is not None and len(array) != length:
-        raise ValueError(f"ids has {len(array)} entries for {length} codes; there must be one id a code.")
+        raise ValueError(f"ids has {len(array)} entries for {length} codes; there must be one id per code.")
     if len(array) == 0:
         return np.empty(0, dtype=object if kind == "string" else np.int64)
     checked = _strings(array, ids) if array.dtype.kind in "OUST" else _integers(array)
-    if kind is not None and id_kind(checked) != kind:
-        raise ValueError(
-            f"ids={checked[:1].tolist()[0]!r}, ... are of kind {id_kind(checked)}; the ids stored here are {kind}."
-        )
+    if kind is not None:
+        check_kind(checked, kind)
     return checked
+
+
+def check_kind(ids: Array, kind: IdKind | None) -> None:
+    """Refuse checked ids of another kind than the stored ones."""
+    if id_kind(ids) != kind:
+        raise ValueError(f"ids={first_id(ids)!r}, ... are of kind {id_kind(ids)}; the ids stored here are {kind}.")
+
+
+def first_id(ids: Array) -> int | str:
+    """Return the first id as a Python value, for a message."""
+    first: int | str = ids[:1].tolist()[0]
+    return first
 
 
 def _integers(array: Array) -> Array:
     if array.dtype.kind not in "iu":
-        raise ValueError(
-            f"ids must be integers or strings, got dtype {array.dtype} (first: {array[:1].tolist()[0]!r})."
-        )
+        raise ValueError(f"ids must be integers or strings, got dtype {array.dtype} (first: {first_id(array)!r}).")
     if array.dtype.kind == "u" and array.max() > np.iinfo(np.int64).max:
         raise ValueError(f"ids={int(array.max())} does not fit into a signed 64-bit integer.")
     return array.astype(np.int64)
 
 
-def _strings(array: Array, original: Any) -> Array:
-    # numpy turns a list that mixes numbers and strings into strings; the list itself still tells.
+def _strings(array: Array, original: object) -> Array:
+    # numpy turns a list of numbers and strings into strings, so check the list itself.
     values = original if isinstance(original, (list, tuple)) else array.tolist()
     for value in values:
         if not isinstance(value, str):
@@ -65,29 +77,23 @@ def _strings(array: Array, original: Any) -> Array:
 
 
 def id_kind(ids: Array) -> IdKind:
-    """Tell the kind of a checked array of ids.
-
-    >>> id_kind(check_ids(["a"]))
-    'string'
-    """
+    """Return the kind of a checked array of ids."""
     return "string" if ids.dtype == object else "int64"
 
 
 def check_unique(ids: Array) -> None:
-    """Refuse a checked array in which an id stands twice, and name the id."""
+    """Refuse a checked array with duplicate ids, and name one of them."""
     if id_kind(ids) == "int64":
         ordered = np.sort(ids)
-        twice = ordered[1:][ordered[1:] == ordered[:-1]]
-        if len(twice):
-            raise ValueError(f"ids={int(twice[0])!r} stands more than once among the ids given.")
-    elif len(set(ids)) < len(ids):
-        first_at = {value: position for position, value in reversed(list(enumerate(ids)))}
-        again = next(value for position, value in enumerate(ids) if first_at[value] != position)
-        raise ValueError(f"ids={again!r} stands more than once among the ids given.")
+        again = ordered[1:][ordered[1:] == ordered[:-1]].tolist()
+    else:
+        again = [] if len(set(ids)) == len(ids) else [value for value, n in Counter(ids).items() if n > 1]
+    if again:
+        raise ValueError(f"ids={again[0]!r} occurs more than once among the ids given.")
 
 
 class IdPositions:
-    """Where each id stands: sorted arrays for most integers, a dict for recent ones and for strings."""
+    """Position of each id: sorted arrays for most integers, a dict for recent ones and for strings."""
 
     def __init__(self, ids: Array) -> None:
         self._recent: dict[Any, int] = {}
@@ -96,7 +102,7 @@ class IdPositions:
         self.append(ids, 0)
 
     def append(self, ids: Array, start: int) -> None:
-        """Note that ``ids`` stand at ``start`` and after; what stood before is known already."""
+        """Record that ``ids`` have the positions from ``start`` on."""
         if id_kind(ids) == "string" or len(self._recent) + len(ids) <= _RECENT + len(self._sorted) // 8:
             self._recent.update(zip(ids.tolist(), range(start, start + len(ids)), strict=True))
             return
@@ -107,8 +113,8 @@ class IdPositions:
         order = np.argsort(merged, kind="stable")
         self._sorted, self._order, self._recent = merged[order], positions[order], {}
 
-    def find(self, ids: Array) -> npt.NDArray[np.int64]:
-        """Give the position of each id, -1 where it is not known.
+    def find(self, ids: Array) -> Ints:
+        """Return the position of each id, -1 if it is unknown.
 
         >>> IdPositions(np.array([5, 3])).find(np.array([3, 4, 5]))
         array([ 1, -1,  0])
@@ -121,3 +127,10 @@ class IdPositions:
             recent = [self._recent.get(value, -1) for value in ids.tolist()]
             found = np.maximum(found, np.array(recent, dtype=np.int64))
         return found
+
+    def find_all(self, ids: Array, error: str) -> Ints:
+        """Return the position of each id; an unknown id is a ``KeyError`` that names it."""
+        positions = self.find(ids)
+        if (positions < 0).any():
+            raise KeyError(f"ids={first_id(ids[positions < 0])!r} {error}.")
+        return positions

@@ -1,4 +1,4 @@
-"""The approximate kinds of faiss behind one form: built over the first rows, with one number that sets the effort."""
+"""The approximate structures of faiss behind one interface, with one number that sets the effort of a search."""
 
 from __future__ import annotations
 
@@ -7,34 +7,34 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from thpi.codes import Codes
+from thpi._types import Bools, Codes, Ints
+from thpi.index._exact import faiss_module
 
-__all__ = ["KINDS", "Approximate", "build"]
-
-KINDS = ("ivf", "hnsw", "multihash")
-"""``ivf``: inverted lists around learned centres, effort ``nprobe``. ``hnsw``: a graph of neighbours, effort
-``efSearch``. ``multihash``: tables of parts of the code, effort ``nflip``."""
+__all__ = ["KINDS", "Approximate", "build", "smallest"]
 
 _EFFORT = {"ivf": "nprobe", "hnsw": "efSearch", "multihash": "nflip"}
+
+KINDS = tuple(_EFFORT)
+"""``ivf``: inverted lists around learned centres. ``hnsw``: a graph of neighbours. ``multihash``: tables of parts of
+the code."""
 
 
 class Approximate:
     """A faiss structure over rows 0 to n - 1 of a snapshot. Searching does not change it.
 
-    After rows were removed, ``positions`` maps a row of the structure to the row of the current snapshot, -1 where
-    it is gone. Kept rows keep their order, so they are the first ``n_covered`` rows of the snapshot.
+    After a removal, ``positions`` maps each row of the structure to its row in the current snapshot, or to -1 if it was
+    removed. Rows keep their order, so those that remain are the first ``n_covered`` rows of the snapshot.
     """
 
     def __init__(self, kind: str, index: Any, parameters: dict[str, int], effort: int) -> None:
         self.kind, self.index, self.parameters = kind, index, parameters
         self.n_built = self.n_covered = int(index.ntotal)
-        self.positions: npt.NDArray[np.int64] | None = None
+        self.positions: Ints | None = None
         self.set_effort(effort)
 
     def set_effort(self, effort: int) -> None:
-        """Set nprobe, efSearch or nflip. Only before the structure is shared with other threads."""
+        """Set nprobe, efSearch or nflip; only before the structure is shared with other threads."""
         self.effort = effort
         setattr(self.index.hnsw if self.kind == "hnsw" else self.index, _EFFORT[self.kind], effort)
 
@@ -43,8 +43,8 @@ class Approximate:
         """All parameters, the effort included."""
         return self.parameters | {_EFFORT[self.kind]: self.effort}
 
-    def without(self, kept: npt.NDArray[np.bool_]) -> Approximate:
-        """Give the same structure for the snapshot that keeps only the marked rows of the current one."""
+    def without(self, kept: Bools) -> Approximate:
+        """Return the same structure for a snapshot that keeps only the marked rows of the current one."""
         moved = np.where(kept, np.cumsum(kept) - 1, -1)
         before = np.arange(self.n_built) if self.positions is None else self.positions
         twin = Approximate(self.kind, self.index, self.parameters, self.effort)
@@ -52,8 +52,8 @@ class Approximate:
         twin.n_covered = int((twin.positions >= 0).sum())
         return twin
 
-    def nearest(self, queries: Codes, k: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Distances and positions of ``k`` near rows by (distance, position); position -1 where fewer were found."""
+    def nearest(self, queries: Codes, k: int) -> tuple[Ints, Ints]:
+        """Distances and positions of ``k`` near rows by (distance, position); position -1 if fewer were found."""
         n_gone = self.n_built - self.n_covered
         asked = min(self.n_built, k + min(n_gone, k + 32))
         distances, found = self.index.search(queries, asked)
@@ -62,15 +62,13 @@ class Approximate:
         return smallest(distances.astype(np.int64), found, k)
 
 
-def smallest(
-    distances: npt.NDArray[np.int64], positions: npt.NDArray[np.int64], k: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def smallest(distances: Ints, positions: Ints, k: int) -> tuple[Ints, Ints]:
     """Order each row by (distance, position) and keep ``k``; entries with position -1 come last.
 
     >>> smallest(np.array([[2, 1, 1]]), np.array([[0, 5, 3]]), 2)
     (array([[1, 1]]), array([[3, 5]]))
     """
-    # One sortable number for both: distances stay below 2^23, positions below 2^40.
+    # Both in one sortable number: distances are below 2^23, positions below 2^40.
     keys = np.where(positions >= 0, distances << 40 | positions, np.iinfo(np.int64).max)
     keys = np.sort(keys, axis=1)[:, :k]
     missing = keys == np.iinfo(np.int64).max
@@ -80,11 +78,9 @@ def smallest(
 def build(kind: str, codes: Codes, seed: int, described: dict[str, int] | None = None) -> Approximate:
     """Build one kind over ``codes``; the same seed gives the same structure.
 
-    ``described`` are the parameters of an earlier one, the effort included; without them they follow from the size.
+    ``described`` are the parameters, including the effort, of an earlier structure; by default they depend on the size.
     """
-    from importlib import import_module
-
-    faiss: Any = import_module("faiss")  # its type hints leave out some of its attributes
+    faiss = faiss_module()
     n, d = len(codes), 8 * codes.shape[1]
     if kind not in KINDS:
         raise ValueError(f"kinds={kind!r} must be among {', '.join(KINDS)}.")
@@ -97,7 +93,7 @@ def build(kind: str, codes: Codes, seed: int, described: dict[str, int] | None =
         quantizer.this.disown()
         index.cp.seed = seed
         sample = np.random.RandomState(seed).permutation(n)[: 64 * chosen["nlist"]]
-        # With too few rows for its taste faiss writes to the terminal; here that many is what there is.
+        # Without this, faiss prints a warning about few rows.
         index.cp.min_points_per_centroid = 1
         index.train(codes[np.sort(sample)])
         effort = 1
@@ -107,7 +103,7 @@ def build(kind: str, codes: Codes, seed: int, described: dict[str, int] | None =
         index.hnsw.efConstruction = chosen["efConstruction"]
         effort = 16
     else:
-        # Keys of about log2(n) bits leave a handful of codes a bucket.
+        # Keys of about log2(n) - 4 bits put a handful of codes into each bucket.
         bits = int(np.clip(round(np.log2(max(2, n))) - 4, 1, min(d, 30)))
         chosen = parameters or {"nhash": max(1, min(8, d // bits)), "b": bits}
         index = faiss.IndexBinaryMultiHash(d, chosen["nhash"], chosen["b"])
@@ -119,9 +115,8 @@ def build(kind: str, codes: Codes, seed: int, described: dict[str, int] | None =
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """faiss links its graph in the order its threads come along; with one thread that is always the same."""
-    import faiss
-
+    """Run faiss on one thread: with several, the graph depends on their timing."""
+    faiss = faiss_module()
     before = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(1)
     try:

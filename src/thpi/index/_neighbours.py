@@ -1,47 +1,42 @@
-"""What a search answers, and the checks of what it is asked."""
+"""The answer of a search, and checks of its parameters."""
 
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy.typing as npt
+from thpi._types import Array
 
-__all__ = ["Neighbours", "check_k", "check_radius"]
+__all__ = ["Neighbours", "check_integer", "check_k", "check_radius"]
 
 
 class Neighbours(NamedTuple):
     """Distances and ids of the items found, nearest first.
 
-    From ``search`` both are of shape (n_queries, min(k, number of items)); from ``radius_search`` there is one
-    ``Neighbours`` a query, both one-dimensional.
+    ``search`` returns arrays of shape (n_queries, min(k, number of items)); ``radius_search`` returns one
+    ``Neighbours`` per query, with 1-D arrays.
 
     >>> import numpy as np
     >>> Neighbours(np.array([[0, 3]]), np.array([[7, 4]])).ids
     array([[7, 4]])
     """
 
-    distances: npt.NDArray[Any]
-    ids: npt.NDArray[Any]
+    distances: Array
+    ids: Array
 
 
-def check_k(k: Any) -> int:
-    """Return ``k`` as an integer of at least 1.
-
-    >>> check_k(5)
-    5
-    """
-    if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
-        raise ValueError(f"k={k!r} must be an integer of at least 1.")
-    return int(k)
+def check_integer(name: str, value: object, minimum: int) -> int:
+    """Return ``value`` as an integer of at least ``minimum``."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < minimum:
+        raise ValueError(f"{name}={value!r} must be an integer of at least {minimum}.")
+    return int(value)
 
 
-def check_radius(radius: Any) -> int:
-    """Return ``radius`` as an integer of at least 0.
+def check_k(k: object) -> int:
+    """Return ``k`` as an integer of at least 1."""
+    return check_integer("k", k, 1)
 
-    >>> check_radius(2)
-    2
-    """
-    if not isinstance(radius, Integral) or isinstance(radius, bool) or radius < 0:
-        raise ValueError(f"radius={radius!r} must be an integer of at least 0 (a number of bits).")
-    return int(radius)
+
+def check_radius(radius: object) -> int:
+    """Return ``radius``, a number of bits, as an integer of at least 0."""
+    return check_integer("radius", radius, 0)

@@ -1,46 +1,46 @@
 """Reordering the candidates of a Hamming search by a finer distance.
 
-With p the projections of a query (one a bit) and b the code of an item, bits as -1 and +1, the asymmetric distance
-is what the query would have to give up to have that code,
+Let p be the projections of a query (one per bit) and b the code of an item, with bits -1 and +1. Their asymmetric
+distance is
 
     sum over bits j with sgn(p_j) != b_j of |p_j|,
 
-which keeps the size of the query's projections where the Hamming distance keeps only their signs. It needs no more
-than the codes. The Euclidean distance needs the vectors.
+the Hamming distance weighted by the size of the query's projections. It needs only the codes; the Euclidean distance
+needs the vectors.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from thpi.codes import Codes, n_bytes, pack_signs
+from thpi._types import Array, Codes, Floats
+from thpi.codes import n_bytes, pack_signs
 from thpi.index._neighbours import Neighbours, check_k
 from thpi.index._vectors import Vectors
 
 __all__ = ["RecallReport", "asymmetric_distances", "asymmetric_rerank", "euclidean_rerank", "recall_gained"]
 
-Floats = npt.NDArray[np.float64]
 _BLOCK = 2**22
 
 
 class CodeSource(Protocol):
-    """What can be searched and asked for codes: HammingIndex and the stores."""
+    """HammingIndex and the stores: search, and look up codes."""
 
     def search(self, codes: Codes, k: int) -> Neighbours:
-        """Give the k nearest."""
+        """Return the k nearest items."""
 
-    def get_codes(self, ids: Any) -> Codes:
-        """Give the codes of ids."""
+    def get_codes(self, ids: Array) -> Codes:
+        """Return the codes of ids."""
 
 
 def asymmetric_distances(projections: npt.ArrayLike, codes: Codes) -> Floats:
     """Asymmetric distance of query i to the codes ``codes[i]``: (n, n_bits) and (n, m, n_bytes) to (n, m).
 
-    For each byte of a code a table holds the sum for each of its 256 values, so a distance is one look-up a byte.
+    A table holds the sum for each of the 256 values of each byte, so a distance takes one look-up per byte.
 
     >>> asymmetric_distances([[0.5, -2.0]], np.array([[[0b01], [0b11], [0b10]]], dtype=np.uint8))
     array([[0. , 2. , 2.5]])
@@ -61,7 +61,7 @@ def asymmetric_distances(projections: npt.ArrayLike, codes: Codes) -> Floats:
 def asymmetric_rerank(index: CodeSource, neighbours: Neighbours, projections: npt.ArrayLike, k: int) -> Neighbours:
     """Order candidates by asymmetric distance and keep ``k``; ties stay in the order of the candidates.
 
-    ``projections`` are those of the queries, one row a query: ``hasher.decision_function(X)``.
+    ``projections`` has one row per query: ``hasher.decision_function(X)``.
     """
     ids = neighbours.ids
     p = _check_projections(projections)
@@ -117,9 +117,9 @@ def recall_gained(
     k: int = 10,
     n_candidates: int = 100,
 ) -> RecallReport:
-    """Measure what reordering gains: recall of the true ``k`` nearest vectors before and after.
+    """Measure the recall of the true ``k`` nearest vectors before and after reordering.
 
-    An item counts as found where it is as near as the true k-th. ``vectors`` must hold the items of the index.
+    An item counts as found if it is as near as the true k-th. ``vectors`` must hold the items of the index.
 
     >>> from thpi.index import HammingIndex
     >>> X = np.random.RandomState(0).standard_normal((200, 8))
@@ -130,7 +130,7 @@ def recall_gained(
     """
     p, x = _check_projections(projections), np.asarray(queries, dtype=np.float64)
     if len(p) != len(x) or len(x) == 0:
-        raise ValueError(f"projections has {len(p)} rows and queries has {len(x)}; both need one row a query.")
+        raise ValueError(f"projections has {len(p)} rows and queries has {len(x)}; both need one row per query.")
     if check_k(k) > check_k(n_candidates):
         raise ValueError(f"n_candidates={n_candidates!r} must be at least k={k!r}.")
     if k > len(vectors):
@@ -140,7 +140,7 @@ def recall_gained(
 
     def recall(found: Neighbours) -> float:
         true = euclidean_rerank(Neighbours(found.distances[:, :k], found.ids[:, :k]), x, vectors, k).distances
-        # Both distances are float64 of the same numbers, but summed in another order.
+        # Tolerance, because the two distances are summed in different orders.
         return float((true <= radius[:, None] * (1 + 1e-9)).sum() / (len(x) * k))
 
     return RecallReport(
@@ -152,7 +152,7 @@ def recall_gained(
     )
 
 
-def _true_radius(queries: Floats, rows: npt.NDArray[Any], k: int) -> Floats:
+def _true_radius(queries: Floats, rows: Array, k: int) -> Floats:
     """Distance of each query to its k-th nearest row, block by block."""
     from scipy.spatial.distance import cdist
 
@@ -167,7 +167,7 @@ def _true_radius(queries: Floats, rows: npt.NDArray[Any], k: int) -> Floats:
     return radius
 
 
-def _ordered(distances: Floats, ids: npt.NDArray[Any], k: int) -> Neighbours:
+def _ordered(distances: Floats, ids: Array, k: int) -> Neighbours:
     order = np.argsort(distances, axis=1, kind="stable")[:, :k]
     return Neighbours(np.take_along_axis(distances, order, axis=1), np.take_along_axis(ids, order, axis=1))
 
@@ -179,6 +179,6 @@ def _check_projections(projections: npt.ArrayLike) -> Floats:
     return p
 
 
-def _check_same(name: str, n: int, ids: npt.NDArray[Any]) -> None:
+def _check_same(name: str, n: int, ids: Array) -> None:
     if ids.ndim != 2 or len(ids) != n:
-        raise ValueError(f"{name} has {n} rows; the neighbours have ids of shape {ids.shape}, one row a query.")
+        raise ValueError(f"{name} has {n} rows; the neighbours have ids of shape {ids.shape}, one row per query.")

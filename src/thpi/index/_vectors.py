@@ -1,21 +1,21 @@
-"""Float vectors beside an index, memory-mapped: only the rows that are asked for are read from disk."""
+"""Vectors of the items of an index, memory-mapped: only the requested rows are read from disk."""
 
 from __future__ import annotations
 
 import os
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from thpi._files import atomic_open
-from thpi.index._ids import IdPositions, check_ids, check_unique
+from thpi._types import Array, PathLike
+from thpi.index._ids import IdPositions, IdsLike, check_ids, check_unique
 
 __all__ = ["Vectors"]
 
 
 class Vectors:
-    """Rows of a ``.npy`` file (or of an array) by id: row i is the vector of ``ids[i]``, by default of i.
+    """Rows of a ``.npy`` file or an array by id: row i is the vector of ``ids[i]``, by default of i.
 
     >>> import tempfile, pathlib
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -26,7 +26,7 @@ class Vectors:
            [1., 0., 0.]])
     """
 
-    def __init__(self, vectors: str | os.PathLike[str] | npt.NDArray[Any], ids: Any = None) -> None:
+    def __init__(self, vectors: PathLike | Array, ids: IdsLike | None = None) -> None:
         if isinstance(vectors, np.ndarray):
             rows = vectors
         else:
@@ -43,10 +43,10 @@ class Vectors:
         self._positions = IdPositions(self.ids)
 
     @classmethod
-    def write(cls, path: str | os.PathLike[str], vectors: npt.ArrayLike, ids: Any = None) -> Vectors:
-        """Write ``vectors`` to a ``.npy`` file in one step and open it. The ids are not stored in it."""
+    def write(cls, path: PathLike, vectors: npt.ArrayLike, ids: IdsLike | None = None) -> Vectors:
+        """Write ``vectors`` to a ``.npy`` file in one step and open it. The file does not store the ids."""
         array = np.ascontiguousarray(vectors)
-        cls(array, ids)  # checks before anything is written
+        cls(array, ids)  # check before writing
         with atomic_open(path) as file:
             np.save(file, array, allow_pickle=False)
         return cls(path, ids)
@@ -54,14 +54,11 @@ class Vectors:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def get(self, ids: Any) -> npt.NDArray[Any]:
-        """Give the vectors of ``ids``; an id that is not there is a ``KeyError`` that names it."""
-        checked = check_ids(ids)
-        positions = self._positions.find(checked)
-        if (positions < 0).any():
-            raise KeyError(f"ids={checked[positions < 0].tolist()[0]!r} has no vector.")
+    def get(self, ids: IdsLike) -> Array:
+        """Return the vectors of ``ids``; an unknown id is a ``KeyError`` that names it."""
+        positions = self._positions.find_all(check_ids(ids), "has no vector")
         # Reading in file order is one pass over the disk.
         order = np.argsort(positions)
-        found = np.empty((len(checked), self.rows.shape[1]), dtype=self.rows.dtype)
+        found = np.empty((len(positions), self.rows.shape[1]), dtype=self.rows.dtype)
         found[order] = self.rows[positions[order]]
         return found

@@ -1,14 +1,13 @@
 """Measures of retrieval quality from packed codes, one file each.
 
-Every measure is exact and read off the histograms of Hamming distances of each query, which are made once in
-blocks of bounded memory. Tied rows (equal distance) are treated as in random order unless a measure says
-otherwise. ``MEASURES`` lists all measures by the names that :func:`evaluate` understands.
+Every measure is exact and computed from each query's histogram of Hamming distances. The histograms take one pass
+over the codes, in blocks of bounded memory. Tied rows (equal distance) count as randomly ordered unless a measure
+says otherwise. ``MEASURES`` lists all measures by the names that :func:`evaluate` accepts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy.typing as npt
 
@@ -24,7 +23,7 @@ from thpi.metrics import (
 from thpi.metrics._average_precision import average_precision, mean_average_precision
 from thpi.metrics._histograms import DistanceHistograms, Retrieval, distance_histograms
 from thpi.metrics._lookup import lookup_precision, lookup_recall
-from thpi.metrics._measure import Measure, QueryMean, query_mean
+from thpi.metrics._measure import Measure, QueryMean, Value, query_mean
 from thpi.metrics._ndcg import ndcg_at_k
 from thpi.metrics._pooled_area import pooled_precision_recall_area
 from thpi.metrics._precision_at_k import precision_at_k
@@ -77,14 +76,13 @@ def evaluate(
     measures: Iterable[str] = ("average_precision", "pooled_precision_recall_area"),
     *,
     gain: str = "linear",
-) -> dict[str, Any]:
-    """Compute many measures from one pass over the codes.
+) -> dict[str, Value]:
+    """Compute several measures in one pass over the codes.
 
-    A name is one of ``MEASURES``; where the measure has a parameter, K or radius, it follows after "@":
-    ``"precision@10"``, ``"recall@100"``, ``"ndcg@10"``, ``"lookup_precision@2"``. The answer has one entry a
-    name: an array with one number a query (NaN where a query without relevant rows has no value), a float for
-    pooled measures, or a :class:`PrecisionRecallCurve`. ``gain`` says how NDCG reads graded relevance.
-    ``"average_precision_stable"`` is the one measure that needs the order of rows, hence a pass of its own.
+    A name is one of ``MEASURES``, with its parameter (k or radius), if any, after "@": ``"precision@10"``,
+    ``"ndcg@10"``, ``"lookup_precision@2"``. The value under each name is an array with one number per query (NaN
+    where it is undefined), a float for pooled measures, or a :class:`PrecisionRecallCurve`. ``gain`` is the gain
+    of NDCG. Only ``"average_precision_stable"`` depends on the order of rows and needs a second pass.
 
     >>> codes = [[0b00], [0b01], [0b10]]
     >>> evaluate([[0b00]], codes, [[True, False, True]], 2, ["average_precision", "precision@2"])
@@ -108,5 +106,5 @@ def _parse(name: str) -> tuple[Measure, tuple[int, ...]]:
             raise ValueError(f"measures has {name!r}, but {base!r} takes no parameter.")
         return measure, ()
     if not number.isdecimal():
-        raise ValueError(f"measures has {name!r}; give {measure.parameter} as in '{base}@10'.")
+        raise ValueError(f"measures has {name!r}; write {measure.parameter} as in '{base}@10'.")
     return measure, (int(number),)

@@ -1,4 +1,4 @@
-"""Average precision of Hamming rankings, with four readings of ties."""
+"""Average precision of Hamming rankings, with four ways to treat ties."""
 
 from __future__ import annotations
 
@@ -8,40 +8,39 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from thpi._types import Array, Floats, Ints
 from thpi.metrics._histograms import Retrieval
 from thpi.metrics._measure import EmptyRule, Measure, QueryMean, query_mean, ratio
-from thpi.metrics._relevance import Block, Relevance
+from thpi.metrics._relevance import Relevance
 from thpi.metrics._sums import RankSums, harmonic
 
-Floats = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
 Ties = Literal["expected", "best", "worst", "stable"]
 
 
-# Kernels: sizes t and relevant rows r of the tie groups, ranks a and relevant rows R before them -> sum of
-# precisions at relevant rows, group by group.
+# Each returns, per tie group, the sum of precisions at its relevant rows. A group has t rows, of which r are relevant;
+# before it come a rows, of which R are relevant.
 
 
-def _expected(t: Counts, r: Counts, a: Counts, R: Counts, sums: RankSums) -> Floats:
+def _expected(t: Ints, r: Ints, a: Ints, R: Ints, sums: RankSums) -> Floats:
     inverse_ranks = sums.between(a, a + t)
     slope = ratio(r - 1, t - 1, otherwise=0.0)
-    # No relevant row in the group: the factor r / t makes the whole term 0.
+    # Without relevant rows in the group, the factor r / t makes the term 0.
     return ratio(r, t, otherwise=0.0) * ((R + 1) * inverse_ranks + slope * (t - (a + 1) * inverse_ranks))
 
 
-def _best(t: Counts, r: Counts, a: Counts, R: Counts, sums: RankSums) -> Floats:
+def _best(t: Ints, r: Ints, a: Ints, R: Ints, sums: RankSums) -> Floats:
     result: Floats = r + (R - a) * sums.between(a, a + r)
     return result
 
 
-def _worst(t: Counts, r: Counts, a: Counts, R: Counts, sums: RankSums) -> Floats:
+def _worst(t: Ints, r: Ints, a: Ints, R: Ints, sums: RankSums) -> Floats:
     first = a + t - r
     result: Floats = r + (R - first) * sums.between(first, a + t)
     return result
 
 
 def _from_groups(kernel: Callable[..., Floats]) -> Callable[[Retrieval], Floats]:
-    """Make the loop over queries of a kernel on tie groups; it is a sum along the distance axis."""
+    """Turn a function of tie groups into one of all queries: a sum along the distance axis."""
 
     def compute(retrieval: Retrieval) -> Floats:
         h = retrieval.histograms
@@ -52,20 +51,15 @@ def _from_groups(kernel: Callable[..., Floats]) -> Callable[[Retrieval], Floats]
     return compute
 
 
-def _stable_row(distances: Block, relevant: Block) -> float:
+def _stable_row(distances: Array, relevant: Array) -> float:
     order = np.argsort(distances, kind="stable")  # a radix sort for these narrow integers
     ranks = np.flatnonzero(relevant[order]) + 1
     return float(np.mean(np.arange(1, len(ranks) + 1) / ranks)) if len(ranks) else np.nan
 
 
 def _stable(retrieval: Retrieval) -> Floats:
-    return np.array(
-        [
-            _stable_row(row, grades > 0)
-            for _, distances, relevance in retrieval.blocks()
-            for row, grades in zip(distances, relevance, strict=True)
-        ]
-    )
+    blocks = ((distances, relevance) for _, distances, relevance in retrieval.blocks())
+    return np.array([_stable_row(row, grades > 0) for block in blocks for row, grades in zip(*block, strict=True)])
 
 
 _BY_TIES: dict[str, Callable[[Retrieval], Floats]] = {
@@ -86,11 +80,11 @@ def average_precision(
 ) -> Floats:
     r"""Average precision of each query over the whole Hamming ranking; NaN if no row is relevant to it.
 
-    AP is the mean, over the relevant rows, of the precision at their ranks. Rows at one distance are tied:
+    AP is the mean, over the relevant rows, of the precision at their ranks. Rows at the same distance are tied:
 
     - ``"expected"``: the expected value over all orders of tied rows, each equally likely;
     - ``"best"``, ``"worst"``: relevant rows first or last among tied rows;
-    - ``"stable"``: tied rows in the order of the database, an accident of how it is stored.
+    - ``"stable"``: tied rows in the order of the database.
 
     The closed form (McSherry & Najork, ECIR 2008). Let a group of t tied rows with r relevant take ranks
     a+1 .. a+t, after R relevant rows. The row at rank a+j is relevant with probability r/t; given that,
@@ -123,13 +117,11 @@ def mean_average_precision(
     ties: Ties = "expected",
     empty: EmptyRule = "omit",
 ) -> QueryMean:
-    """Mean over queries of :func:`average_precision`, with the count of queries without relevant rows.
+    """Mean of :func:`average_precision` over queries.
 
-    Those queries have no average precision: they are left out of the mean (``empty="omit"``) or count as 0
-    (``empty="zero"``).
+    Queries without relevant rows are counted; they are left out (``empty="omit"``) or count as 0 (``"zero"``).
 
-    >>> m = mean_average_precision([[0], [1]], [[0], [3]], [[True, False], [False, False]], n_bits=2)
-    >>> m
+    >>> mean_average_precision([[0], [1]], [[0], [3]], [[True, False], [False, False]], n_bits=2)
     QueryMean(value=1.0, n_queries=2, n_empty=1)
     """
     return query_mean(average_precision(queries, database, relevance, n_bits, ties=ties), empty=empty)
@@ -137,8 +129,6 @@ def mean_average_precision(
 
 MEASURES = (
     Measure("average_precision", "query", _BY_TIES["expected"]),
-    Measure("average_precision_best", "query", _BY_TIES["best"]),
-    Measure("average_precision_worst", "query", _BY_TIES["worst"]),
-    Measure("average_precision_stable", "query", _BY_TIES["stable"]),
+    *(Measure(f"average_precision_{ties}", "query", _BY_TIES[ties]) for ties in ("best", "worst", "stable")),
     Measure("mean_average_precision", "pooled", lambda r: query_mean(_BY_TIES["expected"](r)).value),
 )

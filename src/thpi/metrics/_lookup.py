@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from thpi._types import Floats, Ints
 from thpi.metrics._histograms import Retrieval
 from thpi.metrics._measure import Measure, check_integers, like, ratio
 from thpi.metrics._relevance import Relevance
 
-Floats = npt.NDArray[np.float64]
 
-
-def _within(counts: npt.NDArray[np.int64], radius: npt.ArrayLike) -> npt.NDArray[np.int64]:
+def _within(counts: Ints, radius: npt.ArrayLike) -> Ints:
     radii = np.minimum(check_integers(radius, name="radius", minimum=0), counts.shape[1] - 1)
     return counts.cumsum(axis=1)[:, radii]
 
@@ -32,7 +31,7 @@ def lookup_precision(
 ) -> Floats:
     """Share of relevant rows among those at Hamming distance <= ``radius``; an empty ball has precision 0.
 
-    ``radius`` is one integer, giving one number a query, or a list, giving one column each.
+    ``radius`` is an integer, for one number per query, or a list, for one column per radius.
 
     >>> lookup_precision([[0b0111]], [[0b00], [0b01], [0b10]], [[True, False, True]], n_bits=4, radius=[1, 2, 3])
     array([[0.        , 0.5       , 0.66666667]])
@@ -43,7 +42,7 @@ def lookup_precision(
 def lookup_recall(
     queries: npt.ArrayLike, database: npt.ArrayLike, relevance: Relevance, n_bits: int, radius: npt.ArrayLike
 ) -> Floats:
-    """Share of a query's relevant rows that lie at Hamming distance <= ``radius``; NaN if it has none.
+    """Share of a query's relevant rows at Hamming distance <= ``radius``; NaN if it has none.
 
     >>> lookup_recall([[0b0111]], [[0b00], [0b01], [0b10]], [[True, False, True]], n_bits=4, radius=[1, 2, 3])
     array([[0. , 0.5, 1. ]])

@@ -1,36 +1,42 @@
-"""What a measure declares about itself, and the checks and averages that measures share."""
+"""The declaration of a measure, and the checks and averages that measures share."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from thpi._types import Floats, Ints
+
+if TYPE_CHECKING:
+    from thpi.metrics._precision_recall_curve import PrecisionRecallCurve
+
 Scope = Literal["query", "pooled", "curve"]
 EmptyRule = Literal["omit", "zero"]
+Value: TypeAlias = "Floats | float | PrecisionRecallCurve"
 
 
 @dataclass(frozen=True)
 class Measure:
     """One entry of the table of measures.
 
-    ``scope`` says what comes back: one number a query, one number pooled over queries, or a curve.
-    ``compute`` takes a ``Retrieval`` and, where ``parameter`` is named, one integer (written ``name@integer``).
+    ``scope`` is the kind of result: one number per query, one number pooled over queries, or a curve.
+    ``compute`` takes a ``Retrieval`` and, if ``parameter`` is given, one integer (written ``name@integer``).
     """
 
     name: str
     scope: Scope
-    compute: Callable[..., Any]
+    compute: Callable[..., Value]
     parameter: str | None = None
 
 
 @dataclass(frozen=True)
 class QueryMean:
-    """A mean over queries, with the number of queries it could not be defined for.
+    """A mean over queries, and the number of queries without a value.
 
     >>> float(QueryMean(value=0.5, n_queries=10, n_empty=2))
     0.5
@@ -45,10 +51,10 @@ class QueryMean:
 
 
 def query_mean(values: npt.ArrayLike, *, empty: EmptyRule = "omit") -> QueryMean:
-    """Average a measure over queries; NaN marks a query without any relevant row.
+    """Average a measure over queries; NaN marks a query without relevant rows.
 
-    Such queries are counted in ``n_empty`` and left out of the mean (``empty="omit"``) or count as 0
-    (``empty="zero"``). If all queries are left out the mean is NaN.
+    Those are counted in ``n_empty``. They are left out of the mean (``empty="omit"``; NaN if none remain) or count
+    as 0 (``empty="zero"``).
 
     >>> query_mean([1.0, 0.5, np.nan])
     QueryMean(value=0.75, n_queries=3, n_empty=1)
@@ -64,16 +70,16 @@ def query_mean(values: npt.ArrayLike, *, empty: EmptyRule = "omit") -> QueryMean
     return QueryMean(value=value, n_queries=array.size, n_empty=int(undefined.sum()))
 
 
-def check_integers(values: npt.ArrayLike, *, name: str, minimum: int) -> npt.NDArray[np.int64]:
-    """Return one integer or a list of integers as a 1-D array, or say what is wrong."""
+def check_integers(values: npt.ArrayLike, *, name: str, minimum: int) -> Ints:
+    """Return one integer or a list of integers as a checked 1-D array."""
     array = np.atleast_1d(np.asarray(values))
     if array.ndim != 1 or array.dtype.kind not in "iu" or (array < minimum).any():
         raise ValueError(f"{name}={values!r} must be an integer >= {minimum}, or a list of them.")
     return array.astype(np.int64)
 
 
-def ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike, *, otherwise: float) -> npt.NDArray[np.float64]:
-    """Divide; where the denominator is 0 give ``otherwise``.
+def ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike, *, otherwise: float) -> Floats:
+    """Divide, with ``otherwise`` where the denominator is 0.
 
     >>> ratio([1, 0], [2, 0], otherwise=0.0)
     array([0.5, 0. ])
@@ -84,6 +90,6 @@ def ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike, *, otherwise: fl
     return result
 
 
-def like(values: npt.ArrayLike, columns: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Drop the column axis when one integer, not a list, was asked for."""
+def like(values: npt.ArrayLike, columns: Floats) -> Floats:
+    """Drop the column axis if ``values`` is one integer, not a list."""
     return columns[:, 0] if np.ndim(values) == 0 else columns

@@ -7,12 +7,11 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from thpi._types import Floats
 from thpi.metrics._histograms import DistanceHistograms, Retrieval
 from thpi.metrics._measure import Measure, check_integers, like, ratio
 from thpi.metrics._relevance import Relevance
 from thpi.metrics._sums import RankSums, discount
-
-Floats = npt.NDArray[np.float64]
 
 
 def _dcg(h: DistanceHistograms, cut: int, sums: RankSums) -> Floats:
@@ -60,8 +59,8 @@ def ndcg_at_k(
 
     where g_i is the grade of the row at rank i (``gain="linear"``) or 2^grade - 1 (``"exponential"``). The
     expected gain at each rank of a tie group is the mean gain of the group, so the expectation is one product
-    for each distance. ``k`` is one integer, giving one number a query, or a list, giving one column each. A
-    query whose grades are all 0 has NaN.
+    per distance. ``k`` is an integer, for one number per query, or a list, for one column per k. The value is
+    NaN if all grades of a query are 0.
 
     >>> codes = [[0b00], [0b01], [0b10]]  # distances 0, 1, 1
     >>> ndcg_at_k([[0b00]], codes, [[2, 0, 1]], n_bits=2, k=[1, 3]).round(6)

@@ -1,4 +1,4 @@
-"""Area under the pooled precision-recall curve: what the authors' code reports as MAP."""
+"""Area under the pooled precision-recall curve, which the authors' code reports as MAP."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ def pooled_precision_recall_area(
 ) -> float:
     """Trapezoid area under ONE precision-recall curve, pooled over all queries by Hamming radius.
 
-    For each radius n = 0 .. m-1, where m is the largest Hamming distance that occurs between a query and a
-    database row, with pairs counted over all queries together,
+    Let m be the largest Hamming distance between a query and a database row. For each radius n = 0 .. m-1, with
+    pairs counted over all queries together,
 
         precision(n) = good pairs at distance <= n / pairs at distance <= n      (0 if there are no pairs),
         recall(n)    = good pairs at distance <= n / good pairs,
 
-    and the area is the trapezoid sum of precision over recall between these m points. Details that matter when
-    comparing with other figures:
+    and the area is the trapezoid sum of precision over recall between these m points. When comparing with other
+    figures, note that
 
-    - the radius m, where everything is retrieved, is not a point of the curve, so the area stops at recall(m-1);
-    - no point is put before radius 0, so the stretch from recall 0 to recall(0) adds nothing;
-    - where a radius retrieves nothing it gives the point (recall 0, precision 0), and the first radius that
-      does retrieve is joined to it, so that stretch counts half.
+    - radius m, where everything is retrieved, is not a point of the curve, so the area stops at recall(m-1);
+    - the curve starts at radius 0, so the stretch from recall 0 to recall(0) adds nothing;
+    - a radius that retrieves nothing is the point (recall 0, precision 0), so the stretch from it to the first
+      radius that retrieves something counts half.
 
-    It is therefore not a mean of average precisions and often several points below it. With fewer than two
-    points (m < 2) the area is 0; without any good pair it is NaN.
+    The area is therefore not a mean of average precisions, and often several points below it. With fewer than two
+    points (m < 2) it is 0; without any good pair it is NaN.
 
     >>> codes = [[0b0000], [0b0001], [0b0011], [0b0111]]  # distances 0, 1, 2, 3
     >>> pooled_precision_recall_area([[0]], codes, [[True, True, False, True]], n_bits=4)

@@ -5,17 +5,16 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from thpi._types import Floats, Ints
 from thpi.metrics._histograms import DistanceHistograms, Retrieval
 from thpi.metrics._measure import Measure, check_integers, like
 from thpi.metrics._relevance import Relevance
 
-Floats = npt.NDArray[np.float64]
 
-
-def expected_relevant(h: DistanceHistograms, k: npt.NDArray[np.int64]) -> Floats:
+def expected_relevant(h: DistanceHistograms, k: Ints) -> Floats:
     """Expected number of relevant rows among the first ``k`` of each query, shape ``(n_queries, len(k))``.
 
-    A group of t tied rows with r relevant on ranks a+1 .. a+t, of which k - a are taken, gives (k-a) r/t.
+    If rank k falls into a group of t tied rows, r of them relevant, on ranks a+1 .. a+t, the group adds (k-a) r/t.
     """
     upto, relevant = h.hist_all.cumsum(axis=1), h.hist_relevant.cumsum(axis=1)
     queries = np.arange(len(upto))
@@ -38,8 +37,8 @@ def precision_at_k(
 ) -> Floats:
     """Precision among the first ``k`` rows of each query, expected over random orders of tied rows.
 
-    ``k`` is one integer, giving one number a query, or a list, giving one column each. Ranks beyond the
-    database count as not relevant: with K > n_database the count is still divided by K, as trec_eval does.
+    ``k`` is an integer, for one number per query, or a list, for one column per k. With k > n_database the
+    count is still divided by k, as in trec_eval.
 
     >>> precision_at_k([[0b00]], [[0b00], [0b01], [0b10]], [[True, False, True]], n_bits=2, k=[1, 2, 4])
     array([[1.  , 0.75, 0.5 ]])

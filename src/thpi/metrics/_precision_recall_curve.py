@@ -8,17 +8,16 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from thpi._types import Floats, Ints
 from thpi.metrics._histograms import DistanceHistograms, Retrieval
 from thpi.metrics._measure import Measure, ratio
 from thpi.metrics._relevance import Relevance
-
-Floats = npt.NDArray[np.float64]
 
 
 class PrecisionRecallCurve(NamedTuple):
     """Precision and recall of the rows at distance <= ``radius``, for each radius 0..n_bits."""
 
-    radius: npt.NDArray[np.int64]
+    radius: Ints
     precision: Floats
     recall: Floats
 
@@ -58,9 +57,9 @@ def precision_recall_curve(
 ) -> PrecisionRecallCurve:
     """Precision and recall of hash lookup at each Hamming radius 0..n_bits.
 
-    ``"pooled"`` counts (query, row) pairs over all queries and divides once: the curve of the authors'
-    evaluation. ``"macro"`` is the mean of the queries' own curves; queries without relevant rows are left out.
-    In both, precision is 0 where nothing is retrieved. Without any relevant pair recall is NaN.
+    ``"pooled"`` counts (query, row) pairs over all queries and divides once, as in the authors' evaluation.
+    ``"macro"`` is the mean of the curves of all queries with relevant rows. In both, precision is 0 where nothing
+    is retrieved. Without any relevant pair recall is NaN.
 
     >>> curve = precision_recall_curve([[0b00]], [[0b00], [0b01], [0b10]], [[True, False, True]], n_bits=2)
     >>> curve.precision, curve.recall

@@ -1,24 +1,23 @@
-"""Average precision where rows are ordered by any distance, not by that of codes."""
+"""Average precision of rankings by any distance, not only that of codes."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
+from thpi._types import Array, Floats
 from thpi.metrics._average_precision import _expected
-from thpi.metrics._relevance import Block, Relevance, relevance_blocks
+from thpi.metrics._relevance import Relevance, relevance_blocks
 from thpi.metrics._sums import RankSums, harmonic
 
 __all__ = ["ranked_average_precision"]
-
-Floats = npt.NDArray[np.float64]
 
 
 def ranked_average_precision(distances: npt.ArrayLike, relevance: Relevance) -> Floats:
     """Average precision of each query, given its distance to every database row; NaN if no row is relevant to it.
 
-    The same measure as :func:`average_precision`, expected over the orders of rows at exactly the same distance, for
-    orders that are finer than Hamming distances: see :func:`thpi.index.asymmetric_distances`.
+    As :func:`average_precision`, expected over the orders of rows at exactly the same distance, but for any
+    distances: see :func:`thpi.index.asymmetric_distances`.
 
     Parameters
     ----------
@@ -38,7 +37,7 @@ def ranked_average_precision(distances: npt.ArrayLike, relevance: Relevance) -> 
     return np.array([_row(d[i], block(i, i + 1)[0] > 0, sums) for i in range(len(d))])
 
 
-def _row(distances: Block, relevant: Block, sums: RankSums) -> float:
+def _row(distances: Array, relevant: Array, sums: RankSums) -> float:
     n_relevant = int(relevant.sum())
     if n_relevant == 0:
         return float("nan")

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from thpi._types import Floats
 from thpi.metrics._histograms import Retrieval
 from thpi.metrics._measure import Measure, check_integers, like, ratio
 from thpi.metrics._precision_at_k import expected_relevant
 from thpi.metrics._relevance import Relevance
-
-Floats = npt.NDArray[np.float64]
 
 
 def _recall_at_k(retrieval: Retrieval, k: npt.ArrayLike) -> Floats:
@@ -24,8 +23,8 @@ def recall_at_k(
 ) -> Floats:
     """Share of a query's relevant rows among its first ``k``, expected over random orders of tied rows.
 
-    ``k`` is one integer, giving one number a query, or a list, giving one column each. With
-    K >= n_database recall is 1. A query without relevant rows has NaN.
+    ``k`` is an integer, for one number per query, or a list, for one column per k. The value is NaN for a query
+    without relevant rows, and otherwise 1 if k >= n_database.
 
     >>> recall_at_k([[0b00]], [[0b00], [0b01], [0b10]], [[True, False, True]], n_bits=2, k=[1, 2, 4])
     array([[0.5 , 0.75, 1.  ]])

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from thpi._types import Floats, Ints
 
 
 @dataclass(frozen=True)
 class RankSums:
-    """Running sums of a weight ``w(1), w(2), ...`` over ranks, held as a sum and its rounding error.
+    """Running sums of a weight ``w(1), w(2), ...`` over ranks, stored as a sum and its rounding error.
 
-    The difference of two plain running sums has the rounding error of the sums, which at rank 1,000,000 is
-    far above that of one weight, and the closed forms multiply it by the rank. The error of each addition is
-    itself a floating-point number (Knuth's two-sum), so it is kept and subtracted along.
+    The difference of two plain running sums has the rounding error of the sums, which at rank 1,000,000 is far above
+    that of one weight, and the closed forms multiply it by the rank. The error of each addition is itself a
+    floating-point number (Knuth's two-sum), so it is stored and subtracted as well.
     """
 
     high: Floats
@@ -32,7 +30,7 @@ class RankSums:
         error = (before - (after - virtual)) + (weights - virtual)
         return cls(high, np.concatenate(([0.0], np.cumsum(error))))
 
-    def between(self, start: npt.NDArray[Any], stop: npt.NDArray[Any]) -> Floats:
+    def between(self, start: Ints, stop: Ints) -> Floats:
         """Sum the weights of ranks ``start + 1 .. stop``."""
         difference: Floats = (self.high[stop] - self.high[start]) + (self.low[stop] - self.low[start])
         return difference

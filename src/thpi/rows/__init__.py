@@ -1,28 +1,25 @@
-"""Rows of a matrix that are not in memory: on disk, made by a function, or on a Dask cluster.
+"""Rows of a matrix that is not in memory: on disk, computed by a function, or on a Dask cluster.
 
-``fit`` and ``transform`` take them where they take an array::
+``fit`` and ``transform`` accept them in place of an array::
 
     ITQ(64).fit(thpi.rows.Parquet("vectors.parquet"))
     ITQ(64).fit(np.load("vectors.npy", mmap_mode="r"))         # larger than 64 MiB: read block by block
     ITQ(64).fit(thpi.rows.Blocks(lambda: my_blocks()))
     ITQ(64).fit(dask_array)
 
-Each kind says how its blocks are read; :class:`Rows` does the rest. What a solver gets back is small.
+Each kind defines how its blocks are read; :class:`Rows` does the rest. Solvers only receive small sums.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from thpi.rows._beside import Beside
 from thpi.rows._blocks import Blocks
 from thpi.rows._dask import ClusterLostError, DaskRows, dask_parquet
+from thpi.rows._joined import Beside, Stacked
 from thpi.rows._mapped import MAPPED_FROM, Mapped
 from thpi.rows._parquet import Parquet
 from thpi.rows._rows import Rows
-from thpi.rows._stacked import Stacked
 
 __all__ = [
     "Beside",
@@ -38,8 +35,8 @@ __all__ = [
 ]
 
 
-def as_rows(X: Any) -> Rows | None:
-    """Give ``X`` as :class:`Rows` where it is not a matrix in memory, else None.
+def as_rows(X: object) -> Rows | None:
+    """Return ``X`` as :class:`Rows`, or None if it is a matrix in memory.
 
     >>> as_rows(np.zeros((2, 2))) is None
     True

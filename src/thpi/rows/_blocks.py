@@ -1,24 +1,21 @@
-"""Rows given as blocks that the caller makes."""
+"""Rows in blocks that the caller provides."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
 import numpy.typing as npt
 
+from thpi._types import Array
 from thpi.rows._rows import Rows, check_block
 
 __all__ = ["Blocks"]
 
-Array = npt.NDArray[Any]
-
 
 class Blocks(Rows):
-    """Rows in blocks: a list of arrays, any object that can be iterated over again and again, or a function.
+    """Rows in blocks: a list of arrays, any other iterable that can be read repeatedly, or a function.
 
-    Fitting reads the rows several times, so a generator, which can be read once, will not do; a function that makes
-    one will.
+    Fitting reads the rows several times. A generator can be read only once, so pass a function that makes one.
 
     >>> import numpy as np
     >>> blocks = Blocks(lambda: (np.full((2, 3), float(i)) for i in range(4)))
@@ -26,10 +23,10 @@ class Blocks(Rows):
     ((8, 3), array([1.5, 1.5, 1.5]))
     """
 
-    def __init__(self, blocks: Iterable[Any] | Callable[[], Iterable[Any]]) -> None:
+    def __init__(self, blocks: Iterable[npt.ArrayLike] | Callable[[], Iterable[npt.ArrayLike]]) -> None:
         if not callable(blocks) and iter(blocks) is blocks:
             raise ValueError(
-                "blocks is an iterator, which can be read only once; give a list, or a function that makes an iterator."
+                "blocks is an iterator, which can be read only once; pass a list, or a function that makes an iterator."
             )
         self._make = blocks if callable(blocks) else lambda: blocks
 

@@ -5,24 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from thpi._optional import require
+from thpi._types import Array, Ints, PathLike
 from thpi.rows._parquet import Parquet, record_values
 from thpi.rows._rows import Rows, as_floats
 from thpi.solvers.blocks import Parts, combined
 
 __all__ = ["ClusterLostError", "DaskRows", "cluster_errors", "dask_parquet"]
 
-Array = npt.NDArray[Any]
+DaskArray: TypeAlias = Any
+"""A ``dask.array.Array``; Dask is optional and has no types."""
 
-_PARTS_A_SUM = 8
+_PARTS_PER_SUM = 8
 
-# By name, for distributed need not be there where Dask runs on threads.
-_LOST = {"CancelledError", "CommClosedError", "FutureCancelledError", "KilledWorker", "NoValidWorkerError"}
+# Compared by name, because distributed need not be installed where Dask runs on threads.
+_LOST = {
+    "CancelledError",
+    "CommClosedError",
+    "FutureCancelledError",
+    "KilledWorker",
+    "NoValidWorkerError",
+    "ShutdownError",
+}
 
 
 class ClusterLostError(ConnectionError):
@@ -30,16 +39,16 @@ class ClusterLostError(ConnectionError):
 
 
 class DaskRows(Rows):
-    """Rows of a dask array (or dask DataFrame) of known length, cut along the rows only.
+    """Rows of a Dask array (or Dask DataFrame) of known length, chunked along the rows only.
 
-    Every pass is one task for each chunk and a tree of sums, on the current Dask client (without one: on the threads
-    of this machine). What comes to this process are the sums; the rows and their projections stay with the workers. A
-    worker that dies is made up for by Dask, which computes what it held again.
+    Every pass is one task per chunk and a tree of sums, on the current Dask client or, without one, on local threads.
+    Only the sums come to this process; the rows and their projections stay with the workers. If a worker dies, Dask
+    recomputes its share.
     """
 
     remote = True
 
-    def __init__(self, array: Any) -> None:
+    def __init__(self, array: DaskArray) -> None:
         if hasattr(array, "to_dask_array"):  # a DataFrame
             array = array.to_dask_array(lengths=True)
         if getattr(array, "ndim", 0) != 2:
@@ -53,21 +62,8 @@ class DaskRows(Rows):
         if array.dtype not in (np.float32, np.float64):
             array = array.astype(np.float64)
         self.array = array
-
-    @property
-    def dtype(self) -> Any:
-        """Type of the numbers."""
-        return self.array.dtype
-
-    @property
-    def n_columns(self) -> int:
-        """Number of columns."""
-        return int(self.array.shape[1])
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of rows and columns."""
-        return int(self.array.shape[0]), int(self.array.shape[1])
+        self.shape = int(array.shape[0]), int(array.shape[1])
+        self.n_columns, self.dtype = self.shape[1], array.dtype
 
     @property
     def _first(self) -> Array:
@@ -81,51 +77,52 @@ class DaskRows(Rows):
             for part in self.array.partitions:
                 yield part.compute()
 
-    def reduce(self, function: Callable[..., Parts], *arguments: Any, combine: Callable[..., Any] = np.add) -> Parts:
-        """Combine ``function(chunk, *arguments)``: a task a chunk, then sums of eight at a time."""
+    def reduce(
+        self, function: Callable[..., Parts], *arguments: object, combine: Callable[..., object] = np.add
+    ) -> Parts:
+        """Combine ``function(chunk, *arguments)``: one task per chunk, then sums of eight at a time."""
         delayed = require("dask", "dask").delayed
         apply, together = delayed(function, pure=False), delayed(_together, pure=False)
         shared = [delayed(argument) for argument in arguments]
         level = [apply(chunk, *shared) for chunk in self.array.to_delayed().ravel()]
         level = [together([part], combine) for part in level]
         while len(level) > 1:
-            level = [together(level[i : i + _PARTS_A_SUM], combine) for i in range(0, len(level), _PARTS_A_SUM)]
+            level = [together(level[i : i + _PARTS_PER_SUM], combine) for i in range(0, len(level), _PARTS_PER_SUM)]
         with cluster_errors():
             parts: Parts = level[0].compute()
         return parts
 
-    def take(self, rows: npt.NDArray[np.int64]) -> Array:
-        """Give the rows of these numbers; only they travel."""
+    def take(self, rows: Ints) -> Array:
+        """Return the rows with these numbers; no others are sent."""
         with cluster_errors():
             return np.asarray(self.array[rows].compute())
 
-    def project(self, mean: Array, W: Array) -> Any:
-        """Give the projections as rows that stay with the workers."""
+    def project(self, mean: Array, W: Array) -> DaskRows:
+        """Return the projections as rows that stay with the workers."""
         projected = self.map(lambda block: (block - mean) @ W, W.shape[1], self.dtype)
         with cluster_errors():
             return DaskRows(projected.persist())
 
-    def map(self, function: Callable[[Array], Array], n_columns: int, dtype: Any) -> Any:
-        """Give ``function(chunk)`` of all chunks as a dask array, computed when it is asked for."""
+    def map(self, function: Callable[[Array], Array], n_columns: int, dtype: npt.DTypeLike) -> DaskArray:
+        """Return ``function(chunk)`` of all chunks as a lazy Dask array."""
         chunks = (self.array.chunks[0], (n_columns,))
         return self.array.map_blocks(function, chunks=chunks, dtype=dtype, meta=np.empty((0, 0), dtype=dtype))
 
     def below(self, array: Array) -> DaskRows:
-        """Give the rows of ``array``, then these."""
+        """Return the rows of ``array`` followed by these."""
         da = require("dask.array", "dask")
         return DaskRows(da.concatenate([da.from_array(array, chunks=(-1, -1)), self.array.astype(array.dtype)]))
 
-    def beside(self, right: Any) -> DaskRows:
-        """Give these rows with those of ``right`` (array or rows) appended."""
+    def beside(self, right: Array | Rows) -> DaskRows:
+        """Return these rows with the columns of ``right`` appended."""
         da = require("dask.array", "dask")
         if isinstance(right, DaskRows):
             other = right.array
         else:
             other = da.from_array(right.gather() if isinstance(right, Rows) else right)
-        if other.shape[0] != self.shape[0]:
-            raise ValueError(
-                f"privileged has {other.shape[0]} rows and X has {self.shape[0]}; row i of both must be one item."
-            )
+        n = self.shape[0]
+        if other.shape[0] != n:
+            raise ValueError(f"privileged has {other.shape[0]} rows and X has {n}; row i of both must be one item.")
         other = other.rechunk((self.array.chunks[0], -1)).astype(self.dtype)
         return DaskRows(da.concatenate([self.array, other], axis=1))
 
@@ -135,34 +132,26 @@ class DaskRows(Rows):
             return np.asarray(self.array.compute())
 
 
-def _together(parts: list[Parts], combine: Callable[..., Any]) -> Parts:
+def _together(parts: list[Parts], combine: Callable[..., object]) -> Parts:
     return combined(parts, combine)
 
 
 @contextmanager
 def cluster_errors() -> Iterator[None]:
-    """Turn what Dask raises when its scheduler is gone into an error that says so."""
+    """Turn the errors of Dask that mean a lost scheduler into ``ClusterLostError``."""
     try:
         yield
     except Exception as error:
-        kinds = {kind.__name__ for kind in type(error).__mro__}
-        if kinds & {
-            "CommClosedError",
-            "CancelledError",
-            "FutureCancelledError",
-            "KilledWorker",
-            "NoValidWorkerError",
-            "ShutdownError",
-        }:
-            raise ClusterLostError(
-                f"the Dask cluster went away during the computation ({type(error).__name__}: {error}); "
-                "nothing was changed, start again when it is back."
-            ) from error
-        raise
+        if _LOST.isdisjoint(kind.__name__ for kind in type(error).__mro__):
+            raise
+        raise ClusterLostError(
+            f"the Dask cluster went away during the computation ({type(error).__name__}: {error}); "
+            "nothing was changed, start again when it is back."
+        ) from error
 
 
-def dask_parquet(path: Any, columns: Sequence[str] | None = None) -> Any:
-    """Give the rows of :class:`thpi.rows.Parquet` as a dask array, one chunk a row group.
+def dask_parquet(path: PathLike, columns: Sequence[str] | None = None) -> DaskArray:
+    """Return the rows of :class:`thpi.rows.Parquet` as a Dask array with one chunk per row group.
 
     Only sizes are read here. The workers read the rows, so they must see the files under the same path.
     """
@@ -174,13 +163,13 @@ def dask_parquet(path: Any, columns: Sequence[str] | None = None) -> Any:
     for file in parquet.files:
         metadata = parquet.open(file).metadata
         for group in range(metadata.num_row_groups):
-            rows = metadata.row_group(group).num_rows
             part = read(str(file.resolve()), group, parquet.columns, dtype)
-            chunks.append(da.from_delayed(part, shape=(rows, width), dtype=dtype))
+            shape = metadata.row_group(group).num_rows, width
+            chunks.append(da.from_delayed(part, shape=shape, dtype=dtype))
     return da.concatenate(chunks)
 
 
-def _read_group(path: str, group: int, columns: list[str] | None, dtype: Any) -> Array:
+def _read_group(path: str, group: int, columns: list[str] | None, dtype: npt.DTypeLike) -> Array:
     batch = Parquet(path, columns).open(Path(path)).read_row_group(group, columns=columns).combine_chunks()
     parts = [record_values(part, columns, path) for part in batch.to_batches()]
     return np.concatenate(parts).astype(dtype, copy=False)

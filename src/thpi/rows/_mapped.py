@@ -1,43 +1,32 @@
-"""Rows of a memory-mapped array, read so that the pages that were read do not pile up in memory."""
+"""Rows of a memory-mapped array, read so that pages already read do not pile up in memory."""
 
 from __future__ import annotations
 
 import mmap
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from thpi._types import Array, Ints
 from thpi.rows._rows import Rows, as_floats
 from thpi.solvers.blocks import row_blocks
 
 __all__ = ["MAPPED_FROM", "Mapped"]
 
-Array = npt.NDArray[Any]
-
 MAPPED_FROM = 2**26
-"""A mapped array of at least this many bytes is read block by block; a smaller one is taken as an array."""
+"""A mapped array of at least this many bytes is read block by block; a smaller one is used as an array."""
 
 _RELEASE_EVERY = 2**25
 
 
 class Mapped(Rows):
-    """Rows of a ``numpy.memmap``, for instance of ``np.load(path, mmap_mode="r")``."""
+    """Rows of a ``numpy.memmap``, such as ``np.load(path, mmap_mode="r")``."""
 
-    def __init__(self, array: np.memmap[Any, Any]) -> None:
+    def __init__(self, array: Array) -> None:
         self.array = array
-        self._dtype = as_floats(array[:0]).dtype
-
-    @property
-    def dtype(self) -> Any:
-        """Type of the numbers."""
-        return self._dtype
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of rows and columns."""
-        return int(self.array.shape[0]), int(self.array.shape[1])
+        self.dtype = as_floats(array[:0]).dtype
+        self.shape = int(array.shape[0]), int(array.shape[1])
+        self.n_columns = self.shape[1]
 
     def blocks(self) -> Iterator[Array]:
         """Read all rows again."""
@@ -52,14 +41,14 @@ class Mapped(Rows):
         self._release()
 
     def _release(self) -> None:
-        # Pages stay in the system's cache; only the mapping lets go of them. Of a writable map nothing is let go:
+        # The pages stay in the system's cache; only the mapping drops them. A writable map is left alone, because
         # private changes (mode "c") would be lost.
         mapping = getattr(self.array, "_mmap", None)
-        if mapping is not None and self.array.mode == "r" and hasattr(mmap, "MADV_DONTNEED"):
+        if mapping is not None and getattr(self.array, "mode", "") == "r" and hasattr(mmap, "MADV_DONTNEED"):
             mapping.madvise(mmap.MADV_DONTNEED)
 
-    def take(self, rows: npt.NDArray[np.int64]) -> Array:
-        """Give the rows of these numbers."""
+    def take(self, rows: Ints) -> Array:
+        """Return the rows with these numbers."""
         taken = as_floats(self.array[rows])
         self._release()
         return taken

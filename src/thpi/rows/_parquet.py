@@ -3,42 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from thpi._optional import require
+from thpi._types import Array, PathLike
 from thpi.rows._rows import Rows, as_floats
 
 __all__ = ["Parquet", "parquet_files", "record_values"]
-
-Array = npt.NDArray[Any]
 
 _BLOCK = 2**24
 
 
 class Parquet(Rows):
-    """Rows of a Parquet file, or of all ``*.parquet`` files of a folder in the order of their names.
+    """Rows of a Parquet file, or of all ``*.parquet`` files in a folder, ordered by name.
+
+    Needs pyarrow (``pip install thpi[parquet]``).
 
     Parameters
     ----------
     path : file or folder
     columns : sequence of str, optional
-        The columns of features, in this order; all columns if not given. A single column of lists (one vector a
-        row) will do as well.
-
-    Needs pyarrow (``pip install thpi[parquet]``).
+        The feature columns, in this order; by default all. It may be one column of lists (one vector per row).
     """
 
-    def __init__(self, path: Any, columns: Sequence[str] | None = None) -> None:
+    def __init__(self, path: PathLike, columns: Sequence[str] | None = None) -> None:
         self.files = parquet_files(path)
         self.columns = None if columns is None else list(columns)
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, int]:
-        """Number of rows and columns; the files say so themselves."""
+        """Number of rows (from the files' metadata) and columns."""
         return sum(self.open(file).metadata.num_rows for file in self.files), self.n_columns
 
     @property
@@ -51,7 +49,7 @@ class Parquet(Rows):
         for path in self.files:
             file = self.open(path)
             width = max(1, len(self.columns or file.schema_arrow.names))
-            # A column of lists is wider than one; its row groups bound what is read at once.
+            # One column may hold long lists; the row groups also limit how much is read at once.
             rows = max(1, _BLOCK // (8 * (1024 if width == 1 else width)))
             for batch in file.iter_batches(rows, columns=self.columns):
                 block = as_floats(record_values(batch, self.columns, str(path)))
@@ -60,7 +58,7 @@ class Parquet(Rows):
                 yield block
 
     def open(self, path: Path) -> Any:
-        """Open one of the files, or say what is wrong with it."""
+        """Open one of the files after checking its format and columns."""
         pa, pq = require("pyarrow", "parquet"), require("pyarrow.parquet", "parquet")
         try:
             file = pq.ParquetFile(path)
@@ -72,36 +70,35 @@ class Parquet(Rows):
         return file
 
 
-def parquet_files(path: Any) -> list[Path]:
-    """Give the file itself, or the Parquet files of a folder by name."""
+def parquet_files(path: PathLike) -> list[Path]:
+    """Return the file itself, or the Parquet files of a folder by name."""
     path = Path(path)
-    if path.is_dir():
-        files = sorted(file for file in path.glob("*.parquet") if file.is_file())
-        if not files:
-            raise ValueError(f"{str(path)!r} has no *.parquet files in it.")
-        return files
     if not path.exists():
         raise ValueError(f"{str(path)!r} does not exist.")
-    return [path]
+    if not path.is_dir():
+        return [path]
+    files = sorted(file for file in path.glob("*.parquet") if file.is_file())
+    if not files:
+        raise ValueError(f"{str(path)!r} has no *.parquet files in it.")
+    return files
 
 
 def record_values(batch: Any, columns: Sequence[str] | None, where: str) -> Array:
-    """Numbers of a record batch (n x d): one column a feature, or one column of lists of equal length."""
-    pa = require("pyarrow", "parquet")
+    """Return the numbers of a record batch (n x d): one feature per column, or one column of equally long lists."""
+    types = require("pyarrow", "parquet").types
     names = list(columns or batch.schema.names)
     kinds = [batch.schema.field(name).type for name in names]
-    if len(names) == 1 and (pa.types.is_list(kinds[0]) or pa.types.is_fixed_size_list(kinds[0])):
+    if len(names) == 1 and (types.is_list(kinds[0]) or types.is_fixed_size_list(kinds[0])):
         column = batch.column(names[0])
         values = column.flatten().to_numpy(zero_copy_only=False)
         if column.null_count or len(batch) == 0 or len(values) % len(batch):
             raise ValueError(f"{where!r} column {names[0]!r} has lists of different lengths, or nulls.")
-        if pa.types.is_list(kinds[0]):
+        if types.is_list(kinds[0]):
             lengths = np.diff(column.offsets.to_numpy())
             if (lengths != lengths[0]).any():
                 raise ValueError(f"{where!r} column {names[0]!r} has lists of different lengths.")
         return np.asarray(values.reshape(len(batch), -1))
     for name, kind in zip(names, kinds, strict=True):
-        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
+        if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
             raise ValueError(f"{where!r} column {name!r} holds {kind}, not numbers.")
-    arrays = [as_floats(batch.column(name).to_numpy(zero_copy_only=False)) for name in names]
-    return np.column_stack(arrays)
+    return np.column_stack([as_floats(batch.column(name).to_numpy(zero_copy_only=False)) for name in names])

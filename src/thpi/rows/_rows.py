@@ -1,4 +1,4 @@
-"""Rows: what every kind of rows that are not in memory can do."""
+"""Rows: the operations shared by all kinds of rows that are not in memory."""
 
 from __future__ import annotations
 
@@ -10,30 +10,29 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from thpi._types import Array, DType, Ints
 from thpi.solvers.blocks import Parts, combined
 from thpi.solvers.moments import Moments, shifted_moments
 
 __all__ = ["Rows", "as_floats", "check_block"]
 
-Array = npt.NDArray[Any]
-
 IN_MEMORY = 2**27
-"""Projections (n x c) up to this many bytes are kept in memory; larger ones go to a temporary file."""
+"""Projections (n x c) of up to this many bytes are kept in memory; larger ones go to a temporary file."""
 
 
 class Rows(ABC):
-    """Rows read block by block, as often as needed. A kind of rows fills in :meth:`blocks`.
+    """Rows read block by block, as often as needed. A subclass implements :meth:`blocks`.
 
-    ``shape`` and ``dtype`` (float32 or float64) are those of the whole; where the number of rows is not known
-    beforehand, asking for ``shape`` reads all rows once.
+    A subclass that knows its size assigns ``shape``, ``n_columns`` and ``dtype``. Otherwise the first block gives
+    the columns and the type, and ``shape`` takes one pass over all rows.
     """
 
     remote: ClassVar[bool] = False
-    """Whether the rows, and what is made of each of them, are in other processes."""
+    """Whether the rows, and everything computed per row, are in other processes."""
 
     @abstractmethod
     def blocks(self) -> Iterator[Array]:
-        """Read all rows again, in order, as blocks (none of them empty) of float32 or float64."""
+        """Read all rows again, in order, in non-empty blocks of float32 or float64."""
 
     @cached_property
     def _first(self) -> Array:
@@ -41,65 +40,67 @@ class Rows(ABC):
             return block
         raise ValueError("X has no rows; at least 2 are needed.")
 
-    @property
-    def dtype(self) -> Any:
-        """Type of the numbers."""
+    @cached_property
+    def dtype(self) -> DType:
+        """Type of the numbers: float32 or float64."""
         return self._first.dtype
 
-    @property
+    @cached_property
     def n_columns(self) -> int:
-        """Number of columns, known after the first block."""
+        """Number of columns."""
         return int(self._first.shape[1])
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, int]:
         """Number of rows and columns."""
         return self.moments().n, self.n_columns
 
     def moments(self) -> Moments:
-        """Give number, mean and scatter matrix: one pass over the rows, the first time it is asked for."""
+        """Return number of rows, mean and scatter matrix; only the first call reads the rows."""
         return self._moments
 
     @cached_property
     def _moments(self) -> Moments:
-        # The mean of the first block is near enough to the mean for the sums not to cancel.
+        # The mean of the first block is close enough to the overall mean to prevent cancellation.
         shift = self._first.mean(axis=0, dtype=np.float64).astype(self.dtype)
         moments = shifted_moments(self, shift)
         if not (np.isfinite(moments.mean).all() and np.isfinite(np.diag(moments.scatter)).all()):
             raise ValueError(f"X holds NaN, infinity, or numbers whose squares overflow {self.dtype}.")
         return moments
 
-    def reduce(self, function: Callable[..., Parts], *arguments: Any, combine: Callable[..., Any] = np.add) -> Parts:
+    def reduce(
+        self, function: Callable[..., Parts], *arguments: object, combine: Callable[..., object] = np.add
+    ) -> Parts:
         """Combine ``function(block, *arguments)`` over all blocks; see :func:`thpi.solvers.blocks.reduce_blocks`."""
         return combined((function(block, *arguments) for block in self.blocks()), combine)
 
-    def take(self, rows: npt.NDArray[np.int64]) -> Array:
-        """Give the rows of these numbers, which ascend."""
+    def take(self, rows: Ints) -> Array:
+        """Return the rows with these ascending numbers."""
         parts, start = [], 0
         for block in self.blocks():
             low, high = np.searchsorted(rows, (start, start + len(block)))
-            # A copy, for a slice would keep the whole block.
+            # Copied, because a slice would keep the whole block alive.
             parts.append(np.array(block[rows[low:high] - start]))
             start += len(block)
         return np.concatenate(parts)
 
-    def project(self, mean: Array, W: Array) -> Any:
-        """Give ``(X - 1 mean') W`` as an array, or, where it is large, as rows in a temporary file."""
+    def project(self, mean: Array, W: Array) -> Array | Rows:
+        """Return ``(X - 1 mean') W`` as an array or, if it is large, as rows in a temporary file."""
         from thpi.rows._spilled import Spilled
 
-        n = self.shape[0]
+        shape = self.shape[0], W.shape[1]
         projected = ((block - mean) @ W for block in self.blocks())
-        if n * W.shape[1] * self.dtype.itemsize > IN_MEMORY:
-            return Spilled(projected, (n, W.shape[1]), self.dtype)
-        out = np.empty((n, W.shape[1]), dtype=self.dtype)
+        if shape[0] * shape[1] * self.dtype.itemsize > IN_MEMORY:
+            return Spilled(projected, shape, self.dtype)
+        out = np.empty(shape, dtype=self.dtype)
         start = 0
         for block in projected:
             out[start : start + len(block)] = block
             start += len(block)
         return out
 
-    def map(self, function: Callable[[Array], Array], n_columns: int, dtype: Any) -> Any:
-        """Give ``function(block)`` of all blocks as one array in memory; each has ``n_columns`` columns."""
+    def map(self, function: Callable[[Array], Array], n_columns: int, dtype: npt.DTypeLike) -> Any:
+        """Return ``function(block)`` of all blocks, each with ``n_columns`` columns, as one array in memory."""
         parts = [function(block) for block in self.blocks()]
         return np.concatenate(parts) if parts else np.empty((0, n_columns), dtype=dtype)
 
@@ -108,8 +109,8 @@ class Rows(ABC):
         return np.concatenate(list(self.blocks()))
 
 
-def as_floats(block: Any) -> Array:
-    """Give a block as float32 or float64, whatever numbers it holds.
+def as_floats(block: npt.ArrayLike) -> Array:
+    """Return a block of any numbers as float32 or float64.
 
     >>> as_floats(np.arange(3, dtype=np.int8)).dtype
     dtype('float64')
@@ -120,8 +121,8 @@ def as_floats(block: Any) -> Array:
     return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
 
 
-def check_block(block: Any, n_columns: int | None, dtype: Any = None) -> Array:
-    """Check that a block is 2-D and as wide as the first one; give it in the dtype of the first one."""
+def check_block(block: npt.ArrayLike, n_columns: int | None, dtype: DType | None = None) -> Array:
+    """Return a block in the dtype of the first one, after checking that it is 2-D and equally wide."""
     array = as_floats(block)
     if array.ndim != 2 or (n_columns is not None and array.shape[1] != n_columns):
         wanted = "2-D" if n_columns is None else f"2-D with {n_columns} columns, as the first one"

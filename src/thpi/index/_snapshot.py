@@ -1,31 +1,29 @@
-"""The stored rows as a sequence of snapshots: a reader keeps one, the writer makes the next."""
+"""The stored codes as a sequence of snapshots: readers keep one while the writer makes the next."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
-from thpi.codes import Codes, n_bytes
+from thpi._types import Array, Bools, Codes
+from thpi.codes import n_bytes
 
-__all__ = ["Rows"]
+__all__ = ["Snapshot"]
 
 
-class Rows:
-    """Codes and ids in insertion order. Never changed once made, so any thread may read it without a lock.
+class Snapshot:
+    """Codes and ids in insertion order. Immutable, so any thread may read it without a lock.
 
-    ``append`` writes behind the rows of this snapshot into spare room that no snapshot shows yet, and returns a
-    snapshot that shows them; only the newest snapshot may be appended to. The room doubles when it is used up, so
-    adding n rows one by one copies O(n) rows in all.
+    ``append`` writes into spare room behind the rows of this snapshot and returns a new snapshot that includes them;
+    only the newest snapshot may be appended to. The room doubles when it is full, so adding n rows one by one copies
+    O(n) rows in total.
 
-    >>> first = Rows.empty(8)
+    >>> first = Snapshot.empty(8)
     >>> second = first.append(np.array([[3]], dtype=np.uint8), np.array([7]))
     >>> len(first), len(second), second.ids
     (0, 1, array([7]))
     """
 
-    def __init__(self, codes: Codes, ids: npt.NDArray[Any], length: int) -> None:
+    def __init__(self, codes: Codes, ids: Array, length: int) -> None:
         self._codes_room, self._ids_room = codes, ids
         self.codes = codes[:length]
         self.ids = ids[:length]
@@ -36,12 +34,12 @@ class Rows:
         return len(self.codes)
 
     @classmethod
-    def empty(cls, n_bits: int) -> Rows:
-        """Give a snapshot without rows."""
+    def empty(cls, n_bits: int) -> Snapshot:
+        """Return a snapshot without rows."""
         return cls(np.empty((0, n_bytes(n_bits)), dtype=np.uint8), np.empty(0, dtype=np.int64), 0)
 
-    def append(self, codes: Codes, ids: npt.NDArray[Any]) -> Rows:
-        """Give the snapshot with ``codes`` and ``ids`` behind the rows of this one."""
+    def append(self, codes: Codes, ids: Array) -> Snapshot:
+        """Return a snapshot with ``codes`` and ``ids`` after the rows of this one."""
         start, stop = len(self), len(self) + len(codes)
         codes_room, ids_room = self._codes_room, self._ids_room
         if stop > len(codes_room) or ids_room.dtype != ids.dtype:
@@ -52,9 +50,9 @@ class Rows:
             ids_room[:start] = self.ids
         codes_room[start:stop] = codes
         ids_room[start:stop] = ids
-        return Rows(codes_room, ids_room, stop)
+        return Snapshot(codes_room, ids_room, stop)
 
-    def keep(self, kept: npt.NDArray[np.bool_]) -> Rows:
-        """Give a snapshot of the rows marked in ``kept``, in the same order."""
+    def keep(self, kept: Bools) -> Snapshot:
+        """Return a snapshot of the rows marked in ``kept``, in the same order."""
         codes, ids = self.codes[kept], self.ids[kept]
-        return Rows(codes, ids, len(codes))
+        return Snapshot(codes, ids, len(codes))
