@@ -14,7 +14,6 @@ from sklearn.utils.extmath import randomized_svd, svd_flip
 
 from thpi.hashers._source_features import MAX_REGRESSION_ROWS, SourceFeatures
 from thpi.solvers.blocks import spread
-from thpi.solvers.frame_quantisation import FrameResult, frame_quantisation
 from thpi.solvers.kernel_features import kernel_map
 from thpi.solvers.loo_ridge import RidgeFit, loo_ridge
 from thpi.solvers.moments import (
@@ -24,6 +23,7 @@ from thpi.solvers.moments import (
     principal_axes,
 )
 from thpi.solvers.procrustes import random_orthonormal
+from thpi.solvers.quantisation import QuantisationResult, frame_quantisation
 
 __all__ = ["Geometry", "Quantised", "bent_axes", "in_coordinates", "target_coordinates"]
 
@@ -257,7 +257,7 @@ def bent_axes(values: Array, Q: Array, W: Array | None, dial: float, n_bits: int
     return np.asarray(A / np.sqrt(spread))
 
 
-def _back(axes: Array, result: FrameResult) -> Quantised:
+def _back(axes: Array, result: QuantisationResult) -> Quantised:
     return Quantised(axes @ result.R, result.objective, result.converged)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thpi.codes import Codes, hamming_distances
-from thpi.kernels._payoff import pays_off
+from thpi.kernels import pays_off
 from thpi.kernels._threads import n_threads, run_in_order
 
 __all__ = ["nearest", "within"]

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thpi.codes import Codes, _as_words, check_codes
-from thpi.kernels._payoff import pays_off
+from thpi.kernels import pays_off
 from thpi.kernels._threads import n_threads, run_in_order
 from thpi.metrics._relevance import Block, Relevance, relevance_blocks
 

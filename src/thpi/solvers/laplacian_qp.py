@@ -19,6 +19,8 @@ Array = npt.NDArray[Any]
 
 # The certificate needs a selection along every column, about as dear as one iteration.
 _ITERATIONS_PER_CHECK = 8
+# Iterations in a fit of LapITQ+, about 20 in each code step.
+_ITERATIONS = 500
 # Any positive curvature is valid for a vertex without edges; a small one lets it move far in one step.
 _ISOLATED_DEGREE = 1e-2
 
@@ -171,7 +173,7 @@ def _iterate(
     Block by block: in a large problem whole arrays in between would go through memory, not through the cache.
     """
     V = np.empty_like(pull)
-    multiply = row_products(averaging, Y)
+    multiply = row_products(averaging, Y, n_products=_ITERATIONS)
 
     def gradient_step(rows: slice) -> None:
         multiply(rows, V[rows])

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from thpi.kernels._payoff import pays_off
+from thpi.kernels import pays_off
 from thpi.kernels._threads import n_threads, run_in_order
 from thpi.solvers.laplacian_qp import check_problem
 
@@ -18,8 +18,9 @@ __all__ = ["SwapDescent", "balanced_descent"]
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int8]
 
-# A row of a bit takes the search without kernel as long as so many comparisons of words.
-_WORDS_A_ROW = 500
+# Pairs of words compared in the time that one row of a bit takes without the kernel, and descents in a fit of LapITQ+.
+_WORDS_PER_ROW = 500
+_DESCENTS = 20
 
 
 def balanced_descent(
@@ -112,7 +113,7 @@ class SwapDescent:
             codes = np.hstack([codes, -codes.sum(axis=1, dtype=np.int64)[:, None].astype(np.int8)])
             K = np.hstack([K, np.zeros((len(K), 1))])
         K = np.ascontiguousarray(K)
-        compiled = pays_off(_WORDS_A_ROW * codes.size)
+        compiled = pays_off(_DESCENTS * _WORDS_PER_ROW * codes.size)
         gradients = self._product(codes, compiled)
         gradients *= 2 * self.lambda2
         gradients -= 2 * K
