@@ -1,4 +1,4 @@
-"""Products of a sparse matrix with a dense one, by the compiled kernel where its import pays off, otherwise by scipy."""
+"""Products of a sparse matrix with a dense one, by the compiled kernel if its import pays off, else by scipy."""
 
 from __future__ import annotations
 
