@@ -7,10 +7,10 @@ from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from thpi._types import Array, Matrix, Signs
+from thpi._types import Array, Signs
 from thpi.kernels._threads import own_threads
 from thpi.solvers.balance import balanced_signs
-from thpi.solvers.blocks import reduce_blocks, take_rows
+from thpi.solvers.blocks import Data, reduce_blocks, take_rows
 from thpi.solvers.procrustes import polar, random_orthonormal
 
 __all__ = [
@@ -76,7 +76,7 @@ def has_converged(objective: list[float], tol: float) -> bool:
 
 
 def iterative_quantisation(
-    Z: Matrix,
+    Z: Data,
     rng: np.random.RandomState,
     *,
     balanced: bool = False,
@@ -184,7 +184,7 @@ def _alternate(
 class _Codes:
     """``Z' sgn(Z Y)`` and ``||Z||^2``, which the first pass sums up."""
 
-    def __init__(self, Z: Matrix) -> None:
+    def __init__(self, Z: Data) -> None:
         self.Z = Z
         self.energy: float | None = None
 
