@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from scipy.sparse import csgraph
 from sklearn.utils import check_random_state
 
+from thpi._types import Array, Codes, Ints, MatrixLike, Seed
 from thpi.codes import check_codes
-from thpi.kernels._payoff import pays_off
+from thpi.kernels import pays_off
 from thpi.kernels._threads import n_threads, run_in_order
 
 __all__ = ["hamming_knn_graph", "hamming_neighbors", "laplacian"]
 
-Rows = npt.NDArray[np.int64]
+Lists: TypeAlias = tuple[int, Ints, Ints, Ints, Ints]
+"""Number of codes searched for, their radii, the limits of their lists, and the lists: codes and distances."""
 
-# Codes searched for in one run, and entries of their lists: bounds the memory where many rows are tied.
+# Largest number of codes searched for at a time, and of entries in their lists: bounds the memory used for ties.
 _QUERIES = 1024
 _PAIRS = 2**22
 
@@ -30,26 +33,26 @@ def hamming_knn_graph(
     *,
     n_queries: int | None = None,
     symmetrize: Literal["union", "mutual", "mean"] = "union",
-    random_state: int | np.random.RandomState | None = None,
+    random_state: Seed = None,
 ) -> sparse.csr_matrix:
-    """Give the symmetric k-nearest-neighbour graph of packed codes under the Hamming distance.
+    """Return the symmetric k-nearest-neighbour graph of packed codes under the Hamming distance.
 
-    Neighbours are sought among all rows, for the first ``n_queries`` rows only (the paired rows in the
-    paper), and the graph keeps the edges that lead from one of these rows to another.
+    The first ``n_queries`` rows (the paired rows in the paper) are the vertices. Their neighbours are searched for
+    among all rows, and the graph keeps the edges between vertices.
 
     Parameters
     ----------
     codes : array of shape (n_rows, n_bytes), uint8
         Packed codes, see :mod:`thpi.codes`.
     n_neighbors : int
-        Neighbours of each row, from 1 to n_rows - 1. The row itself is never one of them; other rows with
-        the same code are, at distance 0.
+        Neighbours of each row, from 1 to n_rows - 1. A row is never its own neighbour; other rows with the same code
+        are neighbours at distance 0.
     n_queries : int, optional
-        The first so many rows are the vertices; all rows if not given.
+        Number of vertices; all rows if not given.
     symmetrize : {"union", "mutual", "mean"}
         Weight of an edge: 1 if either row lists the other, 1 if both do, or half the number of lists.
     random_state : int, RandomState or None
-        Rows tied at the distance of the last neighbour are equally likely to be taken.
+        Draws among the rows that are tied at the distance of the last neighbour.
 
     Returns
     -------
@@ -84,12 +87,12 @@ def hamming_neighbors(
     n_neighbors: int,
     *,
     n_queries: int | None = None,
-    random_state: int | np.random.RandomState | None = None,
-) -> Rows:
-    """Give the exact nearest rows of each of the first ``n_queries`` rows, ties broken without bias.
+    random_state: Seed = None,
+) -> Ints:
+    """Return the exact nearest rows of each of the first ``n_queries`` rows, with ties broken at random.
 
-    Rows closer than the last neighbour are always listed; the rest is drawn without replacement from the
-    rows exactly as far as it. Equal codes are searched for once. The order within a list means nothing.
+    Rows closer than the last neighbour are always listed; the others are drawn without replacement from the rows at
+    the same distance as the last neighbour. Equal codes are searched for once. The order within a list is arbitrary.
 
     >>> hamming_neighbors([[0b000], [0b001], [0b011], [0b111]], 1, n_queries=1)
     array([[1]])
@@ -114,7 +117,10 @@ def hamming_neighbors(
     neighbors = np.empty((n_queries, n_neighbors), dtype=np.int64)
     queries_by_group = members[members < n_queries]
     group_by_query = group[queries_by_group]
-    for groups, radius, limits, found, distance in _nearest_groups(packed[first], size, wanted, n_neighbors + 1):
+    position = 0
+    for n_done, radius, limits, found, distance in _nearest_groups(packed[first], size, wanted, n_neighbors + 1):
+        groups = wanted[position : position + n_done]
+        position += n_done
         slot = np.repeat(np.arange(len(groups)), np.diff(limits))
         # Number the rows found for one code: first the closer ones, then those on the radius, each by their code.
         key = np.sort((2 * slot + (distance == radius[slot])) * len(size) + found)
@@ -131,40 +137,34 @@ def hamming_neighbors(
         number += offset[slots, None]
         entry = np.searchsorted(end, number, side="right")
         rows = members[begin[found[entry]] + number - (end - size[found])[entry]]
-        # Each list holds its own row exactly once; what remains are the neighbours.
+        # Each list holds its own row exactly once; the others are the neighbours.
         neighbors[queries] = rows[rows != queries[:, None]].reshape(len(queries), n_neighbors)
     return neighbors
 
 
-def _distinct(packed: npt.NDArray[np.uint8]) -> tuple[Rows, Rows, Rows]:
-    """First row of each distinct code, the number of each row's code, and how many rows have it."""
+def _distinct(packed: Codes) -> tuple[Ints, Ints, Ints]:
+    """Return the first row of each distinct code, the number of each row's code, and how many rows have each code."""
     if packed.shape[1] <= 8:
-        # As one number, sorting is several times faster than as bytes.
-        values: npt.NDArray[Any] = np.pad(packed, ((0, 0), (0, 8 - packed.shape[1]))).view(np.uint64).ravel()
+        # Numbers are sorted several times faster than bytes.
+        values: Array = np.pad(packed, ((0, 0), (0, 8 - packed.shape[1]))).view(np.uint64).ravel()
     else:
         values = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
     _, first, group, size = np.unique(values, return_index=True, return_inverse=True, return_counts=True)
     return first, group.ravel(), size
 
 
-Lists = tuple[Rows, Rows, Rows, Rows, Rows]
+def _nearest_groups(codes: Codes, size: Ints, wanted: Ints, n_rows: int) -> Iterator[Lists]:
+    """Find, for each of the ``wanted`` distinct codes, all codes within the least radius that holds ``n_rows`` rows.
 
-
-def _nearest_groups(codes: npt.NDArray[np.uint8], size: Rows, wanted: Rows, n_rows: int) -> Iterator[Lists]:
-    """For the ``wanted`` ones of distinct codes, all codes within the least radius that holds ``n_rows`` rows.
-
-    Yields, run by run, the codes searched for, their radii, the limits of their lists, and the lists: codes and
-    distances in any order. A run is at most ``_QUERIES`` codes whose lists hold at most ``_PAIRS`` entries (or one
-    code), whoever does the search, so that random numbers are drawn in the same order.
+    Each item yielded is about the next of the ``wanted`` codes: at most ``_QUERIES`` of them, whose lists hold at most
+    ``_PAIRS`` entries unless it is a single code. Both searches yield the same portions, so that random numbers are
+    drawn in the same order.
     """
     search = _by_kernel if pays_off(len(codes) * len(wanted)) else _by_faiss
-    position = 0
-    for n_done, radius, limits, found, distance in search(codes, size, wanted, n_rows):
-        yield wanted[position : position + n_done], radius, limits, found, distance
-        position += n_done
+    return search(codes, size, wanted, n_rows)
 
 
-def _by_kernel(codes: npt.NDArray[np.uint8], size: Rows, wanted: Rows, n_rows: int) -> Iterator[Any]:
+def _by_kernel(codes: Codes, size: Ints, wanted: Ints, n_rows: int) -> Iterator[Lists]:
     from thpi.kernels.hamming_neighbours import MultiIndex
 
     short = -codes.shape[1] % 8
@@ -179,27 +179,27 @@ def _by_kernel(codes: npt.NDArray[np.uint8], size: Rows, wanted: Rows, n_rows: i
         for block, result in zip(together, run_in_order(tasks, threads), strict=True):
             yield result
             n_done = result[0]
-            while n_done < len(block):  # seldom: so many ties that the lists had to be cut
+            while n_done < len(block):  # rare: too many ties, so the lists were cut
                 result = index.nearest(block[n_done:], n_rows, _PAIRS)
                 yield result
                 n_done += result[0]
 
 
-def _by_faiss(codes: npt.NDArray[np.uint8], size: Rows, wanted: Rows, n_rows: int) -> Iterator[Any]:
+def _by_faiss(codes: Codes, size: Ints, wanted: Ints, n_rows: int) -> Iterator[Lists]:
     import faiss
 
     index = faiss.IndexBinaryFlat(8 * codes.shape[1])
     index.add(np.ascontiguousarray(codes))
     for start in range(0, len(wanted), _QUERIES):
         block = np.ascontiguousarray(codes[wanted[start : start + _QUERIES]])
-        # Every code stands for at least one row, so n_rows codes always suffice.
+        # Every code has at least one row, so n_rows codes always suffice.
         distances, nearest = index.search(block, min(n_rows, len(codes)))
         reached = np.cumsum(size[nearest], axis=1) >= n_rows
         radius = distances[np.arange(len(block)), reached.argmax(axis=1)].astype(np.int64)
-        lists: list[tuple[Rows, Rows]] = []
+        lists: list[tuple[Ints, Ints]] = []
         length, done = 0, 0
         for query in range(len(block)):
-            # faiss takes a radius as exclusive, and one radius for all queries.
+            # In faiss the radius is exclusive and common to all queries of a call.
             _, far, found = index.range_search(block[query : query + 1], int(radius[query]) + 1)
             if lists and length + len(found) > _PAIRS:
                 yield _run(radius[done:query], lists)
@@ -209,13 +209,14 @@ def _by_faiss(codes: npt.NDArray[np.uint8], size: Rows, wanted: Rows, n_rows: in
         yield _run(radius[done:], lists)
 
 
-def _run(radius: Rows, lists: list[tuple[Rows, Rows]]) -> Any:
+def _run(radius: Ints, lists: list[tuple[Ints, Ints]]) -> Lists:
     limits = np.concatenate([[0], np.cumsum([len(found) for found, _ in lists])])
-    return len(lists), radius, limits, *(np.concatenate(part) for part in zip(*lists, strict=True))
+    found, distances = (np.concatenate(part) for part in zip(*lists, strict=True))
+    return len(lists), radius, limits, found, distances
 
 
-def laplacian(adjacency: Any) -> sparse.csr_matrix:
-    """Give the combinatorial graph Laplacian D - W of a symmetric adjacency matrix W.
+def laplacian(adjacency: MatrixLike) -> sparse.csr_matrix:
+    """Return the combinatorial graph Laplacian D - W of a symmetric adjacency matrix W.
 
     >>> laplacian([[0, 2, 0], [2, 0, 1], [0, 1, 0]]).toarray()
     array([[ 2., -2.,  0.],
@@ -229,16 +230,18 @@ def laplacian(adjacency: Any) -> sparse.csr_matrix:
         raise ValueError(f"adjacency must have weights >= 0, got {W.data.min()!r}.")
     if abs(W - W.T).sum() > 1e-12 * W.sum():
         raise ValueError("adjacency must be symmetric.")
-    return sparse.csr_matrix(sparse.diags(np.asarray(W.sum(axis=1)).ravel()) - W)
+    L = sparse.csr_matrix(csgraph.laplacian(W))
+    L.eliminate_zeros()  # the degrees of isolated vertices
+    return L
 
 
-def _draw_numbers(n_closer: Rows, n_tied: Rows, place: Rows, n_neighbors: int, random: np.random.RandomState) -> Rows:
-    """Draw for each query the numbers of ``n_neighbors`` rows and of itself.
+def _draw_numbers(n_closer: Ints, n_tied: Ints, place: Ints, n_neighbors: int, random: np.random.RandomState) -> Ints:
+    """Draw, for each query, the numbers of ``n_neighbors`` rows and of the query itself.
 
-    Numbers below ``n_closer`` are the closer rows, the query among them, and all are taken. If nothing is
-    closer, the query is number ``place`` of the tied rows: it is taken, and the others are drawn from the
-    rest. Drawing without replacement is Floyd's algorithm, run for all queries in step: the j-th draw picks
-    from the first so many items, and an item already taken is replaced by the newest one.
+    Numbers below ``n_closer`` are the closer rows, including the query, and all are taken. If no row is closer, the
+    query is number ``place`` of the tied rows: it is taken, and the others are drawn from the rest. Floyd's algorithm
+    draws without replacement, for all queries in step: each draw picks from one item more than the draw before, and an
+    item already taken is replaced by the newest one.
     """
     n_columns = n_neighbors + 1
     own_is_tied = n_closer == 0

@@ -42,7 +42,7 @@ def test_the_three_forms_of_a_batch_are_read_alike() -> None:
         ),
     ]
     for one in asked:
-        np.testing.assert_array_equal(one.vectors, X)
+        np.testing.assert_array_equal(one.queries, X)
         assert (one.k, one.bits, one.id, one.rerank) == (7, 8, None, 9)
 
 
@@ -122,7 +122,7 @@ def test_no_bytes_do_more_than_be_refused(body: bytes, kind: str) -> None:
     except RequestError as error:
         assert 400 <= error.status < 500  # noqa: PT017 - both outcomes are allowed
     else:
-        assert asked.id is not None or np.isfinite(asked.vectors).all()
+        assert asked.id is not None or np.isfinite(asked.queries).all()
 
 
 @settings(max_examples=100, deadline=None)
@@ -135,4 +135,4 @@ def test_no_damaged_npy_does_more_than_be_refused(cut: int, place: int, value: i
     except RequestError as error:
         assert error.status == 422  # noqa: PT017
     else:
-        assert asked.vectors.ndim == 2
+        assert asked.queries.ndim == 2

@@ -9,8 +9,8 @@ import pytest
 from thpi.codes import hamming_distances
 from thpi.index import asymmetric_rerank
 from thpi.web import Catalogue, Engine
-from thpi.web.bodies import SearchRequest
 from thpi.web.errors import RequestError
+from thpi.web.models import SearchRequest
 from thpi.web.searching import search
 
 
@@ -20,7 +20,7 @@ def _results(catalogue: Catalogue, request: SearchRequest) -> Any:
 
 def test_a_search_by_vector_is_that_of_the_index(shop: Catalogue, shop_vectors: np.ndarray) -> None:
     engine = shop.engines[0]
-    results = _results(shop, SearchRequest(shop_vectors[:5], None, k=7))
+    results = _results(shop, SearchRequest(vectors=shop_vectors[:5], k=7))
     expected = engine.index.search(engine.hasher.transform(shop_vectors[:5]), 7)
     assert [[n["id"] for n in result["neighbours"]] for result in results] == expected.ids.tolist()
     assert [[n["distance"] for n in result["neighbours"]] for result in results] == expected.distances.tolist()
@@ -28,7 +28,7 @@ def test_a_search_by_vector_is_that_of_the_index(shop: Catalogue, shop_vectors: 
 
 def test_rerank_is_that_of_the_index(shop: Catalogue, shop_vectors: np.ndarray) -> None:
     engine = shop.engines[0]
-    results = _results(shop, SearchRequest(shop_vectors[:5], None, k=7, rerank=60))
+    results = _results(shop, SearchRequest(vectors=shop_vectors[:5], k=7, rerank=60))
     nearest = engine.index.search(engine.hasher.transform(shop_vectors[:5]), 60)
     expected = asymmetric_rerank(engine.index, nearest, engine.hasher.decision_function(shop_vectors[:5]), 7)
     assert [[n["id"] for n in result["neighbours"]] for result in results] == expected.ids.tolist()
@@ -40,14 +40,14 @@ def test_an_item_whose_vector_is_known_is_reranked_without_itself(demo: Catalogu
     assert demo.items is not None
     row = int(demo.gallery[5])
     choices: dict[str, Any] = {"k": 8, "method": "ITQ", "bits": 32, "rerank": 100}
-    (by_id,) = _results(demo, SearchRequest(None, row, **choices))
-    (by_vector,) = _results(demo, SearchRequest(np.asarray(demo.items.target[[row]]), None, **choices | {"k": 9}))
+    (by_id,) = _results(demo, SearchRequest(id=row, **choices))
+    (by_vector,) = _results(demo, SearchRequest(vectors=np.asarray(demo.items.target[[row]]), **choices | {"k": 9}))
     assert by_id["neighbours"] == [n for n in by_vector["neighbours"] if n["id"] != row][:8]
 
 
 def test_an_item_of_which_the_code_alone_is_known_is_not_reranked(shop: Catalogue) -> None:
     with pytest.raises(RequestError, match="the vector of item 'item/17' is not known") as caught:
-        search(shop, SearchRequest(None, "item/17", rerank=50))
+        search(shop, SearchRequest(id="item/17", rerank=50))
     assert caught.value.status == 404
 
 
@@ -56,7 +56,7 @@ def test_a_search_by_id_leaves_the_item_out_and_no_other(shop: Catalogue, k: int
     index = shop.engines[0].index
     distances = hamming_distances(index.codes[[17]], index.codes)[0]
     order = [i for i in np.argsort(distances, kind="stable") if i != 17][:k]
-    (result,) = _results(shop, SearchRequest(None, "item/17", k=k))
+    (result,) = _results(shop, SearchRequest(id="item/17", k=k))
     assert [(n["id"], n["distance"]) for n in result["neighbours"]] == [(f"item/{i}", int(distances[i])) for i in order]
 
 
@@ -65,7 +65,7 @@ def test_details_tell_codes_items_and_relevance(demo: Catalogue) -> None:
     assert demo.truth is not None
     assert demo.items.labels is not None
     row = int(demo.gallery[5])
-    (result,) = _results(demo, SearchRequest(None, row, k=20, method="ITQ", bits=32, details=True))
+    (result,) = _results(demo, SearchRequest(id=row, k=20, method="ITQ", bits=32, details=True))
     code = bytes.fromhex(result["code"])
     for neighbour in result["neighbours"]:
         own = bytes.fromhex(neighbour["code"])
@@ -81,7 +81,7 @@ def test_details_tell_codes_items_and_relevance(demo: Catalogue) -> None:
 def test_a_vector_has_no_class_but_is_near_itself(demo: Catalogue) -> None:
     assert demo.items is not None
     row = int(demo.gallery[5])
-    (result,) = _results(demo, SearchRequest(demo.items.target[[row]], None, k=3, details=True))
+    (result,) = _results(demo, SearchRequest(vectors=demo.items.target[[row]], k=3, details=True))
     assert all(neighbour["relevant"]["class"] is None for neighbour in result["neighbours"])
     own = [neighbour for neighbour in result["neighbours"] if neighbour["id"] == row]
     assert own[0]["distance"] == 0
@@ -90,15 +90,15 @@ def test_a_vector_has_no_class_but_is_near_itself(demo: Catalogue) -> None:
 
 def test_what_is_not_served_is_refused(shop: Catalogue, demo: Catalogue, shop_vectors: np.ndarray) -> None:
     for catalogue, asked, status in [
-        (shop, SearchRequest(shop_vectors[:1, :5], None), 422),
-        (shop, SearchRequest(np.full((1, 12), 1e308), None), 422),
-        (shop, SearchRequest(None, "../../etc/passwd"), 404),
-        (shop, SearchRequest(None, 3), 404),
-        (shop, SearchRequest(None, "\ud800"), 404),
-        (demo, SearchRequest(None, 10**40), 404),
-        (demo, SearchRequest(None, -1), 404),
-        (demo, SearchRequest(None, 1, method="../ITQ"), 422),
-        (demo, SearchRequest(None, 1, method="ITQ", bits=33), 422),
+        (shop, SearchRequest(vectors=shop_vectors[:1, :5]), 422),
+        (shop, SearchRequest(vectors=np.full((1, 12), 1e308)), 422),
+        (shop, SearchRequest(id="../../etc/passwd"), 404),
+        (shop, SearchRequest(id=3), 404),
+        (shop, SearchRequest(id="\ud800"), 404),
+        (demo, SearchRequest(id=10**40), 404),
+        (demo, SearchRequest(id=-1), 404),
+        (demo, SearchRequest(id=1, method="../ITQ"), 422),
+        (demo, SearchRequest(id=1, method="ITQ", bits=33), 422),
     ]:
         with pytest.raises(RequestError) as caught:
             search(catalogue, asked)

@@ -1,5 +1,8 @@
 """Evaluating codes: ground truth, splits of the rows, selection of parameters, comparison of methods over splits."""
 
+from thpi.evaluation.selection import LAMBDA_GRID, Selected, SelectionRule, select_lambdas
+from thpi.evaluation.split import Split, database_rows, split_rows
+from thpi.evaluation.statistics import PairedDifference, paired_difference, transfer_efficiency
 from thpi.ground_truth import (
     label_relevance,
     label_relevance_blocks,
@@ -8,9 +11,6 @@ from thpi.ground_truth import (
     neighbour_radius,
     radius_relevance,
 )
-from thpi.evaluation.selection import LAMBDA_GRID, Selected, SelectionRule, select_lambdas
-from thpi.evaluation.split import Split, database_rows, split_rows
-from thpi.evaluation.statistics import PairedDifference, paired_difference, transfer_efficiency
 
 __all__ = [
     "LAMBDA_GRID",

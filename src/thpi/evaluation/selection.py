@@ -11,9 +11,9 @@ import numpy.typing as npt
 from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
 
+from thpi._types import Array, Ints, MatrixLike, Seed
 from thpi.ground_truth import neighbour_radius, radius_relevance
 from thpi.hashers import ITQPlus, LapITQPlus
-from thpi._types import Array, Ints, MatrixLike, Seed
 from thpi.metrics import mean_average_precision
 
 __all__ = ["LAMBDA_GRID", "Selected", "SelectionRule", "select_lambdas"]

@@ -17,11 +17,11 @@ from thpi.base import Views
 from thpi.hashers._learned import Learned, Steps
 from thpi.hashers._source_features import MAX_REGRESSION_ROWS, SourceFeatures
 from thpi.solvers.blocks import spread
-from thpi.solvers.frame_quantisation import frame_quantisation
 from thpi.solvers.kernel_features import kernel_map
 from thpi.solvers.loo_ridge import RidgeFit, loo_ridge
 from thpi.solvers.moments import Coordinates, centred_product, full_rank_coordinates, principal_axes
 from thpi.solvers.procrustes import random_orthonormal
+from thpi.solvers.quantisation import frame_quantisation
 
 __all__ = ["Geometry", "in_coordinates", "metric_axes", "target_coordinates"]
 

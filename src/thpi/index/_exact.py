@@ -16,7 +16,7 @@ import numpy as np
 
 from thpi._types import Array, Codes, Distances, Ints
 from thpi.codes import hamming_distances
-from thpi.kernels._payoff import pays_off
+from thpi.kernels import pays_off
 from thpi.kernels._threads import n_threads, run_in_order
 
 __all__ = ["faiss_module", "nearest", "within"]

@@ -1,23 +1,39 @@
 """Compiled kernels: loops that numpy cannot express, compiled by numba where it is installed (``thpi[fast]``).
 
-Every kernel has a twin in plain numpy that gives the same answer, bit for bit; the caller asks :func:`available` and
-takes one or the other. A kernel's own file imports numba at the top, so it is imported only after the question.
+Every kernel has a twin in plain numpy that returns the same result, bit for bit. Callers ask :func:`pays_off` which of
+the two to use. A kernel's own file imports numba at the top, so callers import it only after that question.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from functools import cache
 from importlib.util import find_spec
 
-__all__ = ["available"]
+__all__ = ["WORDS_WORTH_AN_IMPORT", "available", "pays_off"]
+
+WORDS_WORTH_AN_IMPORT = 2**27
+"""Pairs of 8-byte words that numpy or faiss compares in the time it takes to import numba, about 0.25 seconds."""
 
 
 @cache
 def available() -> bool:
-    """Tell whether compiled kernels are to be used: numba is installed and ``THPI_KERNELS`` is not ``off``.
+    """Whether compiled kernels may be used: numba is installed and ``THPI_KERNELS`` is not ``off``.
 
     >>> available() in (True, False)
     True
     """
     return os.environ.get("THPI_KERNELS", "on") != "off" and find_spec("numba") is not None
+
+
+def pays_off(n_words: int) -> bool:
+    """Whether a kernel compares ``n_words`` pairs of words faster than its twin, counting the import of numba.
+
+    The import is free once something in this process has made it. A caller in a loop passes the work of the whole
+    loop. The results do not depend on the answer, only the time does.
+
+    >>> pays_off(WORDS_WORTH_AN_IMPORT) == available()
+    True
+    """
+    return available() and ("numba" in sys.modules or n_words >= WORDS_WORTH_AN_IMPORT)

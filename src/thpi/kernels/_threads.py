@@ -1,35 +1,38 @@
-"""Threads for what runs without the interpreter's lock (compiled kernels, BLAS): as many as libraries may use."""
+"""Threads for code that runs without the interpreter's lock (compiled kernels, BLAS): as many as libraries may use."""
 
 from __future__ import annotations
 
+import math
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from functools import cache
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 __all__ = ["n_threads", "one_blas_thread", "own_threads", "run_in_order", "stream_in_order"]
 
 T = TypeVar("T")
 
-
 _own: ContextVar[int] = ContextVar("_own", default=0)
 
 
 @cache
-def _controller() -> Any:
+def _controller() -> ThreadpoolController:
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
 
 
 def n_threads() -> int:
-    """Give the number of threads a kernel may use: the least that is set for BLAS and OpenMP in this process.
+    """Return the number of threads a kernel may use: the smallest limit of BLAS and OpenMP in this process.
 
-    So ``OMP_NUM_THREADS`` and ``threadpoolctl.threadpool_limits`` hold for kernels too.
+    So ``OMP_NUM_THREADS`` and ``threadpoolctl.threadpool_limits`` apply to kernels too.
 
     >>> from threadpoolctl import threadpool_limits
     >>> with threadpool_limits(1):
@@ -53,32 +56,19 @@ if hasattr(os, "register_at_fork"):
 
 
 def run_in_order(tasks: Iterable[Callable[[], T]], n: int) -> list[T]:
-    """Run tasks on ``n`` threads and give their results in order.
-
-    The tasks are drawn in the calling thread, one at a time and only while fewer than ``n`` are under way: drawing may
-    be work of its own and hold memory, and with it never more than ``n`` threads are busy.
+    """Run tasks on ``n`` threads, as :func:`stream_in_order` does, and return all results.
 
     >>> run_in_order((lambda i=i: i * i for i in range(4)), 2)
     [0, 1, 4, 9]
     """
-    if n == 1:
-        return [task() for task in tasks]
-    results: list[Future[T]] = []
-    running: set[Future[T]] = set()
-    try:
-        for task in tasks:
-            results.append(_pool(n).submit(task))
-            running.add(results[-1])
-            if len(running) == n:
-                running = wait(running, return_when=FIRST_COMPLETED).not_done
-        return [result.result() for result in results]
-    finally:
-        # An error while drawing leaves tasks that read arrays of the caller; let them end first.
-        wait(running)
+    return list(stream_in_order(tasks, n, most_held=math.inf))
 
 
-def stream_in_order(tasks: Iterable[Callable[[], T]], n: int) -> Iterator[T]:
-    """Run tasks on ``n`` threads and yield their results in order, with at most ``2 n`` of them held at a time.
+def stream_in_order(tasks: Iterable[Callable[[], T]], n: int, *, most_held: float | None = None) -> Iterator[T]:
+    """Run tasks on ``n`` threads and yield their results in order, holding at most ``most_held`` (2 n) at a time.
+
+    The calling thread draws the tasks, one at a time and only while fewer than ``n`` are running: drawing may take time
+    and memory of its own. joblib's threads draw tasks themselves, and its pools end with each call.
 
     >>> list(stream_in_order((lambda i=i: i * i for i in range(4)), 2))
     [0, 1, 4, 9]
@@ -86,34 +76,41 @@ def stream_in_order(tasks: Iterable[Callable[[], T]], n: int) -> Iterator[T]:
     if n == 1:
         yield from (task() for task in tasks)
         return
+    most_held = 2 * n if most_held is None else most_held
     results: deque[Future[T]] = deque()
+    running: set[Future[T]] = set()
     try:
         for task in tasks:
             results.append(_pool(n).submit(task))
-            if len(results) == 2 * n:
+            running.add(results[-1])
+            if len(running) == n:
+                running = wait(running, return_when=FIRST_COMPLETED).not_done
+            if len(results) >= most_held:
                 yield results.popleft().result()
         while results:
             yield results.popleft().result()
     finally:
-        wait(results)
+        # After an error, tasks that still run read arrays of the caller: let them end first.
+        wait(running)
 
 
-def one_blas_thread() -> Any:
-    """Give a context in which BLAS has one thread: threads that each run products do not wait for each other then.
+def one_blas_thread() -> AbstractContextManager[object]:
+    """Return a context in which BLAS has one thread, so that threads running products do not wait for each other.
 
     >>> with one_blas_thread():
     ...     n_threads()
     1
     """
-    return _controller().limit(limits=1)
+    limited: AbstractContextManager[object] = _controller().limit(limits=1)
+    return limited
 
 
 @contextmanager
 def own_threads() -> Iterator[None]:
-    """Give BLAS one thread and kernels as many as BLAS had, for a loop of blocks and of small matrices in turn.
+    """Give BLAS one thread and kernels as many as BLAS had, for loops that alternate blocks and small matrices.
 
-    The threads of BLAS wait for more work at full speed, for longer than a block takes: a small product or SVD that
-    wakes them takes a core from the blocks after it.
+    Idle BLAS threads spin, for longer than a block takes: a small product or SVD that wakes them takes a core away from
+    the blocks after it.
 
     >>> before = n_threads()
     >>> with own_threads():

@@ -1,14 +1,12 @@
-"""Counting database rows by Hamming distance and relevance, in one pass that writes no distances to memory."""
+"""Count database rows by Hamming distance and relevance in one pass, without storing the distances."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from thpi.kernels.popcount import popcount
+from thpi._types import Array, Bools, Ints
+from thpi.kernels._numba import compiled, frozen, popcount
 
 __all__ = ["LARGEST_N_BITS", "count_words"]
 
@@ -20,12 +18,12 @@ _ROWS = 4096
 
 
 def count_words(
-    queries: npt.NDArray[np.uint64], database: npt.NDArray[np.uint64], relevant: npt.NDArray[np.bool_], n_bits: int
-) -> npt.NDArray[np.int64]:
+    queries: npt.NDArray[np.uint64], database: npt.NDArray[np.uint64], relevant: Bools, n_bits: int
+) -> Ints:
     """Count rows by distance, shape ``(n_queries, 2, n_bits + 1)``: not relevant, then relevant.
 
-    ``queries`` is n x words and ``database`` words x m. The same counts as ``block_distances`` followed by
-    ``count_by_distance`` of ``thpi.metrics``, which are its twin.
+    ``queries`` is n x words and ``database`` words x m. Its twin is ``block_distances``
+    followed by ``count_by_distance`` in ``thpi.metrics``.
 
     >>> words = np.array([[0, 1, 2]], dtype=np.uint64)
     >>> count_words(words[:, :1], words, np.array([[True, False, True]]), n_bits=2)
@@ -33,25 +31,18 @@ def count_words(
             [1, 1, 0]]])
     """
     counts = np.zeros((len(queries), 2 * (n_bits + 1)), dtype=np.int64)
-    _count(_frozen(queries), _frozen(database), _frozen(relevant), counts)
+    _count(frozen(queries), frozen(database), frozen(relevant), counts)
     return counts.reshape(len(queries), 2, n_bits + 1)
 
 
-def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Give a view of one kind, contiguous and read-only, so that the kernel is compiled once and not for each kind."""
-    view = np.ascontiguousarray(array).view()
-    view.flags.writeable = False
-    return view
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def _count(queries: Any, database: Any, relevant: Any, counts: Any) -> None:
+@compiled
+def _count(queries: Array, database: Array, relevant: Array, counts: Array) -> None:
     n, n_words = queries.shape
     m = database.shape[1]
     n_keys = counts.shape[1]
     keys_room = np.empty(_ROWS, np.uint16)
-    # Eight histograms a query, taken in turn: neighbouring rows often have the same distance, and an increment would
-    # wait for the one before it to reach memory.
+    # Each query has eight histograms, used in turn: neighbouring rows often have the same distance, and an increment
+    # would wait for the previous one to reach memory.
     histograms = np.zeros((n, 8, n_keys), np.uint32)
     one = np.uint32(1)
     shift = np.uint64(n_keys // 2)

@@ -2,35 +2,31 @@
 
 A code is cut into m pieces. A code at distance m s + t or less from the query differs from it in at most s bits in one
 of the first t + 1 pieces, or in at most s - 1 bits in one of the others. So looking up the pieces in the order (s, t),
-ring by ring, finds everything within a distance that grows by one with each ring. Where the rings would cost more than
-a scan of all codes, the query is scanned for.
+ring by ring, finds everything within a distance that grows by one with each ring. If the rings would cost more
+than a scan of all codes, the codes are scanned.
 """
 
 from __future__ import annotations
 
 from math import comb
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from numba import njit
 
-from thpi.kernels.popcount import popcount
+from thpi._types import Array
+from thpi.kernels._numba import compiled, popcount
 
 __all__ = ["MultiIndex"]
 
-Array = npt.NDArray[Any]
-
 # Codes of one tile of the scan (they and their distances stay in the first-level cache), and queries that share it.
 _TILE, _TOGETHER = 512, 8
-# A look-up or a code found by it costs about as much as the scan of so many codes.
+# Codes that are scanned in the time of one look-up, or of one code found by it.
 _SCANNED_IN_ONE_LOOK_UP = 8.0
 # Longest piece: its table has 2^16 entries.
 _LONGEST_PIECE = 16
 
 
 class MultiIndex:
-    """Distinct codes (n x w words), each standing for ``size`` rows, with a table for each piece of their bits.
+    """Distinct codes (n x w words), each shared by ``size`` rows, with a table for each piece of their bits.
 
     >>> index = MultiIndex(np.array([[0b000], [0b001], [0b111]], np.uint64), np.array([1, 1, 1]), 3)
     >>> n_done, radius, limits, found, far = index.nearest(np.array([0]), wanted=2, capacity=10)
@@ -54,7 +50,7 @@ class MultiIndex:
         self.keys = np.empty((m, n), dtype=np.uint32)
         self.starts = np.zeros((m, top + 1), dtype=np.int32)
         self.members = np.empty((m, n), dtype=np.int32)
-        # The codes once more in the order of each table: those with the same piece are read one after the other.
+        # A copy of the codes in the order of each table: those with the same piece are contiguous.
         self.near = np.empty((m, *self.words.shape), dtype=np.uint64)
         for t in range(m):
             self.keys[t] = _piece(self.words, int(edges[t]), int(self.lengths[t]))
@@ -62,7 +58,7 @@ class MultiIndex:
             self.members[t] = np.argsort(self.keys[t].astype(np.uint16), kind="stable")
             self.near[t] = self.words[self.members[t]]
         values = np.arange(top, dtype=np.uint32)
-        ones = _ones(values)
+        ones = np.array([int(value).bit_count() for value in values])
         self.masks = values[np.argsort(ones, kind="stable")]
         self.shells = np.concatenate([[0], np.cumsum(np.bincount(ones))])
         rings = [
@@ -73,20 +69,20 @@ class MultiIndex:
         self.cost = np.concatenate([[0], np.cumsum(rings)])
 
     def nearest(self, queries: Array, wanted: int, capacity: int) -> tuple[int, Array, Array, Array, Array]:
-        """Give for each query (the number of a code) all codes within the least distance that holds ``wanted`` rows.
+        """Find, for each query (the number of a code), all codes within the least distance that holds ``wanted`` rows.
 
         Returns the number of queries done, the distance of each, the limits of their lists, and the lists: codes and
-        their distances, in any order. A query whose list does not fit into ``capacity`` ends the run, unless it is
-        the first.
+        their distances, in any order. The first query is always done; a later one whose list does not fit into
+        ``capacity`` ends the run.
         """
-        return _nearest(  # type: ignore[no-any-return, unused-ignore]
+        return _nearest(
             self.words, self.size, queries, wanted, self.keys, self.starts, self.members, self.near, self.pieces,
             self.lengths, self.masks, self.shells, self.cost, len(self.words) / _SCANNED_IN_ONE_LOOK_UP, capacity,
         )  # fmt: skip
 
 
 def _piece(words: Array, begin: int, length: int) -> Array:
-    """Bits ``begin`` to ``begin + length`` of each code, as a number."""
+    """Return the bits ``begin`` to ``begin + length`` of each code as a number."""
     word, shift = divmod(begin, 64)
     value = words[:, word] >> np.uint64(shift)
     if shift + length > 64:
@@ -94,11 +90,7 @@ def _piece(words: Array, begin: int, length: int) -> Array:
     return (value & np.uint64((1 << length) - 1)).astype(np.uint32)
 
 
-def _ones(values: Array) -> Array:
-    return np.array([int(value).bit_count() for value in values])
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@compiled
 def _distance(one: Array, other: Array) -> int:
     total = np.uint64(0)
     for w in range(len(one)):
@@ -106,11 +98,11 @@ def _distance(one: Array, other: Array) -> int:
     return np.int64(total)  # type: ignore[return-value]
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@compiled
 def _keep(
     code: int, distance: int, state: Array, histogram: Array, found: Array, far: Array, rows: int, wanted: int
 ) -> None:
-    """Take a code into the list; ``state`` is length of the list, rows within the bound, and the bound."""
+    """Append a code to the list; ``state`` is the length of the list, the rows within the bound, and the bound."""
     found[state[0]] = code
     far[state[0]] = distance
     state[0] += 1
@@ -121,13 +113,13 @@ def _keep(
         state[2] -= 1
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@compiled
 def _look_up(
     words: Array, size: Array, query: int, wanted: int, keys: Array, starts: Array, members: Array, near: Array,
     pieces: Array, lengths: Array, masks: Array, shells: Array, cost: Array, budget: float, usual: float,
     state: Array, histogram: Array, found: Array, far: Array,
 ) -> bool:  # fmt: skip
-    """Go through the rings; tell whether they sufficed."""
+    """Go through the rings; return whether they sufficed."""
     n_pieces, n_words = pieces.shape
     code = words[query]
     work = 0
@@ -148,7 +140,7 @@ def _look_up(
                 distance = _distance(code, near[t, position])
                 if distance > state[2]:
                     continue
-                new = True  # a code counts in the ring that comes upon it first
+                new = True  # a code counts in the ring that finds it first
                 for other in range(n_pieces):
                     if other != t:
                         part = np.uint64(0)
@@ -162,10 +154,10 @@ def _look_up(
                     _keep(candidate, distance, state, histogram, found, far, size[candidate], wanted)
         if state[1] >= wanted and state[2] <= ring:
             return True
-    return state[1] >= wanted  # type: ignore[no-any-return, unused-ignore]
+    return bool(state[1] >= wanted)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@compiled
 def _scan_tile(
     words: Array, size: Array, begin: int, end: int, query: int, wanted: int, distances: Array,
     state: Array, histogram: Array, found: Array, far: Array,
@@ -174,7 +166,7 @@ def _scan_tile(
     code = words[query]
     least = np.uint16(65535)
     if len(code) == 1:
-        # Contiguous for the compiler too, which then counts several words at once.
+        # Known to be contiguous, so that the compiler counts several words at once.
         first, tile = code[0], words.reshape(-1)[begin:end]
         for j in range(len(tile)):
             distances[j] = popcount(first ^ tile[j])
@@ -191,7 +183,14 @@ def _scan_tile(
             _keep(begin + j, distances[j], state, histogram, found, far, size[begin + j], wanted)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@compiled
+def _longer(array: Array, length: int) -> Array:
+    longer = np.empty(length, dtype=array.dtype)
+    longer[: len(array)] = array
+    return longer
+
+
+@compiled
 def _nearest(
     words: Array, size: Array, queries: Array, wanted: int, keys: Array, starts: Array, members: Array, near: Array,
     pieces: Array, lengths: Array, masks: Array, shells: Array, cost: Array, budget: float, capacity: int,
@@ -206,7 +205,7 @@ def _nearest(
     histogram = np.zeros((_TOGETHER, farthest + 1), dtype=np.int64)
     state = np.zeros((_TOGETHER, 3), dtype=np.int64)
     to_scan = np.zeros(_TOGETHER, dtype=np.bool_)
-    usual = 0.0  # radius of the last queries, to tell whether to look up or to scan
+    usual = 0.0  # mean radius of the last queries, which decides between look-ups and a scan
     distances = np.empty(_TILE, dtype=np.uint16)
 
     for first in range(0, n_queries, _TOGETHER):
@@ -232,23 +231,18 @@ def _nearest(
                         )  # fmt: skip
 
         for slot in range(n_slots):
-            done, bound = first + slot, state[slot, 2]
-            end = limits[done]
-            n_kept = 0
-            for place in range(state[slot, 0]):
-                n_kept += group_far[slot, place] <= bound
-            if done > 0 and end + n_kept > capacity:
-                return done, radius[:done], limits[: done + 1], found[:end], far[:end]
-            if end + n_kept > len(found):
-                longer = max(2 * len(found), end + n_kept)
-                found_longer, far_longer = np.empty(longer, dtype=np.int32), np.empty(longer, dtype=np.int16)
-                found_longer[:end], far_longer[:end] = found[:end], far[:end]
-                found, far = found_longer, far_longer
-            for place in range(state[slot, 0]):
+            done, bound, length = first + slot, state[slot, 2], state[slot, 0]
+            begin = limits[done]
+            end = begin + np.count_nonzero(group_far[slot, :length] <= bound)
+            if done > 0 and end > capacity:
+                return done, radius[:done], limits[: done + 1], found[:begin], far[:begin]
+            if end > len(found):
+                found, far = _longer(found, max(2 * len(found), end)), _longer(far, max(2 * len(far), end))
+            for place in range(length):
                 if group_far[slot, place] <= bound:
-                    found[end] = group_found[slot, place]
-                    far[end] = group_far[slot, place]
-                    end += 1
+                    found[begin] = group_found[slot, place]
+                    far[begin] = group_far[slot, place]
+                    begin += 1
             radius[done] = bound
             usual += (bound - usual) / 16
             limits[done + 1] = end

@@ -1,51 +1,40 @@
-"""The nearest rows of packed codes: distances in blocks that stay in cache, and a list of what may still count."""
+"""The nearest rows of packed codes: distances in blocks that stay in cache, and a short list of candidates."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from thpi.kernels.popcount import popcount
+from thpi._types import Array, Ints
+from thpi.kernels._numba import compiled, frozen, popcount
 
 __all__ = ["nearest_rows"]
 
-# Rows whose distances are formed at a time; most such blocks have none below the k-th so far and are done with.
+# Rows whose distances are computed at a time; most such blocks have none below the k-th so far and are skipped.
 _ROWS = 256
-# From so many queries on it pays to turn each block of rows around first, word by word.
+# Least number of queries for which transposing each block of rows first pays off.
 _TURN_FROM = 4
 
 
-def nearest_rows(
-    queries: npt.NDArray[Any], codes: npt.NDArray[Any], k: int, n_bits: int
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-    """Distances and positions of the ``k`` nearest rows of each query, ordered by (distance, position).
+def nearest_rows(queries: Array, codes: Array, k: int, n_bits: int) -> tuple[npt.NDArray[np.int32], Ints]:
+    """Return the distances and positions of the ``k`` nearest rows of each query, ordered by (distance, position).
 
-    Rows are unsigned words, ``n_bits`` at most 65,534 and ``k`` at most the number of rows. Rows come in the order of
-    their positions and only one that is nearer than the k-th so far is kept, so ties go to the earlier row. About
-    ``k log(n / k)`` rows are ever kept; when 2k are, a counting sort drops all but k.
+    Rows are unsigned words, ``n_bits`` at most 65,534 and ``k`` at most the number of rows. Rows are read in
+    the order of their positions, and a row is kept only if it is nearer than the k-th so far, so ties go to the earlier
+    row. About ``k log(n / k)`` rows are ever kept; whenever 2k are, a counting sort drops all but k.
 
     >>> nearest_rows(np.array([[0]], np.uint64), np.array([[3], [1], [2]], np.uint64), 2, 64)
     (array([[1, 1]], dtype=int32), array([[1, 2]]))
     """
     distances = np.empty((len(queries), k), dtype=np.int32)
     positions = np.empty((len(queries), k), dtype=np.int64)
-    _nearest(_frozen(queries), _frozen(codes), n_bits, distances, positions)
+    _nearest(frozen(queries), frozen(codes), n_bits, distances, positions)
     return distances, positions
 
 
-def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Give a read-only view, so that the kernel is compiled once and not for each kind of access."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def _block_distances(query: Any, rows: Any, turned: Any, is_turned: bool, distances: Any) -> Any:
-    """Write the distances of one query to a block of rows, and give the least."""
+@compiled
+def _block_distances(query: Array, rows: Array, turned: Array, is_turned: bool, distances: Array) -> int:
+    """Write the distances of one query to a block of rows, and return the least."""
     length, n_words = rows.shape
     least = np.uint16(65535)
     first = query[0]
@@ -85,14 +74,14 @@ def _block_distances(query: Any, rows: Any, turned: Any, is_turned: bool, distan
                 ones += popcount(query[i] ^ rows[j, i])
             distances[j] = ones
             least = min(least, distances[j])
-    return least
+    return least  # type: ignore[return-value, no-any-return, unused-ignore]
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@compiled
 def _keep_nearest(
-    kept_distances: Any, kept_positions: Any, size: int, counts: Any, distances: Any, positions: Any
+    kept_distances: Array, kept_positions: Array, size: int, counts: Array, distances: Array, positions: Array
 ) -> int:
-    """Sort what is kept by distance, stably, and drop all but the first k; ``distances`` has room for k."""
+    """Sort the kept rows by distance, stably, and drop all but the first k; ``distances`` has room for k."""
     k = len(distances)
     counts[:] = 0
     for i in range(size):
@@ -114,8 +103,8 @@ def _keep_nearest(
     return size
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def _nearest(queries: Any, codes: Any, n_bits: int, distances: Any, positions: Any) -> None:
+@compiled
+def _nearest(queries: Array, codes: Array, n_bits: int, distances: Array, positions: Array) -> None:
     n, n_words = queries.shape
     m = codes.shape[0]
     k = distances.shape[1]

@@ -1,28 +1,23 @@
-"""Best swaps in one balanced code, with the two sides kept in heaps: log n a swap instead of n. Compiled."""
+"""Best swaps in one balanced code, with the two sides kept in heaps: a swap costs log n instead of n. Compiled."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
-from numba import njit
 
-from thpi.kernels._prefetch import prefetch
+from thpi._types import Array
+from thpi.kernels._numba import compiled, prefetch
 
 __all__ = ["descend"]
 
-Array = npt.NDArray[Any]
-
-# A heap holds vertices, least (cost, number) at its root; ``place`` says where in its heap a vertex stands.
+# A heap holds vertices, the least (cost, number) at its root; ``place`` is the position of a vertex in its heap, or -1.
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@compiled
 def _before(cost: Array, one: int, other: int) -> bool:
-    return cost[one] < cost[other] or (cost[one] == cost[other] and one < other)  # type: ignore[no-any-return, unused-ignore]
+    return bool(cost[one] < cost[other] or (cost[one] == cost[other] and one < other))
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@compiled
 def _rise(heap: Array, place: Array, cost: Array, at: int) -> int:
     vertex = heap[at]
     while at > 0:
@@ -37,7 +32,7 @@ def _rise(heap: Array, place: Array, cost: Array, at: int) -> int:
     return at
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@compiled
 def _sink(heap: Array, length: int, place: Array, cost: Array, at: int) -> None:
     vertex = heap[at]
     while True:
@@ -55,11 +50,11 @@ def _sink(heap: Array, length: int, place: Array, cost: Array, at: int) -> None:
     place[vertex] = at
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@compiled
 def _next(heap: Array, length: int, cost: Array, open_places: Array, n_open: int) -> tuple[int, int]:
-    """Give the next vertex of a heap in order of cost, -1 where there is none, and the number of open places.
+    """Return the next vertex of a heap in order of cost, or -1 at the end, and the number of open places.
 
-    The next one is always a child of one that was given, so a short list of open places suffices.
+    The next vertex is always a child of one already returned, so a short list of open places suffices.
     """
     if n_open == 0:
         return -1, 0
@@ -77,9 +72,9 @@ def _next(heap: Array, length: int, cost: Array, open_places: Array, n_open: int
     return heap[at], n_open
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@compiled
 def _weight(indptr: Array, indices: Array, data: Array, i: int, j: int) -> tuple[bool, float]:
-    """Tell whether L has an entry (i, j), and which; the indices of a row are in order."""
+    """Return whether L has an entry (i, j), and its value; the indices of a row are sorted."""
     low, high = indptr[i], indptr[i + 1]
     while low < high:
         middle = (low + high) // 2
@@ -92,14 +87,14 @@ def _weight(indptr: Array, indices: Array, data: Array, i: int, j: int) -> tuple
     return False, 0.0
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@compiled
 def _push(heap: Array, length: int, place: Array, cost: Array, vertex: int) -> int:
     heap[length] = vertex
     _rise(heap, place, cost, length)
     return length + 1
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@compiled
 def _remove(heap: Array, length: int, place: Array, cost: Array, vertex: int) -> int:
     at, last = place[vertex], heap[length - 1]
     place[vertex] = -1
@@ -110,12 +105,12 @@ def _remove(heap: Array, length: int, place: Array, cost: Array, vertex: int) ->
     return length - 1
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@compiled
 def _gather(
     b: Array, cost: Array, below_up: float, below_down: float, up: Array, n_up: int, down: Array, n_down: int,
     place: Array,
 ) -> tuple[int, int]:  # fmt: skip
-    """Take every vertex into the heap of its side that costs less than the side's limit and is not there yet."""
+    """Push every vertex that costs less than the limit of its side onto the heap of that side, unless it is there."""
     for i in range(len(b)):
         if b[i] > 0:
             if cost[i] < below_up and place[i] < 0:
@@ -125,12 +120,12 @@ def _gather(
     return n_up, n_down
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@compiled
 def _settle(
     vertex: int, b: Array, own: Array, gradient: Array, cost: Array, below_up: float, below_down: float,
     up: Array, n_up: int, down: Array, n_down: int, place: Array,
 ) -> tuple[int, int]:  # fmt: skip
-    """Give a vertex its new cost and, in its heap, the place that goes with it."""
+    """Set the new cost of a vertex and move it to its place in the heap."""
     cost[vertex] = own[vertex] - 2 * b[vertex] * gradient[vertex]
     if b[vertex] > 0:
         if place[vertex] >= 0:
@@ -144,7 +139,70 @@ def _settle(
     return n_up, n_down
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@compiled
+def _least_costs(b: Array, k: Array, gradient: Array, own: Array, cost: Array) -> tuple[float, float, float]:
+    """Set all costs; return the least of both sides, and the change that is rounding."""
+    largest, largest_own = 0.0, own[0]
+    least_up, least_down = np.inf, np.inf
+    for i in range(len(b)):
+        largest, largest_own = max(largest, abs(k[i])), max(largest_own, own[i])
+        cost[i] = own[i] - 2 * b[i] * gradient[i]
+        if b[i] > 0:
+            least_up = min(least_up, cost[i])
+        else:
+            least_down = min(least_down, cost[i])
+    return least_up, least_down, 1e-12 * (largest + largest_own)
+
+
+@compiled
+def _best_pair(
+    indptr: Array, indices: Array, data: Array, lambda2: float, cost: Array, up: Array, n_up: int, down: Array,
+    n_down: int, entering: Array, open_up: Array, open_down: Array,
+) -> tuple[float, int, int]:  # fmt: skip
+    """Return the least change and the pair that attains it, if the roots of the heaps are adjacent.
+
+    Both sides are walked in order of cost, no further than the best pair may need.
+    """
+    i, j, change = up[0], down[0], np.inf
+    lowest = cost[j]
+    open_up[0], n_open_up = 0, 1
+    open_down[0], n_open_down, n_entering = 0, 1, 0
+    for _ in range(len(entering)):
+        one, n_open_up = _next(up, n_up, cost, open_up, n_open_up)
+        if one < 0 or cost[one] + lowest >= change:
+            break
+        for e in range(len(entering)):
+            if e == n_entering:
+                entering[e], n_open_down = _next(down, n_down, cost, open_down, n_open_down)
+                n_entering += 1
+            other = entering[e]
+            if other < 0:
+                n_entering = e  # the end: asked for again, it is found again
+                break
+            near, weight = _weight(indptr, indices, data, one, other)
+            trial = cost[one] + cost[other]
+            if near:
+                trial -= 8 * lambda2 * weight
+            if trial < change:
+                change, i, j = trial, one, other
+            if not near:
+                break  # later ones cost no less
+    return change, i, j
+
+
+@compiled
+def _flip(
+    i: int, j: int, b: Array, gradient: Array, indptr: Array, indices: Array, data: Array, lambda2: float
+) -> None:
+    """Exchange the signs of i and j and update the gradient."""
+    for vertex in (i, j):
+        side = b[vertex]
+        b[vertex] = -side
+        for entry in range(indptr[vertex], indptr[vertex + 1]):
+            gradient[indices[entry]] -= 4 * lambda2 * side * data[entry]
+
+
+@compiled
 def descend(
     codes: Array, K: Array, gradients: Array, indptr: Array, indices: Array, data: Array, own: Array,
     lambda2: float, max_swaps: int, widest: int,
@@ -153,84 +211,45 @@ def descend(
 
     The twin of ``thpi.solvers.swap_descent._descend``: the same swaps in the same order, the same rounding.
 
-    A vertex can be in a swap that helps only if its cost and the least cost of the other side are below 0 together.
-    Few are, so that the heaps hold these alone, and a bit costs one pass over its rows. Should the least cost of a
-    side fall below what the limits were made for, they are made anew, with a margin.
+    A vertex can be in a swap that helps only if its cost and the least cost of the other side sum to less than 0. Few
+    are, so the heaps hold only these, and a bit costs one pass over its rows. If the least cost of a side falls below
+    the value behind its limits, the limits are set anew, with a margin.
     """
-    n_bits, n = codes.shape
+    n = codes.shape[1]
     cost, place = np.empty(n), np.empty(n, dtype=np.int64)
     up, down = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     entering = np.empty(widest, dtype=np.int64)
     open_up, open_down = np.empty(2 * widest + 2, dtype=np.int64), np.empty(2 * widest + 2, dtype=np.int64)
     margin = 8 * lambda2
-    for bit in range(n_bits):
-        b, k, gradient = codes[bit], K[bit], gradients[bit]
-        largest, largest_own = 0.0, own[0]
-        n_up, n_down = 0, 0
-        least_up, least_down = np.inf, np.inf
-        for i in range(n):
-            largest, largest_own = max(largest, abs(k[i])), max(largest_own, own[i])
-            cost[i] = own[i] - 2 * b[i] * gradient[i]
-            if b[i] > 0:
-                least_up = min(least_up, cost[i])
-            else:
-                least_down = min(least_down, cost[i])
-        rounding = 1e-12 * (largest + largest_own)
+    for bit in range(len(codes)):
+        b, gradient = codes[bit], gradients[bit]
+        least_up, least_down, rounding = _least_costs(b, K[bit], gradient, own, cost)
         if not least_up + least_down < -rounding:
             continue  # no pair can do better than its two members on their own
         place[:] = -1
         least_up, least_down = least_up - margin, least_down - margin
-        n_up, n_down = _gather(b, cost, -least_down, -least_up, up, n_up, down, n_down, place)
+        n_up, n_down = _gather(b, cost, -least_down, -least_up, up, 0, down, 0, place)
         for _ in range(max_swaps):
             if n_up == 0 or n_down == 0:
                 break
             i, j = up[0], down[0]
-            lowest = cost[j]
-            change = cost[i] + lowest
-            if not change < -rounding:
+            if not cost[i] + cost[j] < -rounding:
                 break  # the term of an edge only adds to this
-            adjacent, _w = _weight(indptr, indices, data, i, j)
-            if adjacent:
-                change = np.inf
-                # Both sides in order of cost, no further than the best pair may need.
-                open_up[0], n_open_up = 0, 1
-                open_down[0], n_open_down, n_entering = 0, 1, 0
-                for _a in range(widest):
-                    one, n_open_up = _next(up, n_up, cost, open_up, n_open_up)
-                    if one < 0 or cost[one] + lowest >= change:
-                        break
-                    for e in range(widest):
-                        if e == n_entering:
-                            entering[e], n_open_down = _next(down, n_down, cost, open_down, n_open_down)
-                            n_entering += 1
-                        other = entering[e]
-                        if other < 0:
-                            n_entering = e  # the end: asked for again, it is found again
-                            break
-                        near, weight = _weight(indptr, indices, data, one, other)
-                        trial = cost[one] + cost[other]
-                        if near:
-                            trial -= 8 * lambda2 * weight
-                        if trial < change:
-                            change, i, j = trial, one, other
-                        if not near:
-                            break  # later ones cost no less
+            if _weight(indptr, indices, data, i, j)[0]:
+                change, i, j = _best_pair(
+                    indptr, indices, data, lambda2, cost, up, n_up, down, n_down, entering, open_up, open_down
+                )
                 if not change < -rounding:
                     break
             for vertex in (i, j):  # their neighbours lie anywhere in memory
                 for entry in range(indptr[vertex], indptr[vertex + 1]):
-                    near_one = indices[entry]
-                    prefetch(gradient, near_one, 0)
-                    prefetch(cost, near_one, 0)
-                    prefetch(place, near_one, 0)
-                    prefetch(own, near_one, 0)
+                    near = indices[entry]
+                    prefetch(gradient, near, 0)
+                    prefetch(cost, near, 0)
+                    prefetch(place, near, 0)
+                    prefetch(own, near, 0)
             n_up, n_down = _remove(up, n_up, place, cost, i), _remove(down, n_down, place, cost, j)
-            for vertex in (i, j):
-                side = b[vertex]
-                b[vertex] = -side
-                for entry in range(indptr[vertex], indptr[vertex + 1]):
-                    near_one = indices[entry]
-                    gradient[near_one] -= 4 * lambda2 * side * data[entry]
+            _flip(i, j, b, gradient, indptr, indices, data, lambda2)
             for vertex in (i, j):
                 n_up, n_down = _settle(
                     vertex, b, own, gradient, cost, -least_down, -least_up, up, n_up, down, n_down, place

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from thpi._types import Array, Bools, Codes, Floats, Ints, Words
 from thpi.codes import as_words, check_codes, count_ones
-from thpi.kernels._payoff import pays_off
+from thpi.kernels import pays_off
 from thpi.kernels._threads import n_threads, run_in_order
 from thpi.metrics._relevance import Relevance, relevance_blocks
 

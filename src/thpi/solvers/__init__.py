@@ -1,1 +1,1 @@
-"""Plain functions on arrays that the hashers stand on."""
+"""Plain functions on arrays that the hashers use."""

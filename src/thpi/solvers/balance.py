@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
+from thpi._types import Array, Bools, Seed, Signs
+
 __all__ = ["balanced_halves", "balanced_signs"]
 
 
-def balanced_signs(M: npt.ArrayLike, random_state: int | np.random.RandomState | None = None) -> npt.NDArray[np.int8]:
-    """Give the balanced code nearest to ``M``, column by column.
+def balanced_signs(M: npt.ArrayLike, random_state: Seed = None) -> Signs:
+    """Return the balanced code nearest to ``M``, column by column.
 
     Solves the B-step of the paper for fixed ``M``::
 
         argmax_B <B, M>   with B in {-1, +1}^(n x c) and 1'B = 0
 
-    In each column the larger half of the entries becomes +1 and the smaller half -1. The columns are
-    independent, and a selection in linear time suffices: no column is sorted.
-
-    If ``n`` is odd no column can sum to zero and ``|sum| = 1`` is the best there is. Then the median entry
-    takes its own sign (+1 if it is >= 0, else -1), which is the better of the two choices for <B, M>.
-
-    If equal entries straddle the threshold, those that become +1 are drawn at random without replacement,
-    independently in each such column, so no row number is favoured. Random numbers are used only then.
+    In each column the larger half of the entries becomes +1 and the smaller half -1. The columns are independent, and
+    selection takes linear time: no column is sorted. If ``n`` is odd, no column can sum to zero; the median entry then
+    takes its own sign (+1 if it is >= 0, else -1), the better choice for <B, M>. If equal entries straddle the
+    threshold, those that become +1 are drawn at random. Random numbers are used only then.
 
     Parameters
     ----------
@@ -60,10 +56,10 @@ def balanced_signs(M: npt.ArrayLike, random_state: int | np.random.RandomState |
     return np.where(positive.T, np.int8(1), np.int8(-1))
 
 
-def balanced_halves(M: npt.NDArray[Any], random: np.random.RandomState) -> npt.NDArray[np.bool_]:
-    """Give, for each row of ``M`` (c x n, finite), which entries are +1 in the nearest balanced code.
+def balanced_halves(M: Array, random: np.random.RandomState) -> Bools:
+    """Return, for each row of ``M`` (c x n, finite), which entries are +1 in the nearest balanced code.
 
-    :func:`balanced_signs` with one bit a row instead of one a column, for callers that keep their arrays so.
+    :func:`balanced_signs` with one bit per row instead of one per column.
 
     >>> balanced_halves(np.array([[0.3, 0.1, 0.9, 0.2]]), np.random.RandomState(0))
     array([[ True, False,  True, False]])
@@ -71,7 +67,7 @@ def balanced_halves(M: npt.NDArray[Any], random: np.random.RandomState) -> npt.N
     n, middle = M.shape[1], M.shape[1] // 2
     positive = np.empty(M.shape, dtype=np.bool_)
     for row, values in enumerate(M):
-        # With this index the lowest entry of the upper half (even n) or the median (odd n) is found.
+        # The lowest entry of the upper half (even n) or the median (odd n).
         threshold = np.partition(values, middle)[middle]
         above = np.greater(values, threshold, out=positive[row])
         n_positive = middle + bool(threshold >= 0) if n % 2 else middle

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
+from thpi._types import Array
 from thpi.solvers.blocks import sum_blocks
 
 __all__ = ["project_balanced_box", "project_from"]
-
-Array = npt.NDArray[Any]
 
 
 def project_balanced_box(V: npt.ArrayLike, weights: npt.ArrayLike) -> Array:
@@ -21,9 +18,9 @@ def project_balanced_box(V: npt.ArrayLike, weights: npt.ArrayLike) -> Array:
 
         argmin_B  sum_ij weights_i (B_ij - V_ij)^2    with -1 <= B <= 1 and 1'B = 0
 
-    By the KKT conditions B_ij = clip(V_ij - mu_j / weights_i, -1, 1) with one number mu_j a column, the root
-    of a piecewise linear decreasing function. Newton's method finds it in finitely many steps; it is kept
-    within a bracket and replaced by bisection where it would leave it.
+    By the KKT conditions B_ij = clip(V_ij - mu_j / weights_i, -1, 1) with one number mu_j per column, the root
+    of a piecewise linear decreasing function. Newton's method finds it in finitely many steps; a step that would leave
+    the bracket is replaced by bisection.
 
     >>> project_balanced_box([[3.0], [0.5], [0.0]], [1.0, 1.0, 1.0])
     array([[ 1.  ],
@@ -42,10 +39,10 @@ def project_balanced_box(V: npt.ArrayLike, weights: npt.ArrayLike) -> Array:
 
 
 def project_from(V: Array, inverse: Array, mu: Array) -> Array:
-    """Project as :func:`project_balanced_box`, given one over the weights; ``mu`` (c numbers) is the first guess and is
-    overwritten by the root."""
+    """Project as :func:`project_balanced_box`, given one over the weights; ``mu`` (c numbers) is the first guess and
+    becomes the root."""
     column = inverse[:, None]
-    # What rounding leaves of the sum of a column: of many rows, an eighth of the last digit of their mean.
+    # Rounding error of the sum of a column; for many rows, an eighth of the last digit of their mean.
     slack = np.finfo(V.dtype).eps * max(8 * np.sqrt(len(V)), len(V) / 8)
     low, high = np.full_like(mu, -np.inf), np.full_like(mu, np.inf)
     B = np.empty_like(V)
@@ -58,7 +55,7 @@ def project_from(V: Array, inverse: Array, mu: Array) -> Array:
         unfinished = np.abs(excess) > slack
         if not unfinished.any():
             break
-        # The excess falls as mu grows: too much of it means that the root lies above.
+        # The excess falls as mu grows: if it is positive, the root lies above.
         low = np.where(excess > 0, mu, low)
         high = np.where(excess < 0, mu, high)
         trial = (mu + np.divide(excess, slope, out=np.full_like(slope, np.inf), where=slope > 0)).astype(mu.dtype)
@@ -76,6 +73,6 @@ def project_from(V: Array, inverse: Array, mu: Array) -> Array:
 
 
 def _clipped_sums(shifted: Array, inverse: Array, B: Array) -> tuple[Array, Array]:
-    """Write ``shifted`` cut to [-1, 1] into ``B``; give the sums of its columns and how fast they fall with mu."""
+    """Write ``shifted`` cut to [-1, 1] into ``B``; return the sums of its columns and how fast they fall with mu."""
     np.clip(shifted, -1, 1, out=B)
     return np.ones(len(B), dtype=B.dtype) @ B, inverse @ (shifted == B).astype(B.dtype)

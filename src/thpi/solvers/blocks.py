@@ -1,22 +1,28 @@
-"""Sums over blocks of rows: the one way in which a solver looks at a matrix that may be larger than memory.
+"""Sums over blocks of rows: the only way in which a solver reads a matrix that may be larger than memory.
 
-A matrix is a numpy array, a sparse matrix, or an object of :mod:`thpi.rows` (rows on disk or on a cluster), which
-brings its own ``reduce``, ``project`` and ``take``. What comes back is small: c x c or d x d.
+A matrix is a numpy array, a sparse matrix, or rows on disk or on a cluster (:mod:`thpi.rows`). Results are small: c x c
+or d x d.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from thpi._types import Array, InMemory, Ints, Matrix
 from thpi.kernels._threads import n_threads, own_threads, stream_in_order
 
+if TYPE_CHECKING:
+    from thpi.solvers.moments import Moments
+
 __all__ = [
+    "Data",
+    "Parts",
+    "Streamed",
     "combined",
     "for_blocks",
     "map_groups",
@@ -28,23 +34,53 @@ __all__ = [
     "take_rows",
 ]
 
-Array = npt.NDArray[Any]
-Parts = tuple[Array, ...]
+Parts: TypeAlias = tuple[Array, ...]
 T = TypeVar("T")
 
 _CACHED = 2**20
 _LARGEST = 2**25
 _SPARSE_ROWS = 2**14
-_BLOCKS_A_GROUP = 16
+_BLOCKS_PER_GROUP = 16
 _LEAST_GROUPS = 8
 _LEAST_SHARED = 4
 
 
-def row_blocks(X: Any) -> Iterator[slice]:
-    """Cut the rows of an array into blocks that stay in cache while they are worked on.
+@runtime_checkable
+class Streamed(Protocol):
+    """What solvers need of rows that are not in memory; :class:`thpi.rows.Rows` offers it.
 
-    A block has at least twice as many rows as columns, where that fits into 32 MiB, so that a d x d sum costs less
-    than what is added to it; about 1 MiB otherwise.
+    No properties: asking whether an object is one must not read its rows.
+    """
+
+    def reduce(self, function: Callable[..., Parts], *arguments: object, combine: Callable[..., object] = ...) -> Parts:
+        """Combine the results of a function over all blocks."""
+
+    def take(self, rows: Ints) -> Array:
+        """Return some rows, in ascending order."""
+
+    def project(self, mean: Array, W: Array) -> Array:
+        """Return ``(X - 1 mean') W``."""
+
+    def moments(self) -> Moments:
+        """Return number, mean and scatter matrix."""
+
+    def gather(self) -> Array:
+        """Return all rows."""
+
+
+class StreamedRows(Streamed, Matrix, Protocol):
+    """Rows that are read in blocks, with their shape and dtype."""
+
+
+Data: TypeAlias = "InMemory | StreamedRows"
+"""A matrix in memory, dense or sparse, or rows that are read in blocks."""
+
+
+def row_blocks(X: Matrix) -> Iterator[slice]:
+    """Cut the rows of an array into blocks that stay in cache while they are used.
+
+    A block has at least twice as many rows as columns if that fits into 32 MiB, so that computing a d x d product costs
+    more than adding it up; otherwise about 1 MiB.
 
     >>> list(row_blocks(np.zeros((5, 2))))
     [slice(0, 5, None)]
@@ -60,22 +96,22 @@ def row_blocks(X: Any) -> Iterator[slice]:
         yield slice(start, min(start + size, n))
 
 
-def take_block(X: Any, rows: slice) -> Any:
-    """Give a block of rows without copying it, of a sparse matrix too.
+def take_block(X: sparse.csr_array, rows: slice) -> sparse.csr_array:
+    """Return a block of rows of a CSR matrix without copying it.
 
     >>> take_block(sparse.csr_matrix(np.eye(3)), slice(1, 3)).toarray()
     array([[0., 1., 0.],
            [0., 0., 1.]])
     """
-    if not sparse.issparse(X) or (rows.start == 0 and rows.stop == X.shape[0]):
-        return X[rows] if not sparse.issparse(X) else X
+    if rows.start == 0 and rows.stop == X.shape[0]:
+        return X
     low, high = X.indptr[rows.start], X.indptr[rows.stop]
     parts = X.data[low:high], X.indices[low:high], X.indptr[rows.start : rows.stop + 1] - low
     return type(X)(parts, shape=(rows.stop - rows.start, X.shape[1]), copy=False)
 
 
-def combined(parts: Iterable[Parts], combine: Callable[..., Any] = np.add) -> Parts:
-    """Add up tuples of arrays, member by member, in float64; or combine them by another ufunc.
+def combined(parts: Iterable[Parts], combine: Callable[..., object] = np.add) -> Parts:
+    """Add up tuples of arrays, member by member, in float64, or combine them by another ufunc.
 
     >>> combined([(np.float32(1.0), np.arange(2)), (np.float32(2.0), np.arange(2))])
     (array(3.), array([0., 2.]))
@@ -91,20 +127,19 @@ def combined(parts: Iterable[Parts], combine: Callable[..., Any] = np.add) -> Pa
 
 
 def reduce_blocks(
-    function: Callable[..., Parts], X: Any, *arguments: Any, combine: Callable[..., Any] = np.add
+    function: Callable[..., Parts], X: Data, *arguments: object, combine: Callable[..., object] = np.add
 ) -> Parts:
-    """Combine ``function(block, *arguments)`` over the blocks of ``X``; each call gives a tuple of small arrays.
+    """Combine ``function(block, *arguments)`` over the blocks of ``X``; each call returns a tuple of small arrays.
 
     >>> reduce_blocks(lambda block, factor: (factor * block.sum(axis=0),), np.ones((4, 2)), 3.0)
     (array([12., 12.]),)
     """
-    if hasattr(X, "reduce") and not isinstance(X, np.ndarray):
-        parts: Parts = X.reduce(function, *arguments, combine=combine)
-        return parts
+    if isinstance(X, Streamed):
+        return X.reduce(function, *arguments, combine=combine)
     return sum_blocks(lambda rows: function(X[rows], *arguments), X, combine)
 
 
-def sum_blocks(function: Callable[[slice], Parts], X: Any, combine: Callable[..., Any] = np.add) -> Parts:
+def sum_blocks(function: Callable[[slice], Parts], X: Matrix, combine: Callable[..., object] = np.add) -> Parts:
     """Combine ``function(rows)`` over the blocks of rows of an array, for sums over several arrays side by side.
 
     >>> sum_blocks(lambda rows: (np.ones(3)[rows].sum(),), np.zeros((3, 2)))
@@ -117,8 +152,8 @@ def sum_blocks(function: Callable[[slice], Parts], X: Any, combine: Callable[...
     return combined(map_groups(add_up, X), combine)
 
 
-def for_blocks(function: Callable[[slice], None], X: Any) -> None:
-    """Call ``function(rows)`` for every block of rows of an array: it writes to rows of its own.
+def for_blocks(function: Callable[[slice], None], X: Matrix) -> None:
+    """Call ``function(rows)`` for every block of rows of an array; each call writes to its own rows.
 
     >>> out = np.zeros(3)
     >>> for_blocks(lambda rows: out[rows].fill(2), np.zeros((3, 2)))
@@ -134,19 +169,19 @@ def for_blocks(function: Callable[[slice], None], X: Any) -> None:
         pass
 
 
-def map_groups(function: Callable[[list[slice]], T], X: Any) -> Iterator[T]:
+def map_groups(function: Callable[[list[slice]], T], X: Matrix) -> Iterator[T]:
     """Yield ``function(group)`` for groups of blocks of rows of an array, in order.
 
-    Where libraries may use several threads, several groups are worked on at a time, each by one thread: products of
-    blocks that fit into a cache are too small to be shared out. A group is some blocks, so that handing it over costs
-    little, and where blocks are few, groups are still enough for threads to end together; of less than four, none is
-    handed over. The groups, and so the results, do not depend on the number of threads.
+    If libraries may use several threads, each group is processed by one thread: products of blocks that fit into a
+    cache are too small to be split among threads. Groups have up to 16 blocks to keep the overhead low, and are at
+    least eight if possible, so that threads end together; fewer than four run in the calling thread. The groups, and
+    so the results, do not depend on the number of threads.
 
     >>> list(map_groups(lambda group: sum(rows.stop - rows.start for rows in group), np.zeros((5, 2))))
     [5]
     """
     blocks = list(row_blocks(X))
-    size = max(1, min(_BLOCKS_A_GROUP, len(blocks) // _LEAST_GROUPS))
+    size = max(1, min(_BLOCKS_PER_GROUP, len(blocks) // _LEAST_GROUPS))
     groups = [blocks[i : i + size] for i in range(0, len(blocks), size)]
     threads = n_threads() if len(groups) >= _LEAST_SHARED else 1
     if threads == 1:
@@ -156,18 +191,18 @@ def map_groups(function: Callable[[list[slice]], T], X: Any) -> Iterator[T]:
         yield from stream_in_order((partial(function, group) for group in groups), threads)
 
 
-def take_rows(X: Any, rows: npt.NDArray[np.int64]) -> Array:
-    """Give the rows of these (ascending) numbers as an array.
+def take_rows(X: Data, rows: Ints) -> Array:
+    """Return the rows with these (ascending) numbers as an array.
 
     >>> take_rows(np.arange(6).reshape(3, 2), np.array([0, 2]))
     array([[0, 1],
            [4, 5]])
     """
-    return np.asarray(X.take(rows) if hasattr(X, "reduce") and not isinstance(X, np.ndarray) else X[rows])
+    return np.asarray(X.take(rows) if isinstance(X, Streamed) else X[rows])
 
 
-def spread(n: int, most: int) -> npt.NDArray[np.int64]:
-    """Numbers of at most ``most`` of n rows, evenly spaced.
+def spread(n: int, most: int) -> Ints:
+    """Return the numbers of at most ``most`` of n rows, evenly spaced.
 
     >>> spread(9, 3), spread(2, 3)
     (array([0, 4, 8]), array([0, 1]))

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg
+
+from thpi._types import Array
 
 __all__ = ["CCAResult", "ridge_cca", "ridge_cca_of_moments"]
 
-Array = npt.NDArray[Any]
-
 
 class CCAResult(NamedTuple):
-    """Directions of both views, one a column, and their (regularised) correlations, largest first."""
+    """Directions of both views, one per column, and their (regularised) correlations, largest first."""
 
     x_directions: Array
     y_directions: Array
@@ -26,11 +25,9 @@ def ridge_cca(X: Array, Y: Array, n_components: int, *, ridge: float = 1e-4) -> 
 
     Maximises ``tr(U' Cxy V)`` subject to ``U'(Cxx + rx I)U = I`` and ``V'(Cyy + ry I)V = I``, where the C are
     covariances and ``rx = ridge * tr(Cxx) / min(n - 1, dx)``: the ridge is relative to the mean variance of a
-    direction, so it means the same at any scale of the data. With Cholesky factors ``Lx Lx' = Cxx + rx I`` the
+    direction, so its effect does not depend on the scale of the data. With Cholesky factors ``Lx Lx' = Cxx + rx I`` the
     solution is the SVD of ``Lx^-1 Cxy Ly^-T``; its singular values are the correlations. The common sign of a pair
-    of directions is free.
-
-    Only the moments Cxx, Cyy and Cxy enter, so the cost is linear in n.
+    of directions is arbitrary.
 
     >>> rng = np.random.RandomState(0)
     >>> t = rng.standard_normal((500, 1))

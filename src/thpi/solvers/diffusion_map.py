@@ -1,24 +1,23 @@
-"""Diffusion maps: coordinates in which rows are near that many short paths between neighbours connect."""
+"""Diffusion maps: rows that many short paths between neighbours connect get nearby coordinates."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg, sparse
 from scipy.sparse.linalg import eigsh
 from sklearn.neighbors import NearestNeighbors
 
+from thpi._types import Array
+
 __all__ = ["DiffusionMap", "diffusion_map"]
 
-Array = npt.NDArray[Any]
-
-_DENSE = 400  # up to so many rows all eigenvectors at once are faster
+_DENSE = 400  # largest number of rows for which all eigenvectors at once are faster
 
 
 class DiffusionMap(NamedTuple):
-    """Coordinates of the rows it was made of (n x m), and what further rows need."""
+    """Coordinates of the rows of the map (n x m), and what new rows need."""
 
     coordinates: Array
     neighbours: NearestNeighbors | None
@@ -26,7 +25,7 @@ class DiffusionMap(NamedTuple):
     middle: Array
 
     def __call__(self, rows: Array) -> Array:
-        """Give the coordinates of further rows: one step to their neighbours, and from there as these go on.
+        """Return the coordinates of new rows: one step to their neighbours, then the steps of these.
 
         >>> line = np.arange(12.0)[:, None]
         >>> found = diffusion_map(line, n_neighbors=2, steps=1)
@@ -45,20 +44,20 @@ def diffusion_map(rows: Array, *, n_neighbors: int = 30, steps: int = 4, n_compo
     ``A = (K + K') / 2`` with ``K_ij = 1`` where j is one of the ``n_neighbors`` nearest rows of i; a walker at i goes
     to j with the probability ``P_ij = A_ij / d_i``. With the eigenvectors ``P psi = lambda psi``, ``psi' D psi =
     tr(D)``, row i has the coordinates ``lambda^steps psi_i`` of the ``n_components`` largest eigenvalues. With all
-    eigenvectors the distance of two rows is that of the places where walkers from them are after so many steps:
+    eigenvectors the distance of two rows is that of the distributions of walkers from them after ``steps`` steps:
 
     ``||x_i - x_j||^2 = tr(D) sum_k ((P^steps)_ik - (P^steps)_jk)^2 / d_k``,
 
-    small within a group whose members are connected, however it is bent, and large between groups. The constant
-    eigenvector, which tells nothing, is taken out by centring (rows weighted by d).
+    small within a connected group of any shape, and large between groups. Centring (rows weighted by d) removes the
+    constant eigenvector, which carries no information.
 
-    Eigenvectors are those of the symmetric ``D^(-1/2) A D^(-1/2)``, by Lanczos where there are many rows; work and
-    memory are linear in the edges, but for the search of neighbours. Negative eigenvalues, of walks that swing to and
-    fro, count as 0.
+    The eigenvectors come from the symmetric ``D^(-1/2) A D^(-1/2)``, by Lanczos iterations if there are many rows; work
+    and memory are linear in the edges, except for the search for neighbours. Negative eigenvalues, of walks that
+    alternate between two sides, count as 0.
 
     >>> rows = np.vstack([np.zeros((20, 1)), np.ones((20, 1))]) + np.linspace(0, 0.1, 40)[:, None]
     >>> first = diffusion_map(rows, n_neighbors=4).coordinates[:, 0]
-    >>> bool(np.ptp(np.sign(first[:20])) == 0 and first[0] * first[-1] < 0)  # two groups, told apart
+    >>> bool(np.ptp(np.sign(first[:20])) == 0 and first[0] * first[-1] < 0)  # two groups
     True
     """
     n = len(rows)
@@ -76,7 +75,7 @@ def diffusion_map(rows: Array, *, n_neighbors: int = 30, steps: int = 4, n_compo
     if n <= max(_DENSE, 2 * m):
         values, vectors = linalg.eigh(symmetric.toarray(), subset_by_index=[n - m, n - 1])
     else:
-        # Begun anywhere but at the constant eigenvector, from which Lanczos gets nowhere.
+        # Any start but the constant eigenvector, with which Lanczos makes no progress.
         values, vectors = eigsh(symmetric, k=m, which="LA", v0=np.cos(np.arange(n)))
     values, vectors = np.clip(values[::-1], 0.0, 1.0), vectors[:, ::-1]
     psi = vectors * (root * np.sqrt(d.sum()))[:, None]

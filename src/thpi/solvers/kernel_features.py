@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg
 
-__all__ = ["KernelMap", "kernel_map", "kernel_root"]
+from thpi._types import Array
 
-Array = npt.NDArray[Any]
+__all__ = ["KernelMap", "kernel_map", "kernel_root"]
 
 
 class KernelMap(NamedTuple):
@@ -21,15 +20,16 @@ class KernelMap(NamedTuple):
     root: Array
 
     def __call__(self, rows: Array) -> Array:
-        """Give the features of rows, one row each."""
-        return _gauss(rows, self.landmarks, self.exponent) @ self.root
+        """Return the features of rows, one row each."""
+        kernel: Array = np.exp(-self.exponent * _squared(rows, self.landmarks))
+        return kernel @ self.root
 
 
 def kernel_map(landmarks: Array, width: float) -> KernelMap:
     """Nystroem features of ``k(a, b) = exp(-width ||a - b||^2 / m)``, m the median squared distance of landmarks.
 
-    ``f(x) = K(x, L) K(L, L)^(-1/2)``, so that ``f(a)'f(b) = k(a, b)`` exactly where a or b is a landmark, and the best
-    approximation from the span of the landmarks elsewhere.
+    ``f(x) = K(x, L) K(L, L)^(-1/2)``, so ``f(a)'f(b) = k(a, b)`` exactly if a or b is a landmark, and otherwise it is
+    the best approximation from the span of the landmarks.
 
     >>> rows = np.random.RandomState(0).standard_normal((6, 2))
     >>> f = kernel_map(rows, 1.0)(rows)
@@ -40,8 +40,11 @@ def kernel_map(landmarks: Array, width: float) -> KernelMap:
 
 
 def kernel_root(squared: Array, width: float) -> tuple[float, Array]:
-    """Exponent ``width / median`` and ``K^(-1/2)`` (less the directions without extent), by the squared distances of
-    landmarks.
+    """Return the exponent ``width / median`` and ``K^(-1/2)``, from the squared distances of landmarks.
+
+    Directions below 1e-8 of the largest eigenvalue are dropped. ``sklearn.kernel_approximation.Nystroem`` keeps them
+    and rotates the features: with one to three source columns 1 to 7 % of the bits of TransferITQ and NeighbourHash
+    would change, and half of those of KernelAutoHasher, whose random start depends on the basis.
 
     >>> exponent, root = kernel_root(np.array([[0.0, 2.0], [2.0, 0.0]]), 1.0)
     >>> K = np.exp(-exponent * np.array([[0.0, 2.0], [2.0, 0.0]]))
@@ -54,11 +57,6 @@ def kernel_root(squared: Array, width: float) -> tuple[float, Array]:
     values, vectors = linalg.eigh(np.exp(-exponent * squared))
     kept = values > 1e-8 * values[-1]
     return exponent, vectors[:, kept] / np.sqrt(values[kept])
-
-
-def _gauss(a: Array, b: Array, exponent: float) -> Array:
-    kernel: Array = np.exp(-exponent * _squared(a, b))
-    return kernel
 
 
 def _squared(a: Array, b: Array) -> Array:

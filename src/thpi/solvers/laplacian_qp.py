@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
+from thpi._types import Array, MatrixLike
 from thpi.solvers.balanced_box import project_from
 from thpi.solvers.blocks import for_blocks, sum_blocks
 from thpi.solvers.sparse_product import row_products
 
 __all__ = ["BoxQP", "LaplacianQPResult", "laplacian_box_qp"]
 
-Array = npt.NDArray[Any]
-
-# The certificate needs a selection along every column, about as dear as one iteration.
+# The certificate needs a selection along every column, which costs about one iteration.
 _ITERATIONS_PER_CHECK = 8
+# Iterations in a fit of LapITQ+, about 20 in each code step.
+_ITERATIONS = 500
 # Any positive curvature is valid for a vertex without edges; a small one lets it move far in one step.
 _ISOLATED_DEGREE = 1e-2
 
@@ -46,7 +47,7 @@ class LaplacianQPResult(NamedTuple):
 
 def laplacian_box_qp(
     K: npt.ArrayLike,
-    laplacian: Any,
+    laplacian: MatrixLike,
     lambda2: float,
     *,
     start: npt.ArrayLike | None = None,
@@ -59,11 +60,11 @@ def laplacian_box_qp(
 
         min_B  F(B) = -2 <B, K> + lambda2 tr(B' L B)    with -1 <= B <= 1 and 1'B = 0
 
-    (the paper's update of B with its ||B L|| read as tr(B' L B)). The columns share the Hessian 2 lambda2 L
-    and decouple. Solved by accelerated projected gradient in the metric of the degrees, which is valid
-    because L <= 2 D for non-negative weights, with the exact projection in that metric. The momentum is that
-    of greedy FISTA (Liang, Luo and Schoenlieb 2022): factor 1, dropped in a column as soon as it points
-    uphill there. It has no proven rate, which the certificate below makes up for.
+    (the paper's update of B with its ||B L|| read as tr(B' L B)). The columns share the Hessian 2 lambda2 L and
+    decouple. Solved by accelerated projected gradient in the metric of the degrees, which is valid because L <= 2 D for
+    non-negative weights, with the exact projection in that metric. The momentum is that of greedy FISTA (Liang, Luo and
+    Schoenlieb 2022): factor 1, dropped in a column as soon as it points uphill there. It has no proven rate; the
+    certificate below bounds the error instead.
 
     Certificate. F is convex, so with g = F'(b) every feasible x has F(b) - F(x) <= <g, b> - <g, x>. The
     smallest <g, x> over the feasible set is, by linear duality in the multiplier m of 1'x = 0,
@@ -71,19 +72,17 @@ def laplacian_box_qp(
 
         F(b) - F* <= <g, b> + sum_i |g_i - median(g)| = sum_i (|h_i| + h_i b_i),   h = g - median(g)
 
-    where the last form, equal because 1'b = 0, is a sum of non-negative terms and loses no digits. It is
-    computed in float64 whatever the dtype of ``K``. Iteration stops when the sum over all columns is at most
-    ``tol * max(1, |F(B)|)``; columns that have reached their share are not worked on further.
-
-    For odd n the +-1 codes have column sums of +-1 and lie outside these constraints; to bound them too,
-    append a row of zeros to ``K`` and an isolated vertex to the graph.
+    where the last form, equal because 1'b = 0, is a sum of non-negative terms and loses no digits. It is computed in
+    float64 for any dtype of ``K``. Iteration stops when the sum over all columns is at most ``tol * max(1, |F(B)|)``;
+    columns that have reached their share stop earlier. For odd n the +-1 codes have column sums of +-1 and lie outside
+    these constraints; to bound them too, append a row of zeros to ``K`` and an isolated vertex to the graph.
 
     Parameters
     ----------
     K : array of shape (n, c)
-        Linear term. float32 is worked on in float32: the rounding of B then shows in the gap, and the least
-        reachable ``tol`` grows with lambda2 against K (with K of unit scale about 1e-6 at lambda2 = 1 and
-        2e-5 at lambda2 = 10). All else is worked on in float64.
+        Linear term. With float32 the iterations are in float32: rounding of B then shows in the gap, and the least
+        ``tol`` that can be reached grows with lambda2 (for K of unit scale about 1e-6 at lambda2 = 1 and 2e-5 at
+        lambda2 = 10). Other types are converted to float64.
     laplacian : sparse matrix or array of shape (n, n)
         Combinatorial graph Laplacian D - W, symmetric, weights >= 0. Vertices without edges are allowed.
     lambda2 : float
@@ -93,7 +92,7 @@ def laplacian_box_qp(
     tol : float
         Relative tolerance on the certificate.
     max_iter : int
-        Most iterations; ``converged`` says whether they sufficed.
+        Largest number of iterations.
 
     Returns
     -------
@@ -122,7 +121,7 @@ def laplacian_box_qp(
 
 
 class BoxQP:
-    """:func:`laplacian_box_qp` for many linear terms: what depends on the graph alone is made once.
+    """:func:`laplacian_box_qp` for many linear terms: the parts that depend only on the graph are computed once.
 
     The graph has at least one edge, lambda2 > 0, and ``dtype`` is float32 or float64.
 
@@ -131,7 +130,7 @@ class BoxQP:
     array([ 0.25, -0.25])
     """
 
-    def __init__(self, laplacian: Any, lambda2: float, dtype: Any) -> None:
+    def __init__(self, laplacian: MatrixLike, lambda2: float, dtype: npt.DTypeLike) -> None:
         self.L = sparse.csr_array(laplacian).astype(np.float64)
         self.lambda2, self.dtype = lambda2, np.dtype(dtype)
         degrees = self.L.diagonal()
@@ -149,7 +148,7 @@ class BoxQP:
         return _accelerated(K, self, inverse, pull, start, tol, max_iter)
 
     def improve(self, K: Array, start: Array, *, settled: float = 1e-4, max_iter: int = 20) -> Array:
-        """Go on from ``start`` until a step's mean square is at most ``settled``: no certificate, which costs more."""
+        """Go on from ``start`` until a step's mean square is at most ``settled``, without the costly certificate."""
         K = np.ascontiguousarray(K, dtype=self.dtype)
         inverse = (1 / self.metric).astype(K.dtype)
         pull = K * (inverse[:, None] / K.dtype.type(self.bound * self.lambda2))
@@ -164,14 +163,14 @@ class BoxQP:
 
 
 def _iterate(
-    X: Array, Y: Array, averaging: Any, pull: Array, inverse: Array, weight: Array, multiplier: Array
+    X: Array, Y: Array, averaging: sparse.csr_array, pull: Array, inverse: Array, weight: Array, multiplier: Array
 ) -> tuple[Array, Array, float]:
-    """One step of greedy FISTA: the new point, the one to go on from, and the squared length of the step.
+    """Make one step of greedy FISTA; return the new point, the one to go on from, and the squared length of the step.
 
-    Block by block: in a large problem whole arrays in between would go through memory, not through the cache.
+    Works block by block, so that intermediate results stay in the cache.
     """
     V = np.empty_like(pull)
-    multiply = row_products(averaging, Y)
+    multiply = row_products(averaging, Y, n_products=_ITERATIONS)
 
     def gradient_step(rows: slice) -> None:
         multiply(rows, V[rows])
@@ -213,7 +212,7 @@ def _accelerated(
     Y = X.copy()
     n_iter = 0
     while True:
-        # Nothing is known of a start at zero that a check could tell.
+        # A check of a start at zero would be of no use.
         if (n_iter % _ITERATIONS_PER_CHECK == 0 and (n_iter or start is not None)) or n_iter == max_iter:
             gaps[active], values[active] = _gap_and_value(X, K[:, active], L64, lambda2)
             B[:, active] = X
@@ -232,10 +231,10 @@ def _accelerated(
     return LaplacianQPResult(B, gap, n_iter, gap <= tol * max(1.0, abs(float(values.sum()))))
 
 
-def _curvature_bound(L: Any, metric: Array) -> float:
-    """Give t with L <= t D: an estimate of the smallest such t with a margin, never more than the proven 2.
+def _curvature_bound(L: sparse.csr_array, metric: Array) -> float:
+    """Return t with L <= t D: an estimate of the smallest such t with a margin, never more than the proven 2.
 
-    Lanczos estimates approach from below, hence the margin. Were it too small, the certificate would tell.
+    Lanczos estimates approach from below, hence the margin. The certificate would show if it were too small.
     """
     n = len(metric)
     if n < 50:
@@ -248,8 +247,8 @@ def _curvature_bound(L: Any, metric: Array) -> float:
     return float(min(2.0, 1.03 * largest[0]))
 
 
-def _gap_and_value(X: Array, K: Array, L: Any, lambda2: float) -> tuple[Array, Array]:
-    """Give the certificate and the objective of each column, in float64."""
+def _gap_and_value(X: Array, K: Array, L: sparse.csr_array, lambda2: float) -> tuple[Array, Array]:
+    """Return the certificate and the objective of each column, in float64."""
     X, K = X.astype(np.float64, copy=False), K.astype(np.float64, copy=False)
     gradient = 2 * lambda2 * (L @ X) - 2 * K
     value = np.einsum("ij,ij->j", X, 0.5 * gradient - K)
@@ -268,8 +267,8 @@ def _linear_optimum(K: Array) -> Array:
     return np.asarray(np.where(at_median, share, signs), dtype=K.dtype)
 
 
-def check_problem(K: npt.ArrayLike, laplacian: Any, lambda2: float) -> tuple[Array, Any, Array]:
-    """Validate the problem; give K as floats, L as CSR and its diagonal."""
+def check_problem(K: npt.ArrayLike, laplacian: MatrixLike, lambda2: float) -> tuple[Array, sparse.csr_array, Array]:
+    """Validate the problem; return K as floats, L as CSR and its diagonal."""
     K = np.asarray(K)
     if K.dtype not in (np.float32, np.float64):
         K = K.astype(np.float64)

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg
 
+from thpi._types import Array
 from thpi.solvers.blocks import spread
 
 __all__ = ["JUDGED_ROWS", "PENALTIES", "RidgeFit", "loo_ridge"]
-
-Array = npt.NDArray[Any]
 
 PENALTIES = tuple(float(value) for value in np.logspace(-4, 3, 15))
 """Penalties that are tried, relative to the mean squared singular value of the rows."""
 
 JUDGED_ROWS = 500
-"""Rows that are left out one by one, of more; evenly spaced."""
+"""Largest number of rows that are left out one by one."""
 
 _JUDGED_COLUMNS = 48
 
@@ -44,13 +41,13 @@ def loo_ridge(
     """Minimise ``||X W - T||^2 + penalty * s ||W||^2`` for centred rows, where s is the mean squared singular value.
 
     With ``X = U diag(s) V'`` the fit at penalty a has the hat matrix ``H = U diag(s^2 / (s^2 + a)) U' + 1/n`` (the
-    last term is the mean), and the residual of row i when it is left out is ``r_i / (1 - H_ii)``: all penalties are
-    judged from one factorisation. ``extra = (X_e, T_e)`` are further rows that take part in the last fit but not in
-    the choice of the penalty, for rows that are themselves predictions make any penalty look too large. The chosen
-    penalty is multiplied by ``shrinkage``: where little can be predicted, leave-one-out shrinks almost all away, and
-    for a metric the directions matter more than the size of the error.
+    last term is the mean), and the residual of row i when it is left out is ``r_i / (1 - H_ii)``: one factorisation
+    serves all penalties. ``extra = (X_e, T_e)`` are further rows for the last fit only: they are predictions
+    themselves, and with them any penalty would look too large. The chosen penalty is multiplied by ``shrinkage``: if
+    little can be predicted, leave-one-out shrinks almost everything away, and for a metric the directions matter more
+    than the size of the error.
 
-    The penalty is judged on at most 500 rows, evenly spaced, and on the 48 answers of largest energy.
+    The penalty is evaluated on at most 500 evenly spaced rows and on the 48 answers of largest energy.
 
     >>> rng = np.random.RandomState(0)
     >>> X = rng.standard_normal((200, 3)); X -= X.mean(axis=0)
@@ -89,7 +86,7 @@ def loo_ridge(
 
 
 def _right_factors(X: Array) -> tuple[Array, Array]:
-    """Singular values above rounding and right singular vectors, from the smaller of the two Gram matrices."""
+    """Return singular values above rounding and right singular vectors, from the smaller of the two Gram matrices."""
     n, d = X.shape
     values, vectors = linalg.eigh(X.T @ X if d <= n else X @ X.T)
     kept = values > 1e-10 * max(float(values[-1]), np.finfo(np.float64).tiny)

@@ -1,22 +1,21 @@
 """Means, principal axes and centred products of dense or sparse matrices, without a centred copy.
 
 Means, scatter matrices and products run over blocks of rows (also of :mod:`thpi.rows`, on disk or on a cluster), and a
-sparse matrix is never made dense: ``(X - 1 m') W = X W - 1 (m' W)``. :func:`full_rank_coordinates` and the axes
-of fewer rows than columns keep a centred copy of dense rows in memory: they are for the few paired rows.
+sparse matrix is never made dense: ``(X - 1 m') W = X W - 1 (m' W)``. :func:`full_rank_coordinates`, and the axes of
+fewer rows than columns, keep a centred copy of dense rows in memory: they are meant for the few paired rows.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, svds
 from sklearn.utils.extmath import svd_flip
 
-from thpi.solvers.blocks import for_blocks, reduce_blocks
+from thpi._types import Array, InMemory
+from thpi.solvers.blocks import Data, Streamed, for_blocks, reduce_blocks
 from thpi.solvers.sparse_product import row_products
 
 __all__ = [
@@ -29,25 +28,27 @@ __all__ = [
     "shifted_moments",
 ]
 
-Array = npt.NDArray[Any]
-
 EXACT_LIMIT = 4096
 """Up to this many rows or columns an eigenproblem is solved whole; above it, by Lanczos iterations."""
 
 
-def column_mean(X: Any) -> Array:
-    """Mean of each column, summed in float64 and given in the dtype of ``X``.
+def column_mean(X: Data) -> Array:
+    """Return the mean of each column, summed in float64, in the dtype of ``X``.
 
     >>> column_mean(np.array([[1.0, 2.0], [3.0, 6.0]]))
     array([2., 4.])
     """
-    if hasattr(X, "moments"):
+    if isinstance(X, Streamed):
         return np.asarray(X.moments().mean, dtype=X.dtype)
     if sparse.issparse(X):
-        total = np.asarray(X.sum(axis=0, dtype=np.float64)).ravel()
+        total = _column_sums(X)
     else:
         (total,) = reduce_blocks(lambda block: (block.sum(axis=0, dtype=np.float64),), X)
     return np.asarray(total / X.shape[0], dtype=X.dtype)
+
+
+def _column_sums(X: sparse.csr_array) -> Array:
+    return np.asarray(X.sum(axis=0, dtype=np.float64)).ravel()
 
 
 @dataclass(frozen=True)
@@ -59,12 +60,12 @@ class Moments:
     scatter: Array
 
 
-def shifted_moments(X: Any, shift: Array) -> Moments:
-    """All three in one pass over ``X``, with sums of ``x - shift`` in place of x.
+def shifted_moments(X: Data, shift: Array) -> Moments:
+    """Compute all three in one pass over ``X``, with sums of ``x - shift`` instead of x.
 
-    ``scatter = sum (x - s)(x - s)' - n (m - s)(m - s)'``: where the shift is near the mean (the mean of some rows), the
-    two terms do not cancel, however far the mean is from zero. Products of float32 blocks are formed in float32, which
-    keeps the digits of every column whatever its scale, and added up in float64.
+    ``scatter = sum (x - s)(x - s)' - n (m - s)(m - s)'``: with a shift near the mean (the mean of some rows) the two
+    terms do not cancel, however far the mean is from zero. Products of float32 blocks are computed in float32, which
+    keeps the digits of every column at any scale, and added up in float64.
 
     >>> X = np.array([[1e8], [1e8 + 2]])
     >>> shifted_moments(X, np.array([1e8])).scatter
@@ -80,7 +81,7 @@ def _block_moments(block: Array, shift: Array) -> tuple[Array, Array, Array]:
     return np.asarray(float(len(block))), centred.sum(axis=0, dtype=np.float64), centred.T @ centred
 
 
-def centred_product(X: Any, mean: Array, W: Array) -> Array:
+def centred_product(X: Data, mean: Array, W: Array) -> Array:
     """``(X - 1 mean') W`` for dense or sparse ``X``, in the dtype of ``X``.
 
     >>> centred_product(np.array([[1.0, 2.0], [3.0, 6.0]]), np.array([2.0, 4.0]), np.array([[1.0], [1.0]]))
@@ -88,14 +89,14 @@ def centred_product(X: Any, mean: Array, W: Array) -> Array:
            [ 3.]])
     """
     W = W.astype(X.dtype, copy=False)
-    if hasattr(X, "project"):
-        return X.project(mean, W)  # type: ignore[no-any-return]
+    if isinstance(X, Streamed):
+        return X.project(mean, W)
     if sparse.issparse(X):
         product = np.empty((X.shape[0], W.shape[1]), dtype=X.dtype)
         row_products(X, np.ascontiguousarray(W))(slice(0, X.shape[0]), product)
         product -= mean @ W
         return product
-    # Subtracting first, block by block, keeps the digits that X W - m W would lose where the mean is large.
+    # Subtracting first, block by block, keeps the digits that X W - m W would lose if the mean is large.
     out = np.empty((X.shape[0], W.shape[1]), dtype=X.dtype)
 
     def project(rows: slice) -> None:
@@ -105,21 +106,21 @@ def centred_product(X: Any, mean: Array, W: Array) -> Array:
     return out
 
 
-def _scatter(X: Any, mean: Array) -> Array:
+def _scatter(X: Data, mean: Array) -> Array:
     """``(X - 1 m')'(X - 1 m')``, d x d, in float64."""
-    if hasattr(X, "moments"):
+    if isinstance(X, Streamed):
         return np.asarray(X.moments().scatter)
     if sparse.issparse(X):
         m = mean.astype(np.float64)
         X = X.astype(np.float64)
         # The cross terms use the exact column sums: the mean may be rounded to float32.
-        total = np.asarray(X.sum(axis=0)).ravel()
+        total = _column_sums(X)
         cross = np.outer(total, m)
         return np.asarray((X.T @ X).toarray() - cross - cross.T + X.shape[0] * np.outer(m, m))
     return shifted_moments(X, mean).scatter
 
 
-def _sparse_gram(X: Any, mean: Array) -> Array:
+def _sparse_gram(X: sparse.csr_array, mean: Array) -> Array:
     """``(X - 1 m')(X - 1 m')'``, n x n, of a sparse ``X``, in float64."""
     X = X.astype(np.float64)
     m = mean.astype(np.float64)
@@ -127,7 +128,7 @@ def _sparse_gram(X: Any, mean: Array) -> Array:
     return np.asarray((X @ X.T).toarray() - along[:, None] - along[None, :] + m @ m)
 
 
-def _axes_by_lanczos(X: Any, mean: Array, n_components: int) -> tuple[Array, Array]:
+def _axes_by_lanczos(X: InMemory, mean: Array, n_components: int) -> tuple[Array, Array]:
     m = mean.astype(np.float64)
     n, d = X.shape
     operator = LinearOperator(
@@ -155,13 +156,12 @@ def _complete(V: Array, n_components: int) -> Array:
     return np.hstack([V, linalg.qr(extra, mode="economic")[0]])
 
 
-def principal_axes(X: Any, mean: Array, n_components: int) -> tuple[Array, Array]:
-    """Leading principal axes ``V`` (d x n_components, orthonormal) and singular values of ``X - 1 mean'``.
+def principal_axes(X: Data, mean: Array, n_components: int) -> tuple[Array, Array]:
+    """Return the leading principal axes ``V`` (d x n_components, orthonormal) and singular values of ``X - 1 mean'``.
 
-    Solved from the d x d scatter matrix where d <= n, from the n rows where n < d, and by Lanczos iterations
-    where both are above ``EXACT_LIMIT``. Axes without variance (constant or duplicate columns, few distinct
-    rows) are filled up by some orthonormal directions. The largest entry of each axis is positive, so that
-    signs do not depend on the LAPACK in use.
+    Solved from the d x d scatter matrix if d <= n, from the n rows if n < d, and by Lanczos iterations if both are
+    above ``EXACT_LIMIT`` (and X in memory). Axes without variance (constant or duplicate columns) are replaced by
+    arbitrary orthonormal directions. The largest entry of each axis is positive, so that signs do not depend on LAPACK.
 
     >>> V, s = principal_axes(np.array([[2.0, 0.0], [-2.0, 0.0], [0.0, 1.0], [0.0, -1.0]]), np.zeros(2), 2)
     >>> np.abs(V.round(6)), s.round(3)
@@ -169,38 +169,42 @@ def principal_axes(X: Any, mean: Array, n_components: int) -> tuple[Array, Array
            [0., 1.]]), array([2.828, 1.414]))
     """
     n, d = X.shape
-    if n < d and hasattr(X, "gather"):
-        X = X.gather()
     if not 1 <= n_components <= d:
         raise ValueError(f"n_components={n_components} must be between 1 and the number of columns, {d}.")
-    if min(n, d) > EXACT_LIMIT and n_components < min(n, d) // 2:
-        V, s = _axes_by_lanczos(X, mean, n_components)
-    elif d <= n:
+    large = min(n, d) > EXACT_LIMIT and n_components < min(n, d) // 2
+    if d <= n and (isinstance(X, Streamed) or not large):
         values, V = linalg.eigh(_scatter(X, mean), subset_by_index=[d - n_components, d - 1])
         V, s = V[:, ::-1], np.sqrt(np.maximum(values[::-1], 0))
+    elif large:
+        V, s = _axes_by_lanczos(_in_memory(X), mean, n_components)
     else:
-        U, s = _row_factors(X, mean, min(n_components, n))
+        rows = _in_memory(X)
+        U, s = _row_factors(rows, mean, min(n_components, n))
         # A Gram matrix squares the condition: below the root of eps its small values are noise.
-        tiny = np.sqrt(np.finfo(np.float64).eps) if sparse.issparse(X) else max(n, d) * np.finfo(np.float64).eps
+        tiny = np.sqrt(np.finfo(np.float64).eps) if sparse.issparse(rows) else max(n, d) * np.finfo(np.float64).eps
         kept = int((s > tiny * s[0]).sum()) if s[0] > 0 else 0
-        V = _adjoint_product(X, mean, U[:, :kept]) / s[:kept]
+        V = _adjoint_product(rows, mean, U[:, :kept]) / s[:kept]
         V = _complete(linalg.qr(V, mode="economic")[0] if kept else V, n_components)
         s = np.pad(s[:kept], (0, n_components - kept))
     V = svd_flip(None, np.ascontiguousarray(V.T), u_based_decision=False)[1].T
     return V.astype(X.dtype), s
 
 
+def _in_memory(X: Data) -> InMemory:
+    return X.gather() if isinstance(X, Streamed) else X
+
+
 @dataclass(frozen=True)
 class Coordinates:
-    """Coordinates ``values`` of centred rows, and the way back from them to the features of the data.
+    """Coordinates ``values`` of centred rows, and the map from them back to the features of the data.
 
     ``values = (X - 1 m') A``, where ``A`` is the identity (``axes`` and ``weights`` are None), or ``axes``, or
-    ``(X - 1 m')' weights``, which is never formed: for texts it would be as large as a dense ``X``.
+    ``(X - 1 m')' weights``, which is never computed: for texts it would be as large as a dense ``X``.
     """
 
     values: Array
     axes: Array | None = None
-    rows: tuple[Any, Array] | None = None
+    rows: tuple[InMemory, Array] | None = None
     weights: Array | None = None
 
     def back(self, projection: Array) -> Array:
@@ -210,16 +214,16 @@ class Coordinates:
         return projection if self.axes is None else self.axes @ projection
 
     def scaled(self, factor: float) -> Coordinates:
-        """Multiply the values. The way back stays: the sign of a projection knows no scale."""
+        """Multiply the values. The map back stays: the sign of a projection does not depend on the scale."""
         return replace(self, values=self.values * self.values.dtype.type(factor))
 
 
-def full_rank_coordinates(X: Any, mean: Array) -> Coordinates:
-    """Dense coordinates (n x r) that hold all of ``X - 1 mean'``: distances and inner products are the same.
+def full_rank_coordinates(X: InMemory, mean: Array) -> Coordinates:
+    """Return dense coordinates (n x r) with the same distances and inner products as ``X - 1 mean'``.
 
-    Where d <= n these are the centred data themselves, or for sparse data their principal coordinates. Where d > n
-    (texts: a few hundred rows, many thousand columns) the rows span fewer than n directions; every linear method
-    whose solution lies in that span gives the same answer from the n x r coordinates, at a cost linear in d.
+    If d <= n these are the centred data themselves, or for sparse data their principal coordinates. If d > n (texts: a
+    few hundred rows, many thousand columns) the rows span fewer than n directions; every linear method whose solution
+    lies in that span has the same solution in the n x r coordinates, at a cost linear in d.
 
     >>> coordinates = full_rank_coordinates(np.array([[1.0, 0, 0], [-1.0, 0, 0]]), np.zeros(3))
     >>> np.abs(coordinates.values), np.abs(coordinates.back(np.eye(1)))
@@ -242,7 +246,7 @@ def full_rank_coordinates(X: Any, mean: Array) -> Coordinates:
         return Coordinates(centred_product(X, mean, V), axes=V)
     U, s = _row_factors(X, mean, n)
     U, s = U[:, : _rank(s)], s[: _rank(s)]
-    # The sign of a coordinate is free: its largest entry is positive, whatever LAPACK is in use.
+    # The sign of a coordinate is arbitrary: its largest entry is made positive, so that LAPACK does not matter.
     U = U * np.where(U[np.abs(U).argmax(axis=0), np.arange(len(s))] < 0, -1.0, 1.0)
     scale = np.maximum(s, np.finfo(np.float64).tiny)
     return Coordinates((U * s).astype(X.dtype), rows=(X, mean), weights=U / scale)
@@ -252,16 +256,16 @@ def _rank(s: Array) -> int:
     return max(1, int((s > 1e-7 * s[0]).sum()))
 
 
-def _adjoint_product(X: Any, mean: Array, U: Array) -> Array:
+def _adjoint_product(X: InMemory, mean: Array, U: Array) -> Array:
     """``(X - 1 m')' U`` in float64."""
     return np.asarray(X.T @ U) - np.outer(mean.astype(np.float64), U.sum(axis=0))
 
 
-def _row_factors(X: Any, mean: Array, n_components: int) -> tuple[Array, Array]:
+def _row_factors(X: InMemory, mean: Array, n_components: int) -> tuple[Array, Array]:
     """Left singular vectors and singular values of ``X - 1 m'`` with n < d, largest first."""
     n = X.shape[0]
     if sparse.issparse(X):
         values, U = linalg.eigh(_sparse_gram(X, mean), subset_by_index=[n - n_components, n - 1])
         return U[:, ::-1], np.sqrt(np.maximum(values[::-1], 0))
-    U, s, _ = linalg.svd(X.astype(np.float64) - mean.astype(np.float64), full_matrices=False)
+    U, s, _ = linalg.svd(np.asarray(X, dtype=np.float64) - mean.astype(np.float64), full_matrices=False)
     return U[:, :n_components], s[:n_components]

@@ -1,28 +1,25 @@
-"""Stochastic neighbour embedding into codes: a linear map, the signs of which keep who is near to whom."""
+"""Stochastic neighbour embedding into codes: a linear map whose signs preserve neighbours."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import minimize
 from sklearn.metrics.pairwise import euclidean_distances
 
+from thpi._types import Array
 from thpi.solvers.blocks import spread
 
 __all__ = ["NeighbourResult", "neighbour_embedding", "neighbour_probabilities"]
 
-Array = npt.NDArray[Any]
-
 _NEVER = np.float32(-1e30)  # the log-probability, but for a constant, that a row is its own neighbour
 _WIDTH_ROWS = 100
-# Root mean square of the numbers for which quasi-Newton steps are taken. Larger, and 30 of them go farther: with a weak
+# Root mean square of the rows during the optimisation. If it is larger, 30 quasi-Newton steps go farther: with a weak
 # tether, 0.1, target neighbours on six data sets gain 2.2 points of MAP at 0.3, 1.7 at 1 and 1.2 at 3.
 _SPREAD = 0.3
-# Bound of log(t c). Where many rows are alike neighbours are certain, and t would grow for ever; h'h is at most c, and
-# with products t h'h far above exp(8) single precision would lose what the objective is about. On real data it stays
-# below 4.
+# Bound of log(t c). If many rows are equal neighbours are certain and t would grow without limit. h'h is at most c, and
+# products t h'h far above exp(8) exceed single precision. On real data log(t c) stays below 4.
 _MOST_LOG_TC = 8.0
 _HALVINGS = 30
 
@@ -36,11 +33,11 @@ class NeighbourResult(NamedTuple):
 
 
 def neighbour_probabilities(rows: Array, share: float) -> Array:
-    """Give ``A_ij``, the probability that row i takes j as its neighbour: n x n, zero diagonal, rows that sum to 1.
+    """Return ``A_ij``, the probability that row i takes j as its neighbour: n x n, zero diagonal, rows that sum to 1.
 
-    ``A_ij`` is in proportion to ``exp(-||x_i - x_j||^2 / w)``. One width w serves all rows, so that a row in a crowd
-    has many neighbours and a lonely one few, as under a radius; it is such that the perplexity, the effective number
-    of neighbours, is ``share`` of the rows on average.
+    ``A_ij`` is proportional to ``exp(-||x_i - x_j||^2 / w)``. All rows share the width w, so that rows in dense regions
+    have many neighbours and isolated rows few, as with a radius. The mean perplexity, the effective number of
+    neighbours, is ``share`` of the rows.
 
     >>> A = neighbour_probabilities(np.array([[0.0], [1.0], [5.0], [6.0]]), 0.3)
     >>> A.argmax(axis=1), A.sum(axis=1).round(6)
@@ -51,10 +48,10 @@ def neighbour_probabilities(rows: Array, share: float) -> Array:
         raise ValueError(f"rows: {n} of them; neighbours need at least 2.")
     squared = euclidean_distances(rows, squared=True).astype(np.float32)
     np.fill_diagonal(squared, np.inf)
-    squared -= squared.min(axis=1, keepdims=True)  # a constant a row; the nearest neighbour cannot vanish
+    squared -= squared.min(axis=1, keepdims=True)  # a constant per row, so that the nearest neighbour cannot vanish
     some = squared[spread(n, _WIDTH_ROWS)]
     largest = float(some[np.isfinite(some)].max())
-    if largest <= 0:  # all as near: everybody is everybody's neighbour
+    if largest <= 0:  # all distances are equal: all rows are neighbours
         return np.asarray(np.where(np.isfinite(squared), np.float32(1 / (n - 1)), np.float32(0)))
     wanted = max(1.0, share * n)
     low, high = np.log(1e-9 * largest), np.log(1e3 * largest)
@@ -78,15 +75,15 @@ def neighbour_embedding(
     """Minimise ``1/n sum_i KL(A_i || Q_i) + tether/c tr((P - P_0)' (C + r I) (P - P_0))`` over P (p x c) and
     0 < t <= exp(8) / c.
 
-    ``h_i = tanh(P'x_i)`` stands for the code of row i; ``Q_ij``, in proportion to ``exp(t h_i'h_j)``, j != i, is the
-    probability that i takes j as its neighbour when all it sees are codes: ``h_i'h_j`` is c less twice the Hamming
-    distance where h has +-1. ``P_0`` is ``start``, scaled so that ``|X P_0|`` is 1 on average; ``C = X'X / n`` and r
-    its mean eigenvalue, so that the tether holds both what the map does to the rows and the map itself, there being
-    more coefficients than rows say something about. It is divided by c, the number of bits it is summed over.
+    ``h_i = tanh(P'x_i)`` is the relaxed code of row i; ``Q_ij``, proportional to ``exp(t h_i'h_j)``, j != i, is the
+    probability that i takes j as its neighbour by the codes alone: ``h_i'h_j`` is c less twice the Hamming distance if
+    h is +-1. ``P_0`` is ``start``, scaled so that ``|X P_0|`` is 1 on average; ``C = X'X / n`` and r is its mean
+    eigenvalue. The tether restrains the projections of the rows and, since the rows do not determine all coefficients,
+    the map itself. It is divided by c, the number of bits in the sum.
 
-    Quasi-Newton steps with a line search (L-BFGS): the objective never rises. It is not convex, so that P stays near
-    the local optimum that ``start`` leads to. Such steps depend on the unit of the variables, the objective does not:
-    they are taken for rows whose numbers have a root mean square of 0.3, where few of them do not lead too far.
+    Minimised by L-BFGS with a line search: the objective never rises. It is not convex, and P stays near the local
+    optimum that ``start`` leads to. The steps, unlike the objective, depend on the unit of the rows: these are scaled
+    to a root mean square of 0.3, at which few steps do not lead too far.
 
     >>> X = np.random.RandomState(0).standard_normal((60, 5))
     >>> found = neighbour_embedding(X, np.eye(5)[:, :3], neighbour_probabilities(X, 0.3))

@@ -1,24 +1,19 @@
-"""Products and moments of the paired views that the alternation of ITQ+ needs: what costs n, and what does not."""
+"""Products and moments of the paired views for the alternation of ITQ+."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg, sparse
 
+from thpi._types import Array, Bools
 from thpi.solvers.blocks import for_blocks, sum_blocks
 from thpi.solvers.procrustes import polar, tall_procrustes
 
 __all__ = ["PairMoments", "cross_moment"]
 
-Array = npt.NDArray[Any]
-Sides = npt.NDArray[np.bool_]
-
-# Up to this part of changed bits it is cheaper to add their rows than to multiply all rows again.
+# Largest share of changed bits for which adding their rows is cheaper than multiplying all rows again.
 _FEW_CHANGES = 0.15
-# X'S is worth its cost where it is that of so few iterations without it.
+# X'S is computed if it costs no more than this many iterations without it.
 _MOMENT_ITERATIONS = 10
 
 
@@ -34,15 +29,15 @@ def cross_moment(A: Array, B: Array) -> Array:
 class PairMoments:
     """Steps and objective of :func:`thpi.solvers.slack_quantisation.slack_quantisation` from second moments.
 
-    The rows enter in two ways only: through ``M = (1 + l1) X R + l1 S P``, and through ``X'B`` and ``S'B``. All else
-    follows from them and from ``C = X'S``, at a cost without n::
+    The rows enter only through ``M = (1 + l1) X R + l1 S P`` and through ``X'B`` and ``S'B``. The rest follows from
+    these and from ``C = X'S`` at a cost independent of n::
 
         R = polar((1 + l1) X'B - l1 C P)        P = polar(S'B - C'R)
         -2 (1 + l1) <R, X'B> - 2 l1 <P, S'B> + 2 l1 <R, C P>       the trace objective
 
     and with ``G = X'X``, ``H = S'S`` the power iterations of the true loss, which adds to the trace objective
-    ``(1 + l1) (n c + <R, G R>) + l1 <P, H P>``. Bits are kept one a row (c x n). From one iteration to the next few
-    of them change, so that ``X'B`` is brought up to date from the rows of these.
+    ``(1 + l1) (n c + <R, G R>) + l1 <P, H P>``. Codes have one bit per row (c x n). Few bits
+    change from one iteration to the next, so ``X'B`` is updated from the rows that changed.
     """
 
     def __init__(self, X: Array, S: Array, *, n_bits: int, lambda1: float, true_loss: bool) -> None:
@@ -69,8 +64,8 @@ class PairMoments:
         for_blocks(fill, self.X)
         return M
 
-    def set_codes(self, positive: Sides, former: Sides | None) -> None:
-        """Bring ``X'B`` and ``S'B`` to the codes that are +1 where ``positive``; ``former`` is what they were for."""
+    def set_codes(self, positive: Bools, former: Bools | None) -> None:
+        """Update ``X'B`` and ``S'B`` from the codes that are +1 where ``former`` to those where ``positive``."""
         if former is not None:
             changed = np.flatnonzero(positive != former)
             if len(changed) <= _FEW_CHANGES * positive.size:
@@ -91,7 +86,7 @@ class PairMoments:
         self.XB, self.SB = 2 * XB - self.totals[0], 2 * SB - self.totals[1]
 
     def fit_target(self, R: Array, P: Array) -> Array:
-        """Minimise over R from the present one: exactly, or by power iteration for the true loss."""
+        """Minimise over R from the current one: exactly, or by power iteration for the true loss."""
         weight = self.lambda1 / (1 + self.lambda1)
         return _rotation(self.XB - weight * self._cross_slack(P) if weight else self.XB, R, self.grams[0])
 
@@ -100,7 +95,7 @@ class PairMoments:
         return _rotation(self.SB - self._cross_target(R), P, self.grams[1])
 
     def objective(self, R: Array, P: Array) -> float:
-        """Give the trace objective or the true loss, without the graph term."""
+        """Return the trace objective or the true loss, without the graph term."""
         l1 = self.lambda1
         value = -2 * (1 + l1) * np.vdot(R, self.XB)
         if l1:
@@ -124,7 +119,7 @@ class PairMoments:
 
 
 class _Gram:
-    """``X'X`` and, where R is tall, a bound on its eigenvalues."""
+    """``X'X`` and, if R is tall, a bound on its eigenvalues."""
 
     def __init__(self, X: Array, n_bits: int) -> None:
         self.matrix = cross_moment(X, X)

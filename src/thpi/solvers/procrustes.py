@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg
+
+from thpi._types import Array
 
 __all__ = ["polar", "random_orthonormal", "tall_procrustes"]
 
-Array = npt.NDArray[Any]
-
-# From this ratio of the sides on, the eigenvectors of the small Gram matrix are cheaper than the SVD.
+# Least ratio of the sides at which the eigenvectors of the small Gram matrix are cheaper than the SVD.
 _TALL = 2
 # Least ratio of the eigenvalues of the Gram matrix: a condition of 1e4.
 _LEAST_GRAM = 1e-8
 
 
 def polar(A: Array) -> Array:
-    """Orthonormal polar factor of ``A`` (d x c): the ``Q`` that maximises ``tr(Q'A)``.
+    """Return the orthonormal polar factor of ``A`` (d x c): the ``Q`` that maximises ``tr(Q'A)``.
 
-    With the thin SVD ``A = U S V'`` it is ``Q = U V'``: ``Q'Q = I`` where d >= c, ``QQ' = I`` where d < c. For a
+    With the thin SVD ``A = U S V'`` it is ``Q = U V'``: ``Q'Q = I`` if d >= c, ``QQ' = I`` if d < c. For a
     square rotation, and for d < c, ``||X Q||`` does not depend on ``Q``, so ``polar(X'T)`` also minimises
-    ``||X Q - T||_F`` (the orthogonal Procrustes problem). Where d > c it does not: see :func:`tall_procrustes`.
+    ``||X Q - T||_F`` (the orthogonal Procrustes problem). If d > c it does not: see :func:`tall_procrustes`.
     The paper's eqs. (7) and (9) write the two factors in the other order, which has the wrong shape.
 
     >>> polar(np.array([[0.0, 2.0], [3.0, 0.0]]))
@@ -43,10 +40,10 @@ def polar(A: Array) -> Array:
 
 
 def _polar_by_gram(A: Array) -> Array | None:
-    """Give ``A (A'A)^(-1/2)``, or None where ``A'A`` does not hold the digits that this takes.
+    """Return ``A (A'A)^(-1/2)``, or None if ``A'A`` is too ill-conditioned for it.
 
-    The Gram matrix squares the condition k of A: the columns are orthonormal up to k^2 eps. One step of Newton and
-    Schulz squares that error, so that it ends at eps.
+    The Gram matrix squares the condition k of A: the columns are orthonormal up to k^2 eps. One Newton-Schulz step
+    squares that error, down to eps.
     """
     tall = A.astype(np.float64, copy=False)
     values, V = linalg.eigh(tall.T @ tall, check_finite=False)
@@ -58,7 +55,7 @@ def _polar_by_gram(A: Array) -> Array | None:
 
 
 def random_orthonormal(rows: int, columns: int, rng: np.random.RandomState) -> Array:
-    """Haar-random matrix with orthonormal columns, or orthonormal rows where it is wider than high.
+    """Return a Haar-random matrix with orthonormal columns, or orthonormal rows if it is wider than high.
 
     >>> Q = random_orthonormal(5, 3, np.random.RandomState(0))
     >>> np.allclose(Q.T @ Q, np.eye(3))
@@ -81,13 +78,13 @@ def tall_procrustes(
 ) -> Array:
     """Minimise ``||X R - T||_F^2`` over ``R`` (d x c) with orthonormal columns, d > c, down to a stationary point.
 
-    Only moments are needed: ``gram = X'X`` and ``cross = X'T``, for the loss is
+    Only moments are needed, ``gram = X'X`` and ``cross = X'T``, because the loss is
     ``tr(R'GR) - 2 tr(R'C)`` plus a constant. Generalised power iteration (Nie, Zhang and Li 2017):
 
         ``R <- polar(a R - G R + C)``  with  ``a >= lambda_max(G)``
 
     Each step maximises a minorant of ``tr(R'(aI - G)R) + 2 tr(R'C)``, which is convex in ``R``, so the loss never
-    rises. ``bound`` is ``a`` where the caller knows it; ``start`` is where the iteration begins.
+    rises. ``bound`` is ``a`` if the caller knows it; the iteration begins at ``start``.
 
     >>> X, T = np.diag([3.0, 2.0, 1.0]), np.array([[0.0], [0.0], [1.0]])
     >>> tall_procrustes(X.T @ X, X.T @ T, np.array([[1.0], [0.0], [0.0]]) / 1.0 + 0.01).round(3) + 0.0

@@ -1,67 +1,64 @@
-"""Iterative quantisation of data that already has as many columns as there are bits."""
+"""Iterative quantisation: codes and a rotation, or a tight frame, that lose least of the data."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from thpi._types import Array, Signs
 from thpi.kernels._threads import own_threads
 from thpi.solvers.balance import balanced_signs
-from thpi.solvers.blocks import reduce_blocks, take_rows
+from thpi.solvers.blocks import Data, reduce_blocks, take_rows
 from thpi.solvers.procrustes import polar, random_orthonormal
 
 __all__ = [
     "QuantisationResult",
     "best_of",
+    "frame_quantisation",
     "has_converged",
     "iterative_quantisation",
-    "losses",
-    "overlap_settled",
     "signs",
     "to_signs",
 ]
 
-Array = npt.NDArray[Any]
-
-# Rows for each bit in the samples on which a long alternation begins, and their shares of max_iter.
+# Samples on which a long alternation begins: rows per bit, and share of max_iter.
 _COARSE = ((64, 0.5), (256, 0.3))
 
 
 class QuantisationResult(NamedTuple):
-    """Rotation ``R``, the loss after each iteration on all rows, whether it settled, and balanced codes ``B``.
+    """``R`` (p x c), the loss after each iteration on all rows, whether it settled, and balanced codes ``B``.
 
-    ``B`` (+-1, int8) is kept only where the codes are balanced; else they are ``signs(Z R)``.
+    ``B`` (+-1, int8) is kept only where the codes are balanced; otherwise they are ``signs(Z R)``.
     """
 
     R: Array
     objective: list[float]
     converged: bool
-    B: npt.NDArray[np.int8] | None = None
+    B: Signs | None = None
 
 
-def signs(values: Array) -> npt.NDArray[np.int8]:
-    """Give +1 where a value is >= 0 and -1 elsewhere, as int8.
+def signs(values: Array) -> Signs:
+    """Return +1 where a value is >= 0 and -1 elsewhere, as int8.
 
     >>> signs(np.array([-2.0, 0.0, 3.0]))
     array([-1,  1,  1], dtype=int8)
     """
     positive = (values >= 0).view(np.int8)
-    return 2 * positive - 1  # several times faster than np.where on signs that nobody can predict
+    return 2 * positive - 1  # several times faster than np.where, whose branches the processor cannot predict
 
 
 _BITS_OF_ONE = {4: (np.uint32, 0x3F800000), 8: (np.uint64, 0x3FF0000000000000)}
 
 
 def to_signs(values: Array) -> Array:
-    """Replace floats by their signs, +1 or -1, in place and give them back. A zero keeps its own sign bit.
+    """Replace floats by their signs, +1 or -1, in place and return them. A zero keeps its own sign bit.
 
     >>> to_signs(np.array([-2.0, 0.0, 3.0]))
     array([-1.,  1.,  1.])
     """
-    # What np.copysign does; two passes over the bits take a quarter of its time.
+    # As np.copysign, in a quarter of its time.
     kind, one = _BITS_OF_ONE[values.dtype.itemsize]
     bits = values.view(kind)
     bits &= kind(1 << (8 * values.dtype.itemsize - 1))
@@ -70,7 +67,7 @@ def to_signs(values: Array) -> Array:
 
 
 def has_converged(objective: list[float], tol: float) -> bool:
-    """Tell whether the last iteration lowered the objective by no more than ``tol`` of its size.
+    """Whether the last iteration lowered the objective by no more than ``tol`` of its size.
 
     >>> has_converged([10.0, 5.0], 1e-3), has_converged([10.0, 5.0, 5.0], 1e-3)
     (False, True)
@@ -78,30 +75,8 @@ def has_converged(objective: list[float], tol: float) -> bool:
     return len(objective) > 1 and objective[-2] - objective[-1] <= tol * abs(objective[-2])
 
 
-def overlap_settled(overlaps: list[float], tol: float) -> bool:
-    """Tell whether the last iteration raised the overlap ``<B, Z R>`` by no more than ``tol`` of its size.
-
-    The loss is ``||Z||^2 + n c - 2 <B, Z R>``. In units k times as small the overlap is k times as large, the first
-    constant k^2 times and the second the same: measured against the loss, one change is small in one unit and large
-    in another.
-
-    >>> overlap_settled([2.0, 4.0], 1e-3), overlap_settled([2.0, 4.0, 4.0], 1e-3)
-    (False, True)
-    """
-    return len(overlaps) > 1 and overlaps[-1] - overlaps[-2] <= tol * overlaps[-2]
-
-
-def losses(overlaps: list[float], energy: float, size: int) -> list[float]:
-    """Give ``||B - Z R||^2`` for overlaps ``<B, Z R>``, energy ``||Z||^2`` and ``size`` = n c.
-
-    >>> losses([2.0, 4.0], 4.0, 4)
-    [4.0, 0.0]
-    """
-    return [energy + size - 2 * overlap for overlap in overlaps]
-
-
 def iterative_quantisation(
-    Z: Any,
+    Z: Data,
     rng: np.random.RandomState,
     *,
     balanced: bool = False,
@@ -110,18 +85,17 @@ def iterative_quantisation(
 ) -> QuantisationResult:
     """Rotate centred data ``Z`` (n x c) so that its signs lose least: ``min ||B - Z R||_F^2`` over B and R.
 
-    Alternates ``B = sgn(Z Y)`` (the balanced signs, where asked for) and ``R = polar(Z'B)`` from a random rotation
-    (Gong and Lazebnik 2011). With ``Y = R`` both steps are exact and the loss never rises. It falls slowly, though:
-    the loss is, up to constants, minus twice ``f(R) = max_B <B, Z R>``, which is convex in R, and the alternation is a
-    first-order method that maximises it. So the signs are taken ahead of R, at ``Y = R + (R - R_before)``, and where
-    that raises the loss the step is dropped and taken again from ``Y = R``, as greedy FISTA does (Liang, Luo and
-    Schoenlieb 2022). The pair (B, R) of each kept step has the recorded loss, which never rises; some 15 iterations
-    reach what takes 50 without. Balanced codes are learned without looking ahead: they are those of ITQ+ without
-    slack, to the bit.
+    Alternates ``B = sgn(Z Y)`` (balanced signs on request) and ``R = polar(Z'B)`` from a random rotation (Gong and
+    Lazebnik 2011). With ``Y = R`` both steps are exact and the loss never rises, but it falls slowly: up to constants
+    the loss is minus twice ``f(R) = max_B <B, Z R>``, which is convex in R, and the alternation is a first-order
+    method that maximises it. So the signs are taken ahead of R, at ``Y = R + (R - R_before)``. A step that raises the
+    loss is dropped and repeated from ``Y = R``, as in greedy FISTA (Liang, Luo and Schoenlieb 2022). The recorded loss
+    is that of the pair (B, R) of each kept step. It never rises; about 15 iterations reach what takes 50 without
+    looking ahead. Balanced codes are learned without looking ahead: they equal those of ITQ+ without slack.
 
-    Where n is large, half of ``max_iter`` is spent on 64 c rows drawn at random and three tenths on 256 c rows, so
-    that few passes over all rows are left: the rotation has c^2 / 2 parameters, and so many rows tell nearly all of it.
-    ``Z`` may be an array or rows that are not in memory (:mod:`thpi.rows`).
+    If n is large, half of ``max_iter`` is spent on 64 c random rows and three tenths on 256 c, so that few passes over
+    all rows remain: these samples determine the c^2 / 2 parameters of the rotation almost completely. ``Z`` may be an
+    array or rows that are not in memory (:mod:`thpi.rows`).
 
     >>> Z = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]])
     >>> round(iterative_quantisation(Z, np.random.RandomState(0)).objective[-1], 9)
@@ -130,8 +104,8 @@ def iterative_quantisation(
     n, c = Z.shape
     R = random_orthonormal(c, c, rng).astype(Z.dtype)
     if balanced:
-        codes = _BalancedCodes(Z, rng)
-        result = _alternate(codes.correlation, R, n, tol, max_iter, look_ahead=False)
+        codes = _BalancedCodes(np.asarray(Z), rng)
+        result = _alternate(codes.correlation, R, n * c, tol, max_iter, look_ahead=False)
         return result._replace(B=codes.kept)
     left = max_iter
     with own_threads():
@@ -139,46 +113,78 @@ def iterative_quantisation(
             for rows_a_bit, share in _COARSE:
                 sample = take_rows(Z, np.unique(rng.randint(n, size=rows_a_bit * c)))
                 spent = int(share * max_iter)
-                R = _alternate(_Codes(sample).correlation, R, len(sample), tol, spent).R
+                R = _alternate(_Codes(sample).correlation, R, sample.size, tol, spent).R
                 left -= spent
-        return _alternate(_Codes(Z).correlation, R, n, tol, left)
+        return _alternate(_Codes(Z).correlation, R, n * c, tol, left)
 
 
-Correlate = Callable[[Array], tuple[Array, float]]
+def frame_quantisation(Y: Array, start: Array, *, tol: float = 1e-6, max_iter: int = 150) -> QuantisationResult:
+    """Minimise ``||B - Y R||_F^2`` over codes B (n x c) and ``R`` (p x c), from codes ``start`` (n x c, real values).
+
+    For p = c this is ITQ with a rotation R. For p < c (fewer dimensions than bits) R has orthonormal rows: ``||Y R|| =
+    ||Y||`` still holds, so both steps remain exact and the loss never rises. The code is a quantised tight frame: bits
+    beyond the p-th are further hyperplanes through the same p dimensions. The signs are taken ahead, as in
+    :func:`iterative_quantisation`.
+
+    >>> Y = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]])
+    >>> round(frame_quantisation(Y, Y + 0.1).objective[-1], 9)
+    0.0
+    >>> frame_quantisation(Y, np.hstack([Y, Y[:, :1]])).R.shape
+    (2, 3)
+    """
+    p, c = Y.shape[1], start.shape[1]
+    if p > c:
+        raise ValueError(f"Y has {p} columns and start {c}; reduce Y to at most as many columns as there are bits.")
+    energy = float(np.vdot(Y, Y))
+
+    def correlate(R: Array) -> tuple[Array, float]:
+        return Y.T @ to_signs(Y @ R if R.size else start.astype(Y.dtype)), energy
+
+    return _alternate(correlate, np.empty((p, 0), dtype=Y.dtype), start.size, tol, max_iter)
 
 
 def _alternate(
-    correlate: Correlate, R: Array, n: int, tol: float, max_iter: int, *, look_ahead: bool = True
+    correlate: Callable[[Array], tuple[Array, float]],
+    R: Array,
+    size: int,
+    tol: float,
+    max_iter: int,
+    *,
+    look_ahead: bool = True,
 ) -> QuantisationResult:
-    """Alternate from ``R``; ``correlate(Y)`` gives ``Z' sgn(Z Y)`` and ``||Z||^2``."""
-    c = len(R)
+    """Alternate from ``R``; ``correlate(R)`` returns ``Z' sgn(Z R)`` and ``||Z||^2``; ``size`` is n c.
+
+    The loss is ``||Z||^2 + n c - 2 <B, Z R>``. Convergence is measured by the overlap ``<B, Z R>``: in units k times as
+    small it is k times as large, while the first constant grows by k^2 and the second stays. Relative to the loss, the
+    same change would be small in one unit and large in another.
+    """
     overlaps: list[float] = []
-    energy = 0.0
-    kept, ahead, converged = R, R, False
+    energy, converged = 0.0, False
+    kept = ahead = R
     for _ in range(max_iter):
         correlation, energy = correlate(ahead)
         rotation = polar(correlation)
         overlap = float(np.vdot(rotation, correlation))
         if overlaps and overlap < overlaps[-1]:
             if ahead is kept:
-                # In exact arithmetic this cannot be: it is rounding, at a point where nothing is left to gain.
+                # Impossible in exact arithmetic: it is rounding, at a point where nothing is left to gain.
                 converged = True
                 break
             ahead = kept
             continue
-        R, kept = kept, rotation.astype(R.dtype)
+        before, kept = kept, rotation.astype(R.dtype)
         overlaps.append(overlap)
-        converged = overlap_settled(overlaps, tol)
+        converged = len(overlaps) > 1 and overlap - overlaps[-2] <= tol * overlaps[-2]
         if converged:
             break
-        ahead = kept + (kept - R) if look_ahead and len(overlaps) > 1 else kept
-    return QuantisationResult(kept, losses(overlaps, energy, n * c), converged)
+        ahead = kept + (kept - before) if look_ahead and len(overlaps) > 1 else kept
+    return QuantisationResult(kept, [energy + size - 2 * overlap for overlap in overlaps], converged)
 
 
 class _Codes:
-    """``Z' sgn(Z Y)`` and ``||Z||^2``, which is summed up in the first pass."""
+    """``Z' sgn(Z Y)`` and ``||Z||^2``, which the first pass sums up."""
 
-    def __init__(self, Z: Any) -> None:
+    def __init__(self, Z: Data) -> None:
         self.Z = Z
         self.energy: float | None = None
 
@@ -205,7 +211,7 @@ class _BalancedCodes:
     def __init__(self, Z: Array, rng: np.random.RandomState) -> None:
         self.Z, self.rng = Z, rng
         self.energy = float(np.einsum("ij,ij->", Z, Z, dtype=np.float64))
-        self.kept: npt.NDArray[np.int8] | None = None
+        self.kept: Signs | None = None
         self.best = -np.inf
 
     def correlation(self, Y: Array) -> tuple[Array, float]:
@@ -217,8 +223,16 @@ class _BalancedCodes:
         return correlation, self.energy
 
 
-def best_of(results: list[Any]) -> Any:
-    """Give the result with the lowest final objective; the first one, where several are equal.
+class _Result(Protocol):
+    @property
+    def objective(self) -> list[float]: ...
+
+
+AnyResult = TypeVar("AnyResult", bound=_Result)
+
+
+def best_of(results: list[AnyResult]) -> AnyResult:
+    """Return the result with the lowest final objective; the first one if several are equal.
 
     >>> best_of([QuantisationResult(None, [3.0], True), QuantisationResult(None, [2.0], True)]).objective
     [2.0]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
+from thpi._types import Array, Bools, Ints, Signs
 from thpi.kernels._threads import own_threads
 from thpi.solvers.balance import balanced_halves, balanced_signs
 from thpi.solvers.laplacian_qp import BoxQP
@@ -17,15 +20,13 @@ from thpi.solvers.swap_descent import SwapDescent
 
 __all__ = ["GraphCodes", "SlackResult", "code_step", "slack_quantisation"]
 
-Array = npt.NDArray[Any]
-
 _COARSE_SHARE = 0.75
 
 
 class SlackResult(NamedTuple):
     """Codes ``B`` (+-1, int8), ``R``, ``P``, the objective after each iteration, and whether it settled."""
 
-    B: npt.NDArray[np.int8]
+    B: Signs
     R: Array
     P: Array
     objective: list[float]
@@ -40,8 +41,8 @@ def slack_quantisation(
     n_bits: int,
     lambda1: float,
     lambda2: float = 0.0,
-    laplacian: Any = None,
-    coarse: tuple[npt.NDArray[np.int64], Any] | None = None,
+    laplacian: sparse.csr_matrix | None = None,
+    coarse: tuple[Ints, sparse.csr_matrix] | None = None,
     true_loss: bool = True,
     tol: float = 1e-6,
     max_iter: int = 150,
@@ -57,18 +58,18 @@ def slack_quantisation(
 
         ``-2 <B, M> + 2 lambda1 <X R, S P> + lambda2 tr(B'LB) + (1 + lambda1) ||X R||^2 + lambda1 ||S P||^2``
 
-    with ``M = (1 + lambda1) X R + lambda1 S P``. Where R (p x c) and P (q x c) are square or wide the last two terms
-    are constant, and the paper's closed forms are exact. Where they are tall, they are not, and there are two ways:
+    with ``M = (1 + lambda1) X R + lambda1 S P``. If R (p x c) and P (q x c) are square or wide, the last two terms are
+    constant and the paper's closed forms are exact. If they are tall, there are two ways:
 
     - ``true_loss=False``: leave these two terms out (the trace objective). The closed forms
       ``R = polar(X'((1 + lambda1) B - lambda1 S P))`` and ``P = polar(S'(B - X R))`` are then exact.
     - ``true_loss=True``: keep them and solve the tall Procrustes problems by generalised power iteration.
 
-    The objective that is minimised is the one that is recorded. Each step lowers it or leaves it: the code step of
-    LapITQ+, which relaxes and rounds, keeps the former code of a bit where rounding made it worse.
+    The recorded objective is the one that is minimised. No step raises it: the code step of LapITQ+, which relaxes and
+    rounds, keeps the former code of a bit if rounding made it worse.
 
-    ``coarse``, some rows and the Laplacian of a graph of their own, is for large n: three quarters of ``max_iter`` are
-    spent on them, and their R and P are where the iterations on all rows start. The objective of these is recorded.
+    ``coarse``, some rows and the Laplacian of their own graph, is for large n: three quarters of ``max_iter`` are spent
+    on these rows, and the iterations on all rows, whose objective is recorded, start at the R and P found there.
 
     >>> rng = np.random.RandomState(0)
     >>> X, S = rng.standard_normal((40, 6)), rng.standard_normal((40, 5))
@@ -76,16 +77,16 @@ def slack_quantisation(
     >>> bool(np.all(np.diff(result.objective) <= 0)), np.abs(result.B.sum(0)).max().item()
     (True, 0)
     """
-    options: dict[str, Any] = {"lambda1": lambda1, "lambda2": lambda2, "true_loss": true_loss, "tol": tol}
+    alternate = partial(_alternate, lambda1=lambda1, lambda2=lambda2, true_loss=true_loss, tol=tol)
     R = random_orthonormal(X.shape[1], n_bits, rng)
     P = random_orthonormal(S.shape[1], n_bits, rng)
     with own_threads():
         spent = int(_COARSE_SHARE * max_iter)
         if coarse is not None and spent:
             rows, of_rows = coarse
-            begun = _alternate(X[rows], S[rows], R, P, rng, laplacian=of_rows, max_iter=spent, **options)
+            begun = alternate(X[rows], S[rows], R, P, rng, laplacian=of_rows, max_iter=spent)
             R, P, max_iter = begun.R, begun.P, max_iter - spent
-        return _alternate(X, S, R, P, rng, laplacian=laplacian, max_iter=max_iter, **options)
+        return alternate(X, S, R, P, rng, laplacian=laplacian, max_iter=max_iter)
 
 
 def _alternate(
@@ -97,7 +98,7 @@ def _alternate(
     *,
     lambda1: float,
     lambda2: float,
-    laplacian: Any,
+    laplacian: sparse.csr_matrix | None,
     true_loss: bool,
     tol: float,
     max_iter: int,
@@ -105,8 +106,8 @@ def _alternate(
     """Alternate from ``R`` and ``P``."""
     moments = PairMoments(X, S, n_bits=R.shape[1], lambda1=lambda1, true_loss=true_loss)
     graph = GraphCodes(laplacian, lambda2, X.dtype) if lambda2 > 0 and laplacian is not None else None
-    positive: npt.NDArray[np.bool_] | None = None
-    best: tuple[npt.NDArray[np.bool_], Array, Array] | None = None
+    positive: Bools | None = None
+    best: tuple[Bools, Array, Array] | None = None
     objective: list[float] = []
     converged = False
     for _ in range(max_iter):
@@ -121,7 +122,7 @@ def _alternate(
         P = moments.fit_slack(R, P)
         value = moments.objective(R, P) + cut
         if objective and value > objective[-1]:
-            # In exact arithmetic no step can do this: it is rounding, at a point where nothing is left to gain.
+            # Impossible in exact arithmetic: it is rounding, at a point where nothing is left to gain.
             converged = True
             break
         objective.append(value)
@@ -138,14 +139,14 @@ def _alternate(
 def code_step(
     M: Array,
     rng: np.random.RandomState,
-    laplacian: Any,
+    laplacian: sparse.csr_matrix | None,
     lambda2: float,
     *,
-    former: npt.NDArray[np.int8] | None = None,
-) -> npt.NDArray[np.int8]:
+    former: Signs | None = None,
+) -> Signs:
     """Minimise ``-2 <B, M> + lambda2 tr(B'LB)`` over balanced codes (n x c), the paper's eqs. (3) and (11).
 
-    Without a graph term the balanced signs of ``M`` are the exact answer. With it, see :class:`GraphCodes`.
+    Without a graph term the balanced signs of ``M`` are exact. With it, see :class:`GraphCodes`.
 
     >>> code_step(np.array([[2.0], [1.0], [-1.0], [0.0]]), np.random.RandomState(0), None, 0.0).ravel()
     array([ 1,  1, -1, -1], dtype=int8)
@@ -165,13 +166,12 @@ class GraphCodes:
     """The code step with the graph term; keeps what depends on the graph alone, and the last relaxed codes.
 
     The box relaxation is rounded to the nearest balanced code, which is improved by swaps of two rows while that helps.
-    A bit whose former code is still no worse, for the bits share no term, is improved from that one by swaps instead;
-    so the step never raises the objective. The relaxation is solved once; after that its solution is only improved by
-    a few iterations a step. Where it lost against the former code l times in a row, the bit does without it for the
-    next 2^l - 1 steps.
+    The bits are independent: a bit whose former code is no worse is improved from that code by swaps instead, so the
+    step never raises the objective. The relaxation is solved once; later steps only improve its solution by a few
+    iterations. If it lost against the former code l times in a row, the bit skips it in the next 2^l - 1 steps.
     """
 
-    def __init__(self, laplacian: Any, lambda2: float, dtype: Any) -> None:
+    def __init__(self, laplacian: sparse.csr_matrix, lambda2: float, dtype: npt.DTypeLike) -> None:
         self.swaps = SwapDescent(laplacian, lambda2)
         self.edges = bool(laplacian.diagonal().any())
         self.programme = BoxQP(laplacian, lambda2, dtype) if self.edges else None
@@ -180,10 +180,8 @@ class GraphCodes:
         self.losses: Array = np.empty(0, dtype=np.int64)
         self.waiting: Array = np.empty(0, dtype=np.int64)
 
-    def step(
-        self, M: Array, rng: np.random.RandomState, *, former: npt.NDArray[np.bool_] | None
-    ) -> tuple[npt.NDArray[np.bool_], float]:
-        """Give where the codes are +1 (c x n) for the linear term ``M`` (c x n), and their ``lambda2 tr(B'LB)``."""
+    def step(self, M: Array, rng: np.random.RandomState, *, former: Bools | None) -> tuple[Bools, float]:
+        """Return where the codes are +1 (c x n) for the linear term ``M`` (c x n), and their ``lambda2 tr(B'LB)``."""
         if former is None or self.cuts is None:
             codes, _, cuts = self.swaps.descend(_signs(balanced_halves(self._relaxation(M), rng)), M)
         else:
@@ -207,20 +205,20 @@ class GraphCodes:
         self.cuts = cuts
         return codes > 0, float(cuts.sum())
 
-    def _relaxation(self, M: Array, bits: Any = slice(None)) -> Array:
-        """Give the relaxed codes of some bits."""
+    def _relaxation(self, M: Array, bits: Ints | slice = slice(None)) -> Array:
+        """Return the relaxed codes of some bits."""
         if self.programme is None:
             return np.asarray(M[bits])
         if self.relaxed is None:
-            # Rounding forgets small differences: a gap of 1e-3 of the objective changes no code worth the time.
+            # Rounding hides small differences: a smaller gap than 1e-3 of the objective is not worth the time.
             self.relaxed = self.programme.solve(M.T, None, 1e-3, 2000).B
         else:
-            # M moves little from one iteration to the next: the relaxed codes follow it, and settle when it does.
+            # M changes little from one iteration to the next: the relaxed codes follow it.
             improved = self.programme.improve(M[bits].T, self.relaxed[:, bits])
             self.relaxed[:, bits] = improved
             return np.ascontiguousarray(improved.T)
         return np.ascontiguousarray(self.relaxed.T)
 
 
-def _signs(positive: npt.NDArray[np.bool_]) -> npt.NDArray[np.int8]:
+def _signs(positive: Bools) -> Signs:
     return np.asarray(2 * positive.view(np.int8) - np.int8(1), dtype=np.int8)

@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from thpi.kernels._payoff import pays_off
+from thpi._types import Array, Ints, MatrixLike, Signs
+from thpi.kernels import pays_off
 from thpi.kernels._threads import n_threads, run_in_order
 from thpi.solvers.laplacian_qp import check_problem
 
 __all__ = ["SwapDescent", "balanced_descent"]
 
-Array = npt.NDArray[Any]
-Codes = npt.NDArray[np.int8]
-
-# A row of a bit takes the search without kernel as long as so many comparisons of words.
-_WORDS_A_ROW = 500
+# Pairs of words compared in the time that one row of a bit takes without the kernel, and descents in a fit of LapITQ+.
+_WORDS_PER_ROW = 500
+_DESCENTS = 20
 
 
 def balanced_descent(
     B: npt.ArrayLike,
     K: npt.ArrayLike,
-    laplacian: Any,
+    laplacian: MatrixLike,
     lambda2: float,
     *,
     max_swaps: int | None = None,
-) -> npt.NDArray[np.int8]:
+) -> Signs:
     """Lower the LapITQ+ objective of balanced codes by the best swap, as long as there is one.
 
     For each column b of B the objective is F(b) = -2 <b, k> + lambda2 b'Lb. With g = F'(b), exchanging the
@@ -37,14 +35,12 @@ def balanced_descent(
 
         (-2 g_i + 4 lambda2 L_ii) + (2 g_j + 4 lambda2 L_jj) - 8 lambda2 L_ij
 
-    The last term is never negative, so the best i and the best j by their own terms are the best pair unless
-    they are adjacent; and in any case both members of a best pair stand among the first (largest number of
-    neighbours + 1) of their side, because someone that far up is not adjacent to the partner. The compiled
-    kernel keeps both sides in heaps, so that a swap costs the degrees times log n; without it the selection costs
-    O(n). Both make the same swaps. The objective never rises.
-
-    For odd n a column may also go from sum +1 to -1 or back by a single flip: a swap with an extra vertex
-    that has neither edges nor a linear term.
+    The last term is never negative, so the best i and the best j by their own terms are the best pair unless they are
+    adjacent. In any case both members of a best pair are among the first (largest number of neighbours + 1) of their
+    side, because one of these is not adjacent to the partner. The compiled kernel keeps both sides in heaps, so that a
+    swap costs the degrees times log n; without it the selection costs O(n). Both make the same swaps. The objective
+    never rises. For odd n a column may also change its sum between +1 and -1 by a single flip: a swap with an extra
+    vertex that has neither edges nor a linear term.
 
     Parameters
     ----------
@@ -84,7 +80,7 @@ def balanced_descent(
 
 
 class SwapDescent:
-    """The descent of :func:`balanced_descent` with what depends on the graph alone made once; one bit a row.
+    """:func:`balanced_descent` for many codes on one graph; one bit per row.
 
     >>> rows, values, cuts = SwapDescent(np.array([[1.0, -1.0], [-1.0, 1.0]]), 0.5).descend(
     ...     np.array([[1, -1]], dtype=np.int8), np.array([[-1.0, 2.0]]))
@@ -92,7 +88,7 @@ class SwapDescent:
     (array([[-1,  1]], dtype=int8), array([-4.]), array([2.]))
     """
 
-    def __init__(self, laplacian: Any, lambda2: float) -> None:
+    def __init__(self, laplacian: MatrixLike, lambda2: float) -> None:
         L = sparse.csr_array(laplacian).astype(np.float64)
         if L.shape[0] % 2:
             L = sparse.block_diag([L, sparse.csr_array((1, 1))], format="csr")
@@ -101,10 +97,10 @@ class SwapDescent:
         self.own = 4 * lambda2 * L.diagonal()
         self.widest = int(np.diff(L.indptr).max(initial=0)) + 1
 
-    def descend(self, codes: Codes, K: Array, *, max_swaps: int | None = None) -> tuple[Codes, Array, Array]:
+    def descend(self, codes: Signs, K: Array, *, max_swaps: int | None = None) -> tuple[Signs, Array, Array]:
         """Descend from ``codes`` (c x n, balanced) with the linear terms ``K`` (c x n).
 
-        Gives the new codes, the objective -2 <b, k> + lambda2 b'Lb of each, and its graph term lambda2 b'Lb alone.
+        Returns the new codes, the objective -2 <b, k> + lambda2 b'Lb of each, and its graph term lambda2 b'Lb alone.
         """
         n = codes.shape[1]
         codes, K = codes.copy(), K.astype(np.float64)
@@ -112,7 +108,7 @@ class SwapDescent:
             codes = np.hstack([codes, -codes.sum(axis=1, dtype=np.int64)[:, None].astype(np.int8)])
             K = np.hstack([K, np.zeros((len(K), 1))])
         K = np.ascontiguousarray(K)
-        compiled = pays_off(_WORDS_A_ROW * codes.size)
+        compiled = pays_off(_DESCENTS * _WORDS_PER_ROW * codes.size)
         gradients = self._product(codes, compiled)
         gradients *= 2 * self.lambda2
         gradients -= 2 * K
@@ -128,8 +124,8 @@ class SwapDescent:
         cuts = np.einsum("ij,ij->i", codes, gradients) + linear
         return codes[:, :n], cuts - 2 * linear, cuts
 
-    def _product(self, codes: Codes, compiled: bool) -> Array:
-        """``(L B)'``, all bits at once: several times faster than one after the other."""
+    def _product(self, codes: Signs, compiled: bool) -> Array:
+        """Return ``(L B)'``, all bits at once: several times faster than bit by bit."""
         L, rows = self.L, np.ascontiguousarray(codes.T)
         if not compiled:
             return np.ascontiguousarray((L @ rows.astype(np.float64)).T)
@@ -139,7 +135,7 @@ class SwapDescent:
         codes_product(L.indptr, L.indices, L.data, rows, product)
         return product
 
-    def _descend_compiled(self, codes: Codes, K: Array, gradients: Array, max_swaps: int) -> None:
+    def _descend_compiled(self, codes: Signs, K: Array, gradients: Array, max_swaps: int) -> None:
         from thpi.kernels.swap_heap import descend
 
         L, threads = self.L, n_threads()
@@ -155,11 +151,11 @@ class SwapDescent:
 
 
 def _descend(
-    b: Codes, k: Array, gradient: Array, L: Any, own: Array, lambda2: float, max_swaps: int, widest: int
+    b: Signs, k: Array, gradient: Array, L: sparse.csr_array, own: Array, lambda2: float, max_swaps: int, widest: int
 ) -> None:
     """Swap in one code, in place, and keep its gradient up to date."""
     rounding = 1e-12 * (np.abs(k).max() + own.max())
-    # What it costs to leave one's side, leaving the partner aside; members of the other side never leave.
+    # Cost of leaving one side, without the partner; infinite for members of the other side.
     cost = {side: np.where(b == side, own - 2 * side * gradient, np.inf) for side in (1, -1)}
     for _ in range(max_swaps):
         change, i, j = _best_pair(cost[1], cost[-1], L, lambda2, widest)
@@ -175,8 +171,8 @@ def _descend(
                 cost[s][touched] = np.where(b[touched] == s, own[touched] - 2 * s * gradient[touched], np.inf)
 
 
-def _best_pair(up: Array, down: Array, L: Any, lambda2: float, widest: int) -> tuple[float, int, int]:
-    """Give the least change of the objective and the pair (i at +1, j at -1) that attains it."""
+def _best_pair(up: Array, down: Array, L: sparse.csr_array, lambda2: float, widest: int) -> tuple[float, int, int]:
+    """Return the least change of the objective and the pair (i at +1, j at -1) that attains it."""
     i, j = int(up.argmin()), int(down.argmin())
     near, _ = _row(L, i)
     if j not in near:
@@ -197,8 +193,8 @@ def _best_pair(up: Array, down: Array, L: Any, lambda2: float, widest: int) -> t
     return best
 
 
-def _smallest(values: Array, count: int) -> Array:
-    """Give the places of the ``count`` smallest finite values, in rising order, the earlier one first among equals."""
+def _smallest(values: Array, count: int) -> Ints:
+    """Return the places of the ``count`` smallest finite values in ascending order, earlier ones first among equals."""
     if count < len(values):
         places = np.flatnonzero(values <= np.partition(values, count - 1)[count - 1])
     else:
@@ -207,6 +203,6 @@ def _smallest(values: Array, count: int) -> Array:
     return places[np.argsort(values[places], kind="stable")][:count]
 
 
-def _row(L: Any, vertex: int) -> tuple[Array, Array]:
+def _row(L: sparse.csr_array, vertex: int) -> tuple[Array, Array]:
     entries = slice(L.indptr[vertex], L.indptr[vertex + 1])
     return L.indices[entries], L.data[entries]

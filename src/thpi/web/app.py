@@ -1,7 +1,8 @@
-"""The web application: which address answers what."""
+"""The web application and its addresses."""
 
 from __future__ import annotations
 
+import json
 import logging
 from importlib.resources import files
 from typing import Annotated, Any
@@ -18,9 +19,9 @@ from thpi.web.catalogue import Catalogue
 from thpi.web.counters import Counters
 from thpi.web.errors import RequestError, short
 from thpi.web.gate import Gate
-from thpi.web.openapi import ANSWERS, SEARCH, SEARCH_ANSWERS
+from thpi.web.models import SearchAnswer, SearchRequest, explain, failures
 from thpi.web.pictures import image_file
-from thpi.web.searching import search
+from thpi.web.searching import Answer, search
 from thpi.web.settings import Settings
 
 __all__ = ["create_app"]
@@ -48,20 +49,20 @@ def create_app(catalogue: Catalogue, settings: Settings | None = None) -> FastAP
 
     settings = settings or Settings()
     counters = Counters(catalogue)
-    # Without the interactive documentation of FastAPI, which loads its scripts from elsewhere.
-    app = FastAPI(title="thpi", version=__version__, docs_url=None, redoc_url=None, responses=ANSWERS)
+    # Without FastAPI's interactive documentation, which loads scripts from other servers.
+    app = FastAPI(title="thpi", version=__version__, docs_url=None, redoc_url=None, responses=failures(401, 422))
     _add_page(app)
     _add_items(app, catalogue, settings)
     _add_search(app, catalogue, settings, counters)
 
     @app.get("/healthz", tags=["state"])
-    async def healthz() -> dict[str, Any]:
-        """Tell that the server answers, and how many items it holds."""
+    async def healthz() -> dict[str, str | int]:
+        """Say that the server answers, and how many items it holds."""
         return {"status": "ok", "items": len(catalogue.engines[0].index)}
 
     @app.get("/metrics", tags=["state"], response_class=Response)
     async def metrics() -> Response:
-        """Give the counters in Prometheus text form."""
+        """Return the counters in Prometheus text form."""
         return Response(counters.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     _add_error_handlers(app)
@@ -72,14 +73,16 @@ def create_app(catalogue: Catalogue, settings: Settings | None = None) -> FastAP
 def _add_search(app: FastAPI, catalogue: Catalogue, settings: Settings, counters: Counters) -> None:
     threads = anyio.CapacityLimiter(settings.n_threads)
 
-    @app.post("/search", tags=["search"], openapi_extra=SEARCH, responses=SEARCH_ANSWERS, response_class=Response)
+    answers = {200: {"model": SearchAnswer}, **failures(400, 404, 408, 413, 415, 503)}
+
+    @app.post("/search", tags=["search"], openapi_extra=_body(), responses=answers, response_class=Response)
     async def search_items(request: Request) -> Response:
         """Find the nearest items by Hamming distance, to a vector, to an item, or to each vector of a batch."""
         body = await read_body(request, settings)
         choices = dict(request.query_params)
         content_type = request.headers.get("content-type", "")
 
-        def work() -> Any:
+        def work() -> Answer:
             return search(catalogue, parse_search(body, content_type, choices, settings))
 
         try:
@@ -92,10 +95,29 @@ def _add_search(app: FastAPI, catalogue: Catalogue, settings: Settings, counters
         return Response(answer.body, media_type="application/json")
 
 
+def _body() -> dict[str, Any]:
+    """Describe the body of ``/search`` for OpenAPI; the app reads it without FastAPI, to keep to its limits."""
+    schema = SearchRequest.model_json_schema()
+    kinds = {
+        "application/json": schema,
+        "text/csv": {"type": "string", "description": "One vector per line, without a header."},
+        "application/x-npy": {"type": "string", "format": "binary"},
+    }
+    note = "For CSV and .npy bodies; with JSON it belongs in the body."
+    return {
+        "requestBody": {"required": True, "content": {kind: {"schema": about} for kind, about in kinds.items()}},
+        "parameters": [
+            {"name": name, "in": "query", "required": False, "schema": about, "description": note}
+            for name, about in schema["properties"].items()
+            if name not in ("vector", "vectors", "id")
+        ],
+    }
+
+
 def _add_items(app: FastAPI, catalogue: Catalogue, settings: Settings) -> None:
     @app.get("/about", tags=["items"])
     def about() -> dict[str, Any]:
-        """Tell what is served: methods, code lengths, classes, measured quality."""
+        """Describe what is served: methods, code lengths, classes, measured quality."""
         return catalogue.about() | {"max_k": settings.max_k}
 
     @app.get("/items", tags=["items"])
@@ -104,12 +126,12 @@ def _add_items(app: FastAPI, catalogue: Catalogue, settings: Settings) -> None:
         limit: Annotated[int, Query(ge=1, le=500)] = 60,
         label: Annotated[str | None, Query(max_length=500)] = None,
     ) -> Response:
-        """Give a part of the gallery."""
+        """Return a part of the gallery."""
         return _ascii_json(catalogue.page_of_items(offset, limit, label))
 
     @app.get("/items/{item}/picture", tags=["items"], response_class=Response)
     def picture(item: int) -> Response:
-        """Give the picture of an item as an image file."""
+        """Return the picture of an item as an image file."""
         items = catalogue.items
         shown = None if items is None or not 0 <= item < items.n else items.show(item).picture
         if shown is None:
@@ -119,15 +141,13 @@ def _add_items(app: FastAPI, catalogue: Catalogue, settings: Settings) -> None:
 
     @app.get("/items/{item}/vector", tags=["items"])
     def vector(item: int) -> list[float]:
-        """Give the raw vector of an item, as ``/search`` takes it."""
+        """Return the raw vector of an item, as ``/search`` takes it."""
         values: list[float] = catalogue.vector_of(item).tolist()
         return values
 
 
-def _ascii_json(content: Any) -> Response:
-    import json
-
-    # Names come from data: a lone surrogate among them has no UTF-8 form, but an escape in JSON.
+def _ascii_json(content: object) -> Response:
+    # Names come from data: a lone surrogate in them has no UTF-8 form, but it has an escape in JSON.
     return Response(json.dumps(content).encode("ascii"), media_type="application/json")
 
 
@@ -158,14 +178,13 @@ def _add_page(app: FastAPI) -> None:
 def _add_error_handlers(app: FastAPI) -> None:
     @app.exception_handler(RequestError)
     async def refused(request: Request, error: RequestError) -> JSONResponse:
-        # The rest of a body that was not read to its end must not be taken for the next request.
+        # The unread rest of a body must not be taken for the next request.
         headers = {"connection": "close"} if error.status in (408, 413) else None
         return JSONResponse({"error": error.message}, error.status, headers)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
-        first = error.errors()[0]
-        return JSONResponse({"error": f"{first['loc'][-1]}={short(first.get('input'))}: {first['msg']}."}, 422)
+        return JSONResponse({"error": explain(error.errors())}, 422)
 
     @app.exception_handler(HTTPException)
     async def http_error(request: Request, error: HTTPException) -> JSONResponse:

@@ -1,48 +1,30 @@
-"""Bodies of search requests: reading them within limits, and what they ask for.
+"""Bodies of search requests: read within limits, then parsed.
 
-A body is JSON, or a file of vectors (``.npy`` or ``.csv``) whose other choices stand in the address.
+A body is JSON, or a file of vectors (``.npy`` or ``.csv``) with the other choices in the address.
 """
 
 from __future__ import annotations
 
 import io
 import json
-from dataclasses import dataclass
-from typing import Any
+from typing import NoReturn
 
+import anyio
 import numpy as np
-import numpy.typing as npt
 from starlette.requests import ClientDisconnect, Request
 
+from thpi._types import Array
 from thpi.web.errors import RequestError, short
+from thpi.web.models import SearchRequest, check_search
 from thpi.web.settings import Settings
 
-__all__ = ["SearchRequest", "parse_search", "read_body"]
+__all__ = ["parse_search", "read_body"]
 
-_KEYS = ("vector", "vectors", "id", "k", "method", "bits", "details", "rerank")
 _NPY_TYPES = ("application/x-npy", "application/octet-stream")
-
-
-@dataclass(frozen=True, eq=False)
-class SearchRequest:
-    """One search: by ``vectors`` or by the ``id`` of an item, with the choices that were made.
-
-    ``rerank`` is how many of the nearest are put into the order of asymmetric distance.
-    """
-
-    vectors: npt.NDArray[Any] | None
-    id: int | str | None
-    k: int = 10
-    method: str | None = None
-    bits: int | None = None
-    details: bool = False
-    rerank: int | None = None
 
 
 async def read_body(request: Request, settings: Settings) -> bytes:
     """Read a body of at most ``max_body`` bytes within the time limit."""
-    import anyio
-
     limit = settings.max_body
     declared = request.headers.get("content-length", "0")
     size = int(declared) if declared.isdecimal() else 0
@@ -56,7 +38,7 @@ async def read_body(request: Request, settings: Settings) -> bytes:
                     parts.append(part)
                 else:
                     # Read on for a while, storing nothing: a client that is cut off while it sends sees a broken
-                    # connection in place of the message.
+                    # connection instead of the message.
                     size, parts = max(size, received), []
                     if received > 8 * limit:
                         break
@@ -70,31 +52,28 @@ async def read_body(request: Request, settings: Settings) -> bytes:
 
 
 def parse_search(body: bytes, content_type: str, choices: dict[str, str], settings: Settings) -> SearchRequest:
-    """Read what a body asks for.
+    """Parse a body, and check it against the limits.
 
-    >>> parse_search(b'{"vector": [1, 2.5], "k": 3}', "application/json", {}, Settings())
-    SearchRequest(vectors=array([[1. , 2.5]]), id=None, k=3, method=None, bits=None, details=False, rerank=None)
-    >>> parse_search(b"1,2\\n3,4\\n", "text/csv", {"k": "5"}, Settings()).vectors
+    >>> parse_search(b'{"vector": [1, 2.5], "k": 3}', "application/json", {}, Settings()).queries
+    array([[1. , 2.5]])
+    >>> parse_search(b"1,2\\n3,4\\n", "text/csv", {"k": "5"}, Settings()).queries
     array([[1., 2.],
            [3., 4.]])
     """
     kind = content_type.split(";")[0].strip().lower()
     if kind in ("application/json", ""):
         if choices:
-            raise RequestError(422, f"{short(next(iter(choices)))}: with JSON every choice stands in the body.")
-        asked = _parse_json(body)
-    elif kind == "text/csv":
-        asked = _parse_choices(choices) | {"vectors": _parse_csv(body)}
-    elif kind in _NPY_TYPES:
-        asked = _parse_choices(choices) | {"vectors": _parse_npy(body)}
-    else:
+            raise RequestError(422, f"{short(next(iter(choices)))}: with JSON every choice belongs in the body.")
+        return check_search(_parse_json(body), settings)
+    if kind != "text/csv" and kind not in _NPY_TYPES:
         allowed = ", ".join(("application/json", "text/csv", *_NPY_TYPES))
         raise RequestError(415, f"content-type {short(kind)} is not known; send one of {allowed}.")
-    return _checked(asked, settings)
+    vectors = _parse_csv(body) if kind == "text/csv" else _parse_npy(body)
+    return check_search({**choices, "vectors": vectors}, settings, strict=False)
 
 
-def _parse_json(body: bytes) -> dict[str, Any]:
-    def refuse(name: str) -> Any:
+def _parse_json(body: bytes) -> dict[str, object]:
+    def refuse(name: str) -> NoReturn:
         raise ValueError(f"{name} is no JSON number")
 
     try:
@@ -109,33 +88,20 @@ def _parse_json(body: bytes) -> dict[str, Any]:
     return asked
 
 
-def _parse_choices(choices: dict[str, str]) -> dict[str, Any]:
-    asked: dict[str, Any] = dict(choices)
-    for name in ("k", "bits", "rerank"):
-        if name in asked:
-            text = asked[name]
-            if not (text.isascii() and text.isdecimal() and len(text) < 10):
-                raise RequestError(422, f"{name}={short(text)} must be a whole number.")
-            asked[name] = int(text)
-    if "details" in asked:
-        asked["details"] = asked["details"] in ("1", "true")
-    return asked
-
-
-def _parse_csv(body: bytes) -> npt.NDArray[Any]:
+def _parse_csv(body: bytes) -> Array:
     try:
         text = body.decode("utf-8-sig")
         if not text.strip():
-            raise RequestError(422, "the CSV body is empty; it must have one vector a line.")
+            raise RequestError(422, "the CSV body is empty; it must have one vector per line.")
         return np.loadtxt(io.StringIO(text), delimiter=",", ndmin=2, comments=None)
     except UnicodeDecodeError:
         raise RequestError(422, "the CSV body is not UTF-8 text.") from None
     except ValueError as error:
         message = str(error).encode("ascii", "backslashreplace").decode("ascii")[:200].rstrip(".")
-        raise RequestError(422, f"the CSV body must hold numbers, one vector a line: {message}.") from None
+        raise RequestError(422, f"the CSV body must hold numbers, one vector per line: {message}.") from None
 
 
-def _parse_npy(body: bytes) -> npt.NDArray[Any]:
+def _parse_npy(body: bytes) -> Array:
     """Read a ``.npy`` file. Its header is checked against its size before anything is allocated."""
     readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     stream = io.BytesIO(body)
@@ -151,53 +117,5 @@ def _parse_npy(body: bytes) -> npt.NDArray[Any]:
         expected *= extent
     if min(shape) < 0 or expected != len(rest):
         raise RequestError(422, f"the .npy body announces shape {shape} but has {len(rest)} bytes of numbers.")
-    values: npt.NDArray[Any] = np.frombuffer(rest, dtype=dtype).reshape(shape, order="F" if fortran else "C")
+    values: Array = np.frombuffer(rest, dtype=dtype).reshape(shape, order="F" if fortran else "C")
     return np.atleast_2d(values)
-
-
-def _checked(asked: dict[str, Any], settings: Settings) -> SearchRequest:
-    unknown = [name for name in asked if name not in _KEYS]
-    if unknown:
-        raise RequestError(422, f"{short(unknown[0])} is not known; a search has {', '.join(_KEYS)}.")
-    given = [name for name in ("vector", "vectors", "id") if name in asked]
-    if len(given) != 1:
-        raise RequestError(422, f"a search needs one of vector, vectors and id; got {', '.join(given) or 'none'}.")
-    k, bits, method = asked.get("k", 10), asked.get("bits"), asked.get("method")
-    if type(k) is not int or not 1 <= k <= settings.max_k:
-        raise RequestError(422, f"k={short(k)} must be a whole number from 1 to {settings.max_k}.")
-    if bits is not None and type(bits) is not int:
-        raise RequestError(422, f"bits={short(bits)} must be a whole number.")
-    if method is not None and not isinstance(method, str):
-        raise RequestError(422, f"method={short(method)} must be the name of a method.")
-    if type(asked.get("details", False)) is not bool:
-        raise RequestError(422, f"details={short(asked['details'])} must be true or false.")
-    rerank = asked.get("rerank")
-    if rerank is not None and (type(rerank) is not int or not k <= rerank <= settings.max_k):
-        raise RequestError(422, f"rerank={short(rerank)} must be a whole number from k={k} to {settings.max_k}.")
-    vectors = None
-    if "id" in asked:
-        if type(asked["id"]) not in (int, str):
-            raise RequestError(422, f"id={short(asked['id'])} must be a whole number or a string.")
-    else:
-        vectors = _vectors(asked, given[0])
-        if len(vectors) > settings.max_batch:
-            raise RequestError(422, f"{len(vectors)} vectors are too many; at most {settings.max_batch} a request.")
-    return SearchRequest(vectors, asked.get("id"), k, method, bits, asked.get("details", False), rerank)
-
-
-def _vectors(asked: dict[str, Any], name: str) -> npt.NDArray[Any]:
-    value = [asked[name]] if name == "vector" else asked[name]
-    try:
-        array = np.asarray(value)
-    except (ValueError, RecursionError):
-        array = np.empty(0, dtype=object)
-    if array.ndim != 2 or array.dtype.kind not in "fiu" or 0 in array.shape:
-        form = "a list of numbers" if name == "vector" else "a list of lists of numbers, all of the same length"
-        raise RequestError(422, f"{name} must be {form}, none of them missing.")
-    numbers = array.astype(np.float64)
-    if not np.isfinite(numbers).all():
-        row, column = (int(place[0]) for place in np.nonzero(~np.isfinite(numbers)))
-        raise RequestError(
-            422, f"{name}: number {column} of vector {row} is {numbers[row, column]}; it must be finite."
-        )
-    return numbers

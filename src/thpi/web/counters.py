@@ -1,4 +1,4 @@
-"""What ``/metrics`` tells, in the text form that Prometheus reads."""
+"""The counters behind ``/metrics``, in Prometheus text form."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 
 
 
 class Counters:
-    """Counters of one app; each app has a registry of its own, so that several can live in one process."""
+    """Counters of one app; each app has its own registry, so that several apps can share a process."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         from thpi import __version__
@@ -37,5 +37,5 @@ class Counters:
         Info("thpi_build", "The package.", registry=registry).info({"version": __version__})
 
     def text(self) -> bytes:
-        """Give all counters as text."""
+        """Return all counters as text."""
         return generate_latest(self.registry)

@@ -1,9 +1,8 @@
-"""Errors that a request can cause, each with the status it is answered with."""
+"""Errors that a request can cause, each with the HTTP status of its answer."""
 
 from __future__ import annotations
 
 from reprlib import Repr
-from typing import Any
 
 __all__ = ["RequestError", "short"]
 
@@ -12,7 +11,7 @@ _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
 
 
 class RequestError(Exception):
-    """A request that cannot be answered: an HTTP status from 400 to 599 and a sentence that says why.
+    """A request that cannot be answered: an HTTP status from 400 to 599 and a sentence with the reason.
 
     >>> RequestError(422, "k=0 must be at least 1.").status
     422
@@ -23,8 +22,8 @@ class RequestError(Exception):
         self.status, self.message = status, message
 
 
-def short(value: Any) -> str:
-    """Quote a value of a request in a message: in ASCII, so that any text can be sent back, and not at length.
+def short(value: object) -> str:
+    """Quote a value of a request for a message: shortened, and in ASCII so that any text can be sent back.
 
     >>> short("x" * 1000)
     "'xxxxxxxxxxxxxxxxxxxxxxxxxxx...xxxxxxxxxxxxxxxxxxxxxxxxxxxx'"

@@ -1,4 +1,4 @@
-"""The gate every request passes: host name and token are checked, requests counted, headers for browsers set."""
+"""Middleware for every request: checks host name and token, counts requests, sets headers for browsers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import hmac
 import json
 import re
 import time
-from typing import Any
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from thpi.web.counters import Counters
 from thpi.web.settings import Settings
@@ -14,10 +15,10 @@ from thpi.web.settings import Settings
 __all__ = ["OPEN_ROUTES", "Gate"]
 
 OPEN_ROUTES = ("/", "/healthz", "/favicon.ico")
-"""Answered without a token; so are the page's files, which hold no data."""
+"""Answered without a token, as are the page's files, which hold no data."""
 
 _HEADERS = [
-    # The page and all it uses come from this server; nothing may be fetched from elsewhere, no script stands in it.
+    # The page uses only files of this server and has no inline scripts.
     (
         b"content-security-policy",
         b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; "
@@ -32,12 +33,12 @@ _HEADERS = [
 class Gate:
     """ASGI middleware around the app."""
 
-    def __init__(self, app: Any, settings: Settings, counters: Counters) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings, counters: Counters) -> None:
         self.app, self.counters = app, counters
         self.host_names = settings.host_names
         self.token = None if settings.token is None else settings.token.encode("ascii")
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or refuse it."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
@@ -45,7 +46,7 @@ class Gate:
         start = time.perf_counter()
         status = 500
 
-        async def send_on(message: Any) -> None:
+        async def send_on(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -60,12 +61,12 @@ class Gate:
                 else:
                     await _refuse(send_on, *refusal)
         finally:
-            # The route's pattern, not the address: addresses are without number, and so would be the counters.
+            # The route's pattern, not the address: the number of addresses has no limit.
             route = getattr(scope.get("route"), "path", "other")
             self.counters.requests.labels(route, str(status)).inc()
             self.counters.seconds.labels(route).observe(time.perf_counter() - start)
 
-    def _refusal(self, scope: Any) -> tuple[int, str] | None:
+    def _refusal(self, scope: Scope) -> tuple[int, str] | None:
         headers = dict(scope["headers"])
         if self.host_names:
             name = re.sub(r":\d*$", "", headers.get(b"host", b"").decode("latin-1").lower())
@@ -80,7 +81,7 @@ class Gate:
         return None
 
 
-async def _refuse(send: Any, status: int, message: str) -> None:
+async def _refuse(send: Send, status: int, message: str) -> None:
     headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
     if status == 401:
         headers.append((b"www-authenticate", b"Bearer"))

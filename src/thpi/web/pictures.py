@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import struct
 import zlib
-from typing import Any
 
 import numpy as np
+
+from thpi._types import Array
 
 __all__ = ["image_file"]
 
 _SIGNATURES = ((b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"GIF8", "image/gif"))
 
 
-def image_file(picture: Any) -> tuple[bytes, str]:
-    """Give the bytes and the media type of a picture: a uint8 array (grey) as PNG, an image file as it is.
+def image_file(picture: bytes | Array) -> tuple[bytes, str]:
+    """Return the bytes and the media type of a picture: a uint8 array (grey) as PNG, an image file unchanged.
 
-    A file of another kind than PNG, JPEG, GIF or WebP is a ``ValueError``: SVG, for one, can hold scripts.
+    Files other than PNG, JPEG, GIF and WebP raise ``ValueError``: SVG, for example, can hold scripts.
 
     >>> data, kind = image_file(np.zeros((16, 15), dtype=np.uint8))
     >>> data[:4], kind

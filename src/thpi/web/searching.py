@@ -8,17 +8,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from thpi._types import Array, Codes
 from thpi.codes import pack_signs
 from thpi.index import Neighbours, asymmetric_rerank
-from thpi.web.bodies import SearchRequest
 from thpi.web.catalogue import Catalogue, Engine
 from thpi.web.errors import RequestError
+from thpi.web.models import SearchRequest
 
 __all__ = ["Answer", "search"]
 
 
 class Answer(NamedTuple):
-    """JSON text of an answer, with what is to be counted."""
+    """JSON text of an answer, with the numbers for the counters."""
 
     body: bytes
     n_queries: int
@@ -26,20 +27,20 @@ class Answer(NamedTuple):
 
 
 def search(catalogue: Catalogue, request: SearchRequest) -> Answer:
-    """Search and give the answer. The item a search by id starts from is not among its neighbours.
+    """Search and return the answer. A search by id leaves out the item itself.
 
     >>> import thpi
     >>> from thpi.index import HammingIndex
     >>> hasher, index = thpi.LSH(8, random_state=0).fit(np.eye(20)), HammingIndex(8)
     >>> _ = index.add(np.array([[0b0000], [0b1111], [0b0011], [0b0001]], dtype=np.uint8))
-    >>> answer = search(Catalogue("shop", (Engine(hasher, index),)), SearchRequest(None, 3, k=2))
+    >>> answer = search(Catalogue("shop", (Engine(hasher, index),)), SearchRequest(id=3, k=2))
     >>> [neighbour["distance"] for neighbour in json.loads(answer.body)["results"][0]["neighbours"]]
     [1, 1]
     """
     engine = catalogue.engine(request.method, request.bits)
     ready = projections = None
-    if request.vectors is not None:
-        ready = catalogue.prepared(request.vectors)
+    if request.queries is not None:
+        ready = catalogue.prepared(request.queries)
         projections = _projections(engine, ready)
         codes = pack_signs(projections)
     else:
@@ -69,7 +70,7 @@ def search(catalogue: Catalogue, request: SearchRequest) -> Answer:
     return Answer(json.dumps(answer).encode("ascii"), len(codes), seconds)
 
 
-def _projections(engine: Engine, ready: Any) -> Any:
+def _projections(engine: Engine, ready: Array) -> Array:
     with np.errstate(over="ignore", invalid="ignore"):
         projections = engine.hasher.decision_function(ready)
     if not np.isfinite(projections).all():
@@ -83,9 +84,14 @@ def _without(item: int | str, found: Neighbours, k: int) -> Neighbours:
 
 
 def _add_details(
-    catalogue: Catalogue, engine: Engine, result: dict[str, Any], code: Any, item: int | str | None, vector: Any
+    catalogue: Catalogue,
+    engine: Engine,
+    result: dict[str, Any],
+    code: Codes,
+    item: int | str | None,
+    vector: Array | None,
 ) -> None:
-    """Add what the page draws: codes (hexadecimal bytes), what is known of the items, which are relevant."""
+    """Add what the page draws: codes as hexadecimal bytes, descriptions of the items, and which are relevant."""
     neighbours = result["neighbours"]
     ids = [neighbour["id"] for neighbour in neighbours]
     result["code"] = code.tobytes().hex()

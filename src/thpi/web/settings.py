@@ -1,4 +1,4 @@
-"""What a server allows: who may ask, how much at once, for how long."""
+"""Limits and access of a server."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ class Settings:
 
     Parameters
     ----------
-    token : bearer token that every request must bring, but for the page's own files and ``/healthz``; None asks
-        for none.
-    host_names : names that a request may give as ``Host``; empty means any. A server on loopback without this
-        check could be read by any web page whose domain its owner points at 127.0.0.1.
+    token : bearer token that every request must have, except for the page's own files and ``/healthz``; None for no
+        token.
+    host_names : names allowed in the ``Host`` header; empty allows all. Without this check, any web page whose owner
+        points its domain at 127.0.0.1 could read a server on loopback.
     max_body : largest body of a request, in bytes.
     max_k : largest number of neighbours.
     max_batch : most vectors in one request.
     time_limit : seconds for reading a body, and again for searching.
-    n_threads : searches that run at a time; the others wait.
+    n_threads : searches that run at the same time; others wait.
 
     >>> Settings(max_k=100).max_batch
     1000
@@ -54,7 +54,7 @@ class Settings:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether an address to listen on can be reached from this machine only.
+    """Whether an address to listen on can be reached from this machine only.
 
     >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0")
     (True, True, False)

@@ -1,0 +1,63 @@
+"""What compiled kernels share: how they are compiled, two instructions of the machine, read-only views."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.core.base import BaseContext
+from numba.core.typing.templates import Signature
+from numba.extending import intrinsic
+
+from thpi._types import Array
+
+__all__ = ["compiled", "frozen", "popcount", "prefetch"]
+
+Kernel = TypeVar("Kernel", bound=Callable[..., object])
+Emit = tuple[Signature, Callable[..., object]]
+
+
+def compiled(function: Kernel) -> Kernel:
+    """Compile a function at its first call, to run without the interpreter's lock, and keep it on disk."""
+    return cast(Kernel, njit(cache=True, nogil=True)(function))
+
+
+def frozen(array: Array) -> Array:
+    """Return a contiguous read-only view, so that a kernel is compiled once and not for each kind of array."""
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+def _popcount(typing_context: BaseContext, word: types.Type) -> Emit:
+    """Count the ones of an unsigned word."""
+
+    def emit(context: BaseContext, builder: ir.IRBuilder, signature: Signature, arguments: list[ir.Value]) -> ir.Value:
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), emit
+
+
+def _prefetch(typing_context: BaseContext, array: types.Type, row: types.Type, byte: types.Type) -> Emit:
+    """Load the line of memory that holds this byte of a row (of an element, if there is one axis) into the caches."""
+
+    def emit(context: BaseContext, builder: ir.IRBuilder, signature: Signature, arguments: list[ir.Value]) -> None:
+        make: Any = context.make_array  # type: ignore[no-untyped-call, unused-ignore]
+        array = make(signature.args[0])(context, builder, arguments[0])
+        offset = builder.add(builder.mul(arguments[1], builder.extract_value(array.strides, 0)), arguments[2])
+        pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        address = builder.gep(builder.bitcast(array.data, pointer), [offset])
+        call = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
+        function = builder.module.declare_intrinsic("llvm.prefetch", [pointer], call)
+        # For reading, into every cache, data.
+        builder.call(function, [address, *(ir.Constant(number, value) for value in (0, 3, 1))])
+
+    return types.void(array, types.int64, types.int64), emit
+
+
+# Called from compiled code only; numba adds the typing context.
+popcount: Any = intrinsic(_popcount)
+prefetch: Any = intrinsic(_prefetch)
