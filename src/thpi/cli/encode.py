@@ -8,15 +8,16 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from thpi.cli._cluster import Scheduler, cluster
-from thpi.cli._output import Force, Json, show, shown_parts, shown_progress
+from thpi.cli._cluster import cluster
+from thpi.cli._options import Force, Json, ModelFile, Scheduler
+from thpi.cli._output import show, shown_parts, shown_progress
 
 # typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
 # ruff: noqa: UP045
 
 
 def encode(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file, from thpi fit.")],
+    model: ModelFile,
     data: Annotated[str, typer.Argument(metavar="DATA", help="Target rows: npy, npz, csv, tsv, parquet, or a folder.")],
     output: Annotated[
         Path,

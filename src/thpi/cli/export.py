@@ -9,7 +9,8 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from thpi.cli._output import Force, Json, show, spinner, uninterrupted
+from thpi.cli._options import CodeBits, Force, Json
+from thpi.cli._output import show, spinner, uninterrupted
 
 # typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
 # ruff: noqa: UP045
@@ -41,9 +42,7 @@ def export(
         bool, typer.Option("--append", help="Add to a table or collection that holds codes already.")
     ] = False,
     token: Annotated[str, typer.Option("--token", envvar="THPI_MILVUS_TOKEN", help="Token of a Milvus server.")] = "",
-    bits: Annotated[
-        Optional[int], typer.Option("--bits", min=1, help="Bits of a code; needed for plain arrays of bytes only.")
-    ] = None,
+    bits: CodeBits = None,
     force: Force = False,
     as_json: Json = False,
 ) -> None:

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from thpi.cli._output import Json, show
+from thpi.cli._options import Json
+from thpi.cli._output import show
 
 
 def info(

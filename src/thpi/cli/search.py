@@ -10,7 +10,8 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from thpi.cli._output import Json, plain
+from thpi.cli._options import Json
+from thpi.cli._output import plain
 
 # typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
 # ruff: noqa: UP045

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import gzip
-import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
+from thpi._types import PathLike
+from thpi.datasets._entry import DatasetInfo, Demo, PaperRole, TransferRole, checksums
 from thpi.datasets._files import locate
 from thpi.datasets._paired import PairedDataset
+
+if TYPE_CHECKING:
+    from sklearn.pipeline import Pipeline
 
 __all__ = ["load_ddtp"]
 
@@ -19,7 +23,7 @@ def load_ddtp(
     *,
     min_df: int = 5,
     max_df: float = 0.2,
-    data_home: str | os.PathLike[str] | None = None,
+    data_home: PathLike | None = None,
     verify: bool = True,
 ) -> PairedDataset:
     """Load term counts of 19,489 package descriptions, French (target) and English (source); labels are sections.
@@ -41,7 +45,7 @@ def load_ddtp(
         ...
     thpi.datasets._errors.DataNotFoundError: ddtp_en_fr.tsv.gz of data set 'ddtp' is missing. ...
     """
-    (path,) = locate("ddtp", ["ddtp_en_fr.tsv.gz"], data_home, verify=verify)
+    (path,) = locate(ENTRY, ["ddtp_en_fr.tsv.gz"], data_home, verify=verify)
     with gzip.open(path, "rt", encoding="utf-8", newline="\n") as stream:
         header = next(stream).rstrip("\n").split("\t")
         if header != ["package", "section", "en", "fr"]:
@@ -66,3 +70,42 @@ def _count_terms(texts: tuple[str, ...], min_df: int, max_df: float) -> sparse.c
 
     counts = CountVectorizer(min_df=min_df, max_df=max_df, dtype=np.float64).fit_transform(texts)
     return sparse.csr_array(counts)
+
+
+def _pipelines() -> tuple[Pipeline, Pipeline]:
+    from thpi.datasets.preprocessing import tfidf_pca
+
+    return tfidf_pca(), tfidf_pca()
+
+
+def _demo_pipelines() -> tuple[Pipeline, Pipeline]:
+    from thpi.datasets.preprocessing import tfidf_svd
+
+    return tfidf_svd(), tfidf_svd()
+
+
+ENTRY = DatasetInfo(
+    name="ddtp",
+    title="Debian package descriptions in English and French",
+    home_page="https://ddtp.debian.org/",
+    licence="Free: the descriptions of Debian's main section, under the licences of the packages",
+    citation="Debian Description Translation Project, https://www.debian.org/international/l10n/ddtp",
+    target="term counts of the French text",
+    source="term counts of the English text",
+    loader=load_ddtp,
+    preprocessing="both tf-idf, PCA to at most 500 components (44 % of the energy)",
+    pipelines=_pipelines,
+    folder="ddtp",
+    files=checksums({"ddtp_en_fr.tsv.gz": "460e495dcbc62c0000213091d6f58d18f0d275b497abd956518bc7e1636c7e7f"}),
+    large=True,
+    paper=PaperRole("Reuters", same=False),
+    transfer=TransferRole("confirmation"),
+    demo=Demo(
+        title="Package descriptions",
+        description="The target is the French description of a Debian package (counts of terms), the source the "
+        "English one.",
+        vector_name="counts of terms",
+        class_name="section",
+        pipelines=_demo_pipelines,
+    ),
+)
