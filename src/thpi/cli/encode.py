@@ -21,7 +21,9 @@ def encode(
     data: Annotated[str, typer.Argument(metavar="DATA", help="Target rows: npy, npz, csv, tsv, parquet, or a folder.")],
     output: Annotated[
         Path,
-        typer.Argument(metavar="CODES", help="File of codes to write; it ends in .npy, .parquet or .faiss. A folder."),
+        typer.Argument(
+            metavar="CODES", help="Output; the suffix sets the format (thpi export --formats). A folder if DATA is one."
+        ),
     ],
     ids: Annotated[
         Optional[str],
@@ -80,7 +82,7 @@ def encode(
     write_codes(kind, output, codes, hasher.n_bits, chosen)
     facts = {
         "codes": str(output),
-        "format": kind,
+        "format": kind.name,
         "rows": len(codes),
         "bits": hasher.n_bits,
         "bytes_a_code": codes.shape[1],

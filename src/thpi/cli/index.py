@@ -21,7 +21,7 @@ app = typer.Typer(
 )
 
 Index = Annotated[Path, typer.Argument(metavar="INDEX", help="Index file.")]
-CodesFile = Annotated[Path, typer.Argument(metavar="CODES", help="Codes, from thpi encode: npy, parquet or faiss.")]
+CodesFile = Annotated[Path, typer.Argument(metavar="CODES", help="Codes, from thpi encode.")]
 
 
 @app.command()

@@ -159,10 +159,11 @@ def _asked(
     from thpi.cli._codes import file_kind, read_codes
     from thpi.cli._models import check_width, load_model
     from thpi.cli._tables import open_table
+    from thpi.stores import FORMATS
 
     if model is None:
         path = Path(queries)
-        if queries == "-" or file_kind("QUERIES", path) not in ("npy", "parquet", "faiss", "index"):
+        if queries == "-" or file_kind("QUERIES", path) not in ("index", *FORMATS):
             raise ValueError(f"QUERIES={queries!r} holds rows of numbers; --model says which model codes them.")
         table = read_codes("QUERIES", path)
         if table.n_bits != index.n_bits:
