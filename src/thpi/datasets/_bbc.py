@@ -1,22 +1,18 @@
-"""BBC news, each article cut into three segments of which each is a view."""
+"""BBC news: each article cut into three segments, each of which is a view."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.io import mmread
 
 from thpi._types import PathLike
-from thpi.datasets._entry import DatasetInfo, PaperRole, TransferRole, checksums
+from thpi.datasets._entry import DatasetInfo, PaperRole, TransferRole, checksums, pipelines
 from thpi.datasets._files import locate
-from thpi.datasets._paired import PairedDataset
-
-if TYPE_CHECKING:
-    from sklearn.pipeline import Pipeline
+from thpi.datasets._paired import PairedDataset, Sparse
 
 __all__ = ["load_bbc"]
 
@@ -35,15 +31,15 @@ def load_bbc(
 
     Parameters
     ----------
-    target, source : number of the segment, 1, 2 or 3. The paper has target 2 and source 1.
-    pairing : ``"id"`` pairs the rows that belong to the same article; articles that only the source has go to
-        ``source_only``. ``"position"`` pairs the first row with the first row and so on, as the authors'
-        published code does: most pairs are then different articles, though often of one class, because the
-        files are sorted by class. Labels and names are those of the target rows.
+    target, source : number of the segment, 1, 2 or 3. The paper uses target 2 and source 1.
+    pairing : ``"id"`` pairs rows of the same article; articles that only the source has go to ``source_only``.
+        ``"position"`` pairs the first row with the first row and so on, as the authors' published code does: most
+        pairs are then different articles, though often of one class, because the files are sorted by class. Labels
+        and names are those of the target rows.
     data_home : folder that holds the folder ``bbc``.
     verify : compare checksums.
 
-    The texts that are shown are the most frequent terms (stems) of a segment: the files hold no running text.
+    The texts to show are the most frequent terms (stems) of a segment: the files hold no running text.
 
     >>> load_bbc(target=4)
     Traceback (most recent call last):
@@ -85,10 +81,10 @@ def load_bbc(
     )
 
 
-def _read_segment(mtx: Path, docs: Path, terms: Path) -> tuple[sparse.csr_array[Any, Any], list[str], list[str]]:
+def _read_segment(mtx: Path, docs: Path, terms: Path) -> tuple[Sparse, list[str], list[str]]:
     """Read a segment's counts as documents x terms (the file has them the other way), its ids and its terms."""
-    counts: Any = mmread(mtx)
-    by_document = sparse.csr_array(sparse.coo_array(counts).T, dtype=np.float64)
+    counts = sparse.coo_array(mmread(mtx))
+    by_document = sparse.csr_array(counts.T, dtype=np.float64)
     by_document.sort_indices()
     ids, vocabulary = docs.read_text("utf-8").split(), terms.read_text("utf-8").split()
     if by_document.shape != (len(ids), len(vocabulary)):
@@ -107,19 +103,13 @@ def _read_classes(path: Path) -> tuple[dict[str, int], tuple[str, ...]]:
     return class_of, tuple(names[label] for label in sorted(names))
 
 
-def _frequent_terms(counts: sparse.csr_array[Any, Any], terms: list[str]) -> tuple[str, ...]:
+def _frequent_terms(counts: Sparse, terms: list[str]) -> tuple[str, ...]:
     def text(row: int) -> str:
         span = slice(counts.indptr[row], counts.indptr[row + 1])
-        order: npt.NDArray[Any] = np.argsort(-counts.data[span], kind="stable")[:_SHOWN_TERMS]
+        order = np.argsort(-counts.data[span], kind="stable")[:_SHOWN_TERMS]
         return " ".join(terms[column] for column in counts.indices[span][order])
 
     return tuple(text(row) for row in range(counts.shape[0]))
-
-
-def _pipelines() -> tuple[Pipeline, Pipeline]:
-    from thpi.datasets.preprocessing import tfidf_pca
-
-    return tfidf_pca(), tfidf_pca()
 
 
 ENTRY = DatasetInfo(
@@ -133,7 +123,7 @@ ENTRY = DatasetInfo(
     source="term counts of segment 1 of 3",
     loader=load_bbc,
     preprocessing="both tf-idf, PCA to 60 % of the energy",
-    pipelines=_pipelines,
+    pipelines=pipelines("tfidf_pca", "tfidf_pca"),
     folder="bbc",
     files=checksums(
         {

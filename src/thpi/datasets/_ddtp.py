@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import gzip
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
 from thpi._types import PathLike
-from thpi.datasets._entry import DatasetInfo, Demo, PaperRole, TransferRole, checksums
+from thpi.datasets._entry import DatasetInfo, Demo, PaperRole, TransferRole, checksums, pipelines
 from thpi.datasets._files import locate
-from thpi.datasets._paired import PairedDataset
-
-if TYPE_CHECKING:
-    from sklearn.pipeline import Pipeline
+from thpi.datasets._paired import PairedDataset, Sparse
 
 __all__ = ["load_ddtp"]
 
@@ -30,15 +26,13 @@ def load_ddtp(
 
     Parameters
     ----------
-    min_df : keep terms that occur in at least so many descriptions.
-    max_df : keep terms that occur in at most this share of the descriptions; in place of a list of stop words,
-        which would have to be found for each language.
+    min_df : keep terms that occur in at least this many descriptions.
+    max_df : keep terms that occur in at most this share of the descriptions; replaces a list of stop words.
     data_home : folder that holds the folder ``ddtp``.
     verify : compare checksums.
 
-    The vocabulary comes from all descriptions, as in the other text sets, whose vocabularies are fixed in their
-    files; weights (tf-idf) are left to the preprocessing. Packages without a section have the class
-    ``(none)``.
+    The vocabulary comes from all descriptions, as in the other text sets, whose files fix it. Packages without a
+    section have the class ``(none)``.
 
     >>> load_ddtp(data_home="nowhere")
     Traceback (most recent call last):
@@ -65,23 +59,11 @@ def load_ddtp(
     )
 
 
-def _count_terms(texts: tuple[str, ...], min_df: int, max_df: float) -> sparse.csr_array[Any, Any]:
+def _count_terms(texts: tuple[str, ...], min_df: int, max_df: float) -> Sparse:
     from sklearn.feature_extraction.text import CountVectorizer
 
     counts = CountVectorizer(min_df=min_df, max_df=max_df, dtype=np.float64).fit_transform(texts)
     return sparse.csr_array(counts)
-
-
-def _pipelines() -> tuple[Pipeline, Pipeline]:
-    from thpi.datasets.preprocessing import tfidf_pca
-
-    return tfidf_pca(), tfidf_pca()
-
-
-def _demo_pipelines() -> tuple[Pipeline, Pipeline]:
-    from thpi.datasets.preprocessing import tfidf_svd
-
-    return tfidf_svd(), tfidf_svd()
 
 
 ENTRY = DatasetInfo(
@@ -94,7 +76,7 @@ ENTRY = DatasetInfo(
     source="term counts of the English text",
     loader=load_ddtp,
     preprocessing="both tf-idf, PCA to at most 500 components (44 % of the energy)",
-    pipelines=_pipelines,
+    pipelines=pipelines("tfidf_pca", "tfidf_pca"),
     folder="ddtp",
     files=checksums({"ddtp_en_fr.tsv.gz": "460e495dcbc62c0000213091d6f58d18f0d275b497abd956518bc7e1636c7e7f"}),
     large=True,
@@ -106,6 +88,6 @@ ENTRY = DatasetInfo(
         "English one.",
         vector_name="counts of terms",
         class_name="section",
-        pipelines=_demo_pipelines,
+        pipelines=pipelines("tfidf_svd", "tfidf_svd"),
     ),
 )

@@ -1,19 +1,16 @@
-"""The handwritten digits that come with the package (UCI Multiple Features)."""
+"""The handwritten digits of the package (UCI Multiple Features)."""
 
 from __future__ import annotations
 
 from importlib.resources import as_file, files
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from thpi._types import Array
 from thpi.datasets._bundled.planes import DECIMALS, FIXED_POINT_TYPE, INTEGER_TYPES, VIEWS, from_planes
-from thpi.datasets._entry import DatasetInfo, Demo, TransferRole, checksums
+from thpi.datasets._entry import DatasetInfo, Demo, TransferRole, checksums, pipelines
 from thpi.datasets._paired import PairedDataset
-
-if TYPE_CHECKING:
-    from sklearn.pipeline import Pipeline
 
 __all__ = ["load_digits_views"]
 
@@ -32,7 +29,7 @@ def load_digits_views(target: str = "pix", source: str = "fac") -> PairedDataset
     mor        6  morphological features
     ======  ====  ==================================================
 
-    Every item has its 16 x 15 picture (uint8, 0 to 252, ink bright) whatever the views. Features are unscaled;
+    Every item has its 16 x 15 picture (uint8, 0 to 252, ink bright) for any views. Features are unscaled;
     the real-valued views are rounded to five decimals. Data by Robert Duin, CC BY 4.0, doi:10.24432/C5HC70.
 
     >>> digits = load_digits_views(target="pix", source="fou")
@@ -61,18 +58,11 @@ def load_digits_views(target: str = "pix", source: str = "fac") -> PairedDataset
     )
 
 
-def _decode(planes: npt.NDArray[np.uint8], view: str) -> npt.NDArray[Any]:
+def _decode(planes: npt.NDArray[np.uint8], view: str) -> Array:
     if view in INTEGER_TYPES:
         return from_planes(planes, INTEGER_TYPES[view])
     # Dividing, not multiplying by 1e-5, gives the floating-point number nearest to the printed decimal.
-    decoded: npt.NDArray[Any] = from_planes(planes, FIXED_POINT_TYPE) / 10**DECIMALS
-    return decoded
-
-
-def _pipelines() -> tuple[Pipeline, Pipeline]:
-    from thpi.datasets.preprocessing import standardised
-
-    return standardised(), standardised()
+    return np.asarray(from_planes(planes, FIXED_POINT_TYPE) / 10**DECIMALS)
 
 
 ENTRY = DatasetInfo(
@@ -85,7 +75,7 @@ ENTRY = DatasetInfo(
     source="216 profile correlations (fac), or any other view",
     loader=load_digits_views,
     preprocessing="both standardised",
-    pipelines=_pipelines,
+    pipelines=pipelines("standardised", "standardised"),
     folder=None,
     files=checksums({"digits.npz": "242f7ec6679b2c9a22a2ec1ba71d8c72181a42249873b36f7a468bbaf0b4c6ac"}),
     transfer=TransferRole(

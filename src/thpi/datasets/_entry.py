@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from importlib import import_module
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from thpi.datasets._paired import PairedDataset
 
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
 
-__all__ = ["DatasetInfo", "Demo", "FileInfo", "PaperRole", "TransferRole", "checksums"]
+__all__ = ["DatasetInfo", "Demo", "FileInfo", "PaperRole", "TransferRole", "checksums", "pipelines"]
 
 Pipelines: TypeAlias = "Callable[[], tuple[Pipeline, Pipeline]]"
-"""Makes the unfitted pipelines of target and source; called late because it imports scikit-learn."""
+"""Makes the unfitted pipelines of target and source."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,22 @@ def checksums(known: Mapping[str, str | None]) -> tuple[FileInfo, ...]:
     (FileInfo(path='a.npz', sha256=None),)
     """
     return tuple(FileInfo(path, sha256) for path, sha256 in known.items())
+
+
+def pipelines(target: str, source: str, **options: float) -> Pipelines:
+    """Return a maker of pipelines, by the functions of :mod:`thpi.datasets.preprocessing` for target and source.
+
+    That module is imported when the maker is called, because it imports scikit-learn.
+
+    >>> [list(pipeline.named_steps) for pipeline in pipelines("tfidf_pca", "unchanged")()]
+    [['tfidf', 'pca'], ['unchanged']]
+    """
+
+    def make() -> tuple[Pipeline, Pipeline]:
+        module = import_module("thpi.datasets.preprocessing")
+        return getattr(module, target)(**options), getattr(module, source)(**options)
+
+    return make
 
 
 @dataclass(frozen=True)
@@ -62,7 +79,7 @@ class TransferRole:
     """
 
     use: Literal["development", "confirmation"]
-    variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    variants: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -79,7 +96,7 @@ class Demo:
     class_name: str
     rows: int = 3_000
     pairs: int = 300
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict)
     pipelines: Pipelines | None = None
 
 

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from scipy import sparse
 
 from thpi._types import PathLike
-from thpi.datasets._entry import DatasetInfo, PaperRole, TransferRole, checksums
+from thpi.datasets._entry import DatasetInfo, PaperRole, TransferRole, checksums, pipelines
 from thpi.datasets._files import locate
 from thpi.datasets._paired import PairedDataset
-
-if TYPE_CHECKING:
-    from sklearn.pipeline import Pipeline
 
 __all__ = ["load_mediamill"]
 
@@ -46,12 +41,6 @@ def load_mediamill(*, data_home: PathLike | None = None, verify: bool = True) ->
     )
 
 
-def _pipelines() -> tuple[Pipeline, Pipeline]:
-    from thpi.datasets.preprocessing import lda_topics, standardised
-
-    return standardised(), lda_topics()
-
-
 ENTRY = DatasetInfo(
     name="mediamill",
     title="MediaMill: video shots and their concepts",
@@ -63,7 +52,7 @@ ENTRY = DatasetInfo(
     source="101 concepts",
     loader=load_mediamill,
     preprocessing="target standardised; source 60 LDA topics (about a minute)",
-    pipelines=_pipelines,
+    pipelines=pipelines("standardised", "lda_topics"),
     folder="mediamill",
     files=checksums({"mediamill.npz": "e477c506addf7b0c215968fb2fb7d5f4aad5b815b187a0019e69e1d71463980b"}),
     labelled=False,

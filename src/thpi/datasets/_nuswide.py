@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-from thpi._types import PathLike
-from thpi.datasets._entry import DatasetInfo, PaperRole, TransferRole, checksums
+from thpi._types import Array, PathLike
+from thpi.datasets._entry import DatasetInfo, PaperRole, TransferRole, checksums, pipelines
 from thpi.datasets._files import dataset_folder, locate
-from thpi.datasets._paired import PairedDataset
-
-if TYPE_CHECKING:
-    from sklearn.pipeline import Pipeline
+from thpi.datasets._paired import PairedDataset, Sparse
 
 __all__ = ["load_nuswide"]
 
@@ -43,17 +39,17 @@ def load_nuswide(
         histogram, 225 colour moments, 144 correlogram, 73 edge directions, 128 wavelet texture.
     form : ``"sample"`` reads the csv files of a published sample: 599 pictures with tags, 1,301 rows of tags alone
         (``source_only``), one binary label. ``"collection"`` reads the public distribution:
-        ``Low_Level_Features/<part>_Normalized_CM55.dat`` (numbers separated by spaces, a line a picture),
+        ``Low_Level_Features/<part>_Normalized_CM55.dat`` (one line of numbers per picture),
         ``NUS_WID_Tags/<part>_Tags1k.dat`` (0 and 1 separated by tabs), ``NUS_WID_Tags/TagList1k.txt`` and, where
         present, the 81 concepts (``ConceptsList/Concepts81.txt``,
         ``Groundtruth/TrainTestLabels/Labels_<concept>_<part>.txt``), which become ``tags``.
         ``"auto"`` takes the collection if it is there.
     parts : parts of the collection, ``"Train"`` and ``"Test"``, one after the other.
-    max_rows : read at most so many pictures of each part of the collection (it has 269,648 in all).
+    max_rows : read at most this many pictures of each part of the collection (269,648 in all).
     data_home : folder that holds the folder ``nuswide``.
     verify : compare checksums (known for the sample only).
 
-    The collection's form was tested on small files made in its published layout only.
+    The form of the collection is tested only on small files in its published layout.
 
     >>> load_nuswide(features="sift")
     Traceback (most recent call last):
@@ -133,10 +129,10 @@ def _load_collection(
     )
 
 
-def _read_tags(path: Path, max_rows: int | None) -> sparse.csr_array[Any, Any]:
-    """Read 0 and 1 in pieces, for the dense matrix of all pictures would take more than a gigabyte."""
+def _read_tags(path: Path, max_rows: int | None) -> Sparse:
+    """Read 0 and 1 in pieces, because the dense matrix of all pictures takes more than a gigabyte."""
 
-    def pieces() -> Iterator[sparse.csr_array[Any, Any]]:
+    def pieces() -> Iterator[Sparse]:
         with path.open(encoding="ascii") as stream:
             lines = islice(stream, max_rows)
             while block := list(islice(lines, _LINES_AT_ONCE)):
@@ -145,9 +141,7 @@ def _read_tags(path: Path, max_rows: int | None) -> sparse.csr_array[Any, Any]:
     return sparse.csr_array(sparse.vstack(list(pieces()), format="csr"))
 
 
-def _read_concepts(
-    folder: Path, parts: tuple[str, ...], max_rows: int | None
-) -> tuple[npt.NDArray[np.uint8] | None, tuple[str, ...]]:
+def _read_concepts(folder: Path, parts: tuple[str, ...], max_rows: int | None) -> tuple[Array | None, tuple[str, ...]]:
     concept_list = folder / "ConceptsList" / "Concepts81.txt"
     if not concept_list.is_file():
         return None, ()
@@ -165,12 +159,6 @@ def _read_concepts(
     return np.stack(columns, axis=1), concepts
 
 
-def _pipelines() -> tuple[Pipeline, Pipeline]:
-    from thpi.datasets.preprocessing import lda_topics, unchanged
-
-    return unchanged(), lda_topics()
-
-
 ENTRY = DatasetInfo(
     name="nuswide",
     title="NUS-WIDE: Flickr pictures and their tags",
@@ -182,7 +170,7 @@ ENTRY = DatasetInfo(
     source="1,000 tags",
     loader=load_nuswide,
     preprocessing="target unchanged; source 60 LDA topics (of 1,000 tags, the paper has 5,018)",
-    pipelines=_pipelines,
+    pipelines=pipelines("unchanged", "lda_topics"),
     folder="nuswide",
     files=checksums(
         {

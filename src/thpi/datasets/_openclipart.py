@@ -6,18 +6,15 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from typing import overload
 
 import numpy as np
 from scipy import sparse
 
 from thpi._types import Ints, PathLike
-from thpi.datasets._entry import DatasetInfo, Demo, PaperRole, TransferRole, checksums
+from thpi.datasets._entry import DatasetInfo, Demo, PaperRole, TransferRole, checksums, pipelines
 from thpi.datasets._files import locate
 from thpi.datasets._paired import PairedDataset
-
-if TYPE_CHECKING:
-    from sklearn.pipeline import Pipeline
 
 __all__ = ["load_openclipart"]
 
@@ -84,18 +81,6 @@ def load_openclipart(*, data_home: PathLike | None = None, verify: bool = True) 
     )
 
 
-def _pipelines() -> tuple[Pipeline, Pipeline]:
-    from thpi.datasets.preprocessing import lda_topics, standardised
-
-    return standardised(), lda_topics()
-
-
-def _demo_pipelines() -> tuple[Pipeline, Pipeline]:
-    from thpi.datasets.preprocessing import standardised, tfidf_svd
-
-    return standardised(), tfidf_svd()
-
-
 ENTRY = DatasetInfo(
     name="openclipart",
     title="Open Clip Art Library: drawings and their tags",
@@ -106,7 +91,7 @@ ENTRY = DatasetInfo(
     source="645 tags",
     loader=load_openclipart,
     preprocessing="target standardised (the published moments of NUS-WIDE are normalised); source 60 LDA topics",
-    pipelines=_pipelines,
+    pipelines=pipelines("standardised", "lda_topics"),
     folder="openclipart",
     files=checksums(
         {
@@ -122,6 +107,6 @@ ENTRY = DatasetInfo(
         description="The target is the colours of a drawing (225 colour moments), the source its tags.",
         vector_name="colour moments",
         class_name="category",
-        pipelines=_demo_pipelines,
+        pipelines=pipelines("standardised", "tfidf_svd"),
     ),
 )

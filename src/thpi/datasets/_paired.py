@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from thpi._types import InMemory, Ints
 
-__all__ = ["Item", "PairedDataset"]
+if TYPE_CHECKING:
+    from scipy import sparse
 
+__all__ = ["Item", "PairedDataset", "Sparse"]
+
+Sparse: TypeAlias = "sparse.csr_array[Any, Any]"
 Picture: TypeAlias = "npt.NDArray[np.uint8] | bytes"
 
 _PER_ROW = ("target", "source", "names", "labels", "tags", "pictures", "target_texts", "source_texts")

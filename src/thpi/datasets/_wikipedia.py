@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from thpi._types import PathLike
-from thpi.datasets._entry import DatasetInfo, TransferRole, checksums
+from thpi.datasets._entry import DatasetInfo, TransferRole, checksums, pipelines
 from thpi.datasets._files import locate
 from thpi.datasets._paired import PairedDataset
-
-if TYPE_CHECKING:
-    from sklearn.pipeline import Pipeline
 
 __all__ = ["load_wikipedia"]
 
@@ -48,12 +43,6 @@ def load_wikipedia(*, data_home: PathLike | None = None, verify: bool = True) ->
     )
 
 
-def _pipelines() -> tuple[Pipeline, Pipeline]:
-    from thpi.datasets.preprocessing import standardised
-
-    return standardised(), standardised()
-
-
 ENTRY = DatasetInfo(
     name="wikipedia",
     title="Wikipedia featured articles: pictures and texts",
@@ -64,7 +53,7 @@ ENTRY = DatasetInfo(
     source="100 features of the text",
     loader=load_wikipedia,
     preprocessing="both standardised",
-    pipelines=_pipelines,
+    pipelines=pipelines("standardised", "standardised"),
     folder="wiki",
     files=checksums({"wiki.npz": "64976508506486609e30955596b4eaa2249f519e66d19b734aa8f13e0b3bee8d"}),
     transfer=TransferRole("development"),
