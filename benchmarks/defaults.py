@@ -101,7 +101,7 @@ def _views(name: str, data: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     if name == "digits":
         set_ = load_digits_views(target="pix", source="fou")
         assert set_.labels is not None
-        return set_.target, StandardScaler().fit_transform(set_.source), set_.labels
+        return np.asarray(set_.target), StandardScaler().fit_transform(set_.source), set_.labels
     load = {"bbc": load_bbc, "openclipart": load_openclipart, "wikipedia": load_wikipedia}[name]
     set_ = load(data_home=data)
     assert set_.labels is not None

@@ -52,7 +52,7 @@ def main() -> None:
             index = HammingIndex(options.bits, recall, random_state=options.seed)
             index.add(codes)
             print(f"{name} codes of {options.bits} bits: {index.tune(options.k, kinds=options.kinds)}", flush=True)
-    X = load_digits_views().target
+    X = np.asarray(load_digits_views().target)
     X = X[np.random.RandomState(options.seed).permutation(len(X))]
     train, queries = X[:-200], X[-200:]
     for n_bits in (16, 32, 64):

@@ -7,12 +7,14 @@ import importlib
 import inspect
 import re
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from pathlib import Path
 
 import pytest
 
 import thpi
+from thpi.datasets import DATASETS
+from thpi.stores import FORMATS, STORES
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -94,7 +96,7 @@ def test_every_public_name_of_thpi_is_in_the_api(name):
     assert f"thpi.{name}" in documented or home in documented
 
 
-MODULES = ["codes", "graph", "metrics", "datasets", "datasets.preprocessing", "evaluation", "model_file"]
+MODULES = ["codes", "graph", "metrics", "datasets", "datasets.preprocessing", "evaluation", "model_file", "stores"]
 MODULES += [f"solvers.{file.stem}" for file in sorted((ROOT / "src/thpi/solvers").glob("[a-z]*.py"))]
 
 
@@ -138,6 +140,49 @@ def test_every_method_has_a_row_in_the_table_of_methods(page, method):
 def test_every_method_is_explained(method):
     text = (DOCS / "methods.md").read_text(encoding="utf-8")
     assert re.search(rf"^#+ .*\b{method}\b", text, re.MULTILINE)
+
+
+def _table_rows(page: str, first: str) -> list[str]:
+    """Rows below the header that begins with ``first``."""
+    lines = (DOCS / page).read_text(encoding="utf-8").splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith(f"| {first} |")) + 2
+    return list(takewhile(lambda line: line.startswith("|"), lines[start:]))
+
+
+def test_the_table_of_data_sets_is_that_of_the_registry():
+    expected = [
+        f"| `{name}` | [{entry.title}]({entry.home_page}) | {entry.target} | {entry.source} | {entry.preprocessing} "
+        f"| {entry.paper.describe() if entry.paper else '-'} | {entry.transfer.use if entry.transfer else '-'} "
+        f"| {'yes' if entry.demo else '-'} | {entry.licence} |"
+        for name, entry in DATASETS.items()
+    ]
+    assert _table_rows("api/datasets.md", "data set") == expected
+
+
+def test_the_tables_of_stores_and_files_are_those_of_the_registries():
+    addresses = {
+        name: [f"`{start}...`" for start in store.prefixes] + [f"`*{end}`" for end in store.suffixes]
+        for name, store in STORES.items()
+    }
+    expected = [
+        f"| `{name}` | {', '.join(addresses[name])} | {store.description} | {_extra(store.extra)} |"
+        for name, store in STORES.items()
+    ]
+    assert _table_rows("api/stores.md", "store") == expected
+    expected = [
+        f"| `{name}` | `*{file.suffix}` | {file.description} | {_extra(file.extra)} |" for name, file in FORMATS.items()
+    ]
+    assert _table_rows("api/stores.md", "format") == expected
+
+
+def _extra(name: str | None) -> str:
+    return "-" if name is None else f"`thpi[{name}]`"
+
+
+@pytest.mark.parametrize("name", [*FORMATS, *STORES])
+def test_the_extras_of_stores_exist(name):
+    extra = {**FORMATS, **STORES}[name].extra
+    assert extra is None or f"\n{extra} = [" in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 
 
 def test_the_change_log_and_the_citation_know_the_version():

@@ -61,7 +61,7 @@ def test_renumber_numbers_on(shop, tmp_path):
 
 def test_plain_arrays_need_their_width(shop, tmp_path, refused):
     np.save(tmp_path / "plain.npy", np.array([[1, 2], [3, 1]], dtype=np.uint8))
-    assert "say with --bits" in refused(["index", "build", tmp_path / "plain.npy", tmp_path / "i"])
+    assert "with --bits" in refused(["index", "build", tmp_path / "plain.npy", tmp_path / "i"])
     assert run(["index", "build", str(tmp_path / "plain.npy"), str(tmp_path / "i"), "--bits", "10"]) == 0
     assert HammingIndex.open(tmp_path / "i").n_bits == 10
 

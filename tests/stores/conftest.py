@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from thpi.index import HammingIndex
+from thpi.stores import STORES, StoreInfo
 
 
 @pytest.fixture(scope="session")
@@ -43,22 +44,52 @@ def milvus_uri() -> Iterator[str]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
+@pytest.fixture(scope="session")
+def pgvector_address(postgres_dsn: str) -> str:
+    return postgres_dsn
+
+
+@pytest.fixture(scope="session")
+def milvus_address(milvus_uri: str) -> str:
+    return milvus_uri
+
+
+@pytest.fixture
+def toy_store(monkeypatch: pytest.MonkeyPatch) -> StoreInfo:
+    """Register a store from outside the package: an index in memory for each address and table."""
+    kept: dict[tuple[str, str], HammingIndex] = {}
+
+    def connect(address: str, table: str, n_bits: int | None, token: str) -> HammingIndex:
+        if (address, table) not in kept and n_bits is None:
+            raise ValueError("n_bits is needed.")
+        return kept.setdefault((address, table), HammingIndex(n_bits or 1))
+
+    store = StoreInfo("toy", "an index in memory", connect, prefixes=("toy://",))
+    monkeypatch.setitem(STORES, store.name, store)
+    return store
+
+
+@pytest.fixture
+def toy_address(toy_store: StoreInfo) -> str:
+    return "toy://here"
+
+
 _names = count()
 
 
-@pytest.fixture(params=["faiss", "pgvector", "milvus"])
+@pytest.fixture(params=["index", *STORES, "toy"])
 def make_store(request: pytest.FixtureRequest) -> Iterator[Callable[[int], Any]]:
-    """Give a function that makes an empty store of a width, for each engine."""
+    """Give a function that makes an empty store of a width: an index, each registered store, and a toy one.
+
+    A new store needs a fixture ``<name>_address`` that starts its engine.
+    """
     opened: list[Any] = []
 
     def make(n_bits: int) -> Any:
-        name = f"codes_{next(_names)}"
-        if request.param == "faiss":
+        if request.param == "index":
             return HammingIndex(n_bits)
-        from thpi.stores import Milvus, PgVector
-
-        kind, fixture = (PgVector, "postgres_dsn") if request.param == "pgvector" else (Milvus, "milvus_uri")
-        opened.append(kind(request.getfixturevalue(fixture), name, n_bits))
+        address = request.getfixturevalue(f"{request.param}_address")
+        opened.append(STORES[request.param].connect(address, f"codes_{next(_names)}", n_bits, ""))
         return opened[-1]
 
     make.engine = request.param  # type: ignore[attr-defined]

@@ -11,13 +11,14 @@ from thpi import stores
 from thpi.codes import pack
 
 WIDTHS = [1, 8, 13, 64]
-FORMATS = ["npy", "parquet", "faiss"]
+FORMATS = list(stores.FORMATS)
 
 
 def functions(name: str) -> tuple[Any, Any]:
     if name == "parquet":
         pytest.importorskip("pyarrow", reason="needs pyarrow: pip install 'thpi[parquet]'")
-    return getattr(stores, f"write_{name}"), getattr(stores, f"read_{name}")
+    entry = stores.FORMATS[name]
+    return entry.write, lambda path, n_bits=None: entry.read(path, n_bits)
 
 
 @pytest.mark.parametrize("name", FORMATS)

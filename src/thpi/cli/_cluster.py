@@ -5,23 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any, Optional
+from typing import Any
 
-import typer
-
-__all__ = ["Scheduler", "cluster"]
-
-# typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
-# ruff: noqa: UP045
-
-Scheduler = Annotated[
-    Optional[str],
-    typer.Option(
-        "--scheduler",
-        metavar="ADDRESS",
-        help="Dask scheduler, for instance tcp://host:8786. Its workers read the files, under the same paths.",
-    ),
-]
+__all__ = ["cluster"]
 
 
 @contextmanager

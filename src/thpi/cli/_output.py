@@ -1,4 +1,4 @@
-"""What the commands share on the way out: options, checks of output files, progress, results as text or JSON."""
+"""Output that the commands share: checks of output files, progress, results as text or JSON."""
 
 from __future__ import annotations
 
@@ -11,17 +11,14 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 if TYPE_CHECKING:
     from thpi.cli._tables import Batch
 
-__all__ = ["Force", "Json", "check_output", "note", "show", "shown_parts", "shown_progress", "spinner", "uninterrupted"]
-
-Force = Annotated[bool, typer.Option("--force", help="Replace the output where it exists already.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for scripts.")]
+__all__ = ["check_output", "note", "plain", "show", "shown_parts", "shown_progress", "spinner", "uninterrupted"]
 
 
 def check_output(argument: str, path: Path, *, force: bool, inputs: tuple[Any, ...] = ()) -> None:

@@ -1,45 +1,46 @@
-"""``thpi datasets``: which data sets there are, what is known of them, and whether their files are intact."""
+"""``thpi datasets``: which data sets there are, where they come from, and whether their files are intact."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
 
+from thpi.cli._options import DataHome, dataset_names
+
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="List, describe and verify the data sets.")
 
-DataHome = Annotated[
-    Optional[Path],  # noqa: UP045 - typer reads the annotation at run time, on Python 3.10 too
-    typer.Option("--data-home", help="Folder of the data sets; else THPI_DATA, else ~/thpi_data."),
-]
+# typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
+# ruff: noqa: UP045
 
 
 @app.command("list")
 def list_sets(data_home: DataHome = None) -> None:
-    """List the data sets and whether their files are there."""
+    """List the data sets and whether their files are present."""
     from rich.console import Console
     from rich.table import Table
 
     from thpi import datasets
 
     table = Table("name", "files", "title", "target", "source")
-    for name in datasets.list_datasets():
-        entry = datasets.info(name)
+    for name, entry in datasets.DATASETS.items():
         folder = datasets.data_home_path(data_home) / (entry.folder or "")
-        present = entry.folder is None or any((folder / f.path).exists() for f in entry.files + entry.public_files)
-        state = "bundled" if entry.folder is None else "there" if present else "missing"
+        present = any((folder / file.path).exists() for file in entry.files + entry.public_files)
+        state = "bundled" if entry.folder is None else "present" if present else "missing"
         table.add_row(name, state, entry.title, entry.target, entry.source)
     Console().print(table)
 
 
 @app.command()
-def info(name: str, data_home: DataHome = None) -> None:
-    """Say what is known of a data set: origin, licence, citation, files."""
+def info(
+    name: Annotated[str, typer.Argument(autocompletion=dataset_names, help="Name of a data set.")],
+    data_home: DataHome = None,
+) -> None:
+    """Describe a data set: origin, licence, citation, preprocessing, uses, files."""
     from thpi import datasets
 
     entry = datasets.info(name)
-    where = "with the package" if entry.folder is None else str(datasets.data_home_path(data_home) / entry.folder)
+    where = "part of the package" if entry.folder is None else datasets.data_home_path(data_home) / entry.folder
     for title, value in (
         ("name", entry.name),
         ("title", entry.title),
@@ -48,9 +49,14 @@ def info(name: str, data_home: DataHome = None) -> None:
         ("home page", entry.home_page),
         ("licence", entry.licence),
         ("citation", entry.citation),
+        ("prepared", entry.preprocessing),
+        ("paper", entry.paper and entry.paper.describe()),
+        ("benchmark", entry.transfer and entry.transfer.use),
+        ("demo", entry.demo and f"thpi serve --demo --dataset {entry.name}"),
         ("folder", where),
     ):
-        typer.echo(f"{title:10} {value}")
+        if value:
+            typer.echo(f"{title:10} {value}")
     for file in entry.files:
         typer.echo(f"{'file':10} {file.path}  sha256 {file.sha256 or 'not known'}")
     for file in entry.public_files:
@@ -59,7 +65,9 @@ def info(name: str, data_home: DataHome = None) -> None:
 
 @app.command()
 def verify(
-    names: Annotated[Optional[list[str]], typer.Argument(help="Data sets; none means all.")] = None,  # noqa: UP045
+    names: Annotated[
+        Optional[list[str]], typer.Argument(autocompletion=dataset_names, help="Data sets. Default: all.")
+    ] = None,
     data_home: DataHome = None,
 ) -> None:
     """Compare files with their checksums; exit code 1 if any is missing or altered."""

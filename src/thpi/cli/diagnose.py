@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
-from thpi.cli._output import Force, Json, check_output, plain, uninterrupted
+from thpi.cli._options import Bits, Force, FurtherSource, FurtherTarget, Ignore, Json, Seed
+from thpi.cli._output import check_output, plain, uninterrupted
 
 if TYPE_CHECKING:
     from thpi.diagnosis import Answer, Diagnosis
@@ -28,12 +29,8 @@ def diagnose(
         str,
         typer.Option("--privileged", metavar="FILE", help="Source rows; row i is the same item as row i of DATA."),
     ],
-    source: Annotated[
-        Optional[str], typer.Option("--source", metavar="FILE", help="Further source rows, without a target row.")
-    ] = None,
-    target: Annotated[
-        Optional[str], typer.Option("--target", metavar="FILE", help="Further target rows, without a source row.")
-    ] = None,
+    source: FurtherSource = None,
+    target: FurtherTarget = None,
     labels: Annotated[
         Optional[str],
         typer.Option("--labels", metavar="COLUMN|FILE", help="Labels of the pairs: a column of DATA, or a file."),
@@ -46,16 +43,13 @@ def diagnose(
             help="target, labels, source or groups; may be repeated. Default: target, source and, if given, labels.",
         ),
     ] = None,
-    bits: Annotated[int, typer.Option("--bits", min=1, help="Length of a code.")] = 32,
+    bits: Bits = 32,
     folds: Annotated[int, typer.Option("--folds", min=2, help="Parts the pairs are divided into.")] = 5,
-    ignore: Annotated[
-        Optional[list[str]],
-        typer.Option("--ignore", metavar="COLUMN", help="Column of DATA that is no feature; may be repeated."),
-    ] = None,
+    ignore: Ignore = None,
     output: Annotated[
         Optional[Path], typer.Option("--output", metavar="PAGE.html", help="Write a page with tables and plots.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Same seed, same answer.")] = 0,
+    seed: Seed = 0,
     force: Force = False,
     as_json: Json = False,
 ) -> None:

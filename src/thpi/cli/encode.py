@@ -8,19 +8,22 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from thpi.cli._cluster import Scheduler, cluster
-from thpi.cli._output import Force, Json, show, shown_parts, shown_progress
+from thpi.cli._cluster import cluster
+from thpi.cli._options import Force, Json, ModelFile, Scheduler
+from thpi.cli._output import show, shown_parts, shown_progress
 
 # typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
 # ruff: noqa: UP045
 
 
 def encode(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file, from thpi fit.")],
+    model: ModelFile,
     data: Annotated[str, typer.Argument(metavar="DATA", help="Target rows: npy, npz, csv, tsv, parquet, or a folder.")],
     output: Annotated[
         Path,
-        typer.Argument(metavar="CODES", help="File of codes to write; it ends in .npy, .parquet or .faiss. A folder."),
+        typer.Argument(
+            metavar="CODES", help="Output; the suffix sets the format (thpi export --formats). A folder if DATA is one."
+        ),
     ],
     ids: Annotated[
         Optional[str],
@@ -79,7 +82,7 @@ def encode(
     write_codes(kind, output, codes, hasher.n_bits, chosen)
     facts = {
         "codes": str(output),
-        "format": kind,
+        "format": kind.name,
         "rows": len(codes),
         "bits": hasher.n_bits,
         "bytes_a_code": codes.shape[1],

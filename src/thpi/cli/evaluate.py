@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Optional
 
 import typer
 
-from thpi.cli._output import Json, show, spinner
+from thpi.cli._options import Json, ModelFile
+from thpi.cli._output import show, spinner
 
 # typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
 # ruff: noqa: UP045
@@ -30,7 +30,7 @@ class _Rows(NamedTuple):
 
 
 def evaluate(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file, from thpi fit.")],
+    model: ModelFile,
     data: Annotated[str, typer.Argument(metavar="DATA", help="Target rows: npy, npz, csv, tsv or parquet.")],
     queries: Annotated[
         Optional[str],

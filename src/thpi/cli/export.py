@@ -1,58 +1,81 @@
-"""``thpi export``: codes or an index into a file or an engine that others use."""
+"""``thpi export``: write codes or an index to a file or a store that other programs use."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
-from thpi.cli._output import Force, Json, show, spinner, uninterrupted
+from thpi.cli._options import CodeBits, Force, Json
+from thpi.cli._output import show, spinner, uninterrupted
+
+if TYPE_CHECKING:
+    from thpi.stores import FileFormat, StoreInfo
 
 # typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
 # ruff: noqa: UP045
 
-_FORMATS = ("npy", "parquet", "faiss", "pgvector", "milvus")
+
+def _format_names() -> list[str]:
+    from thpi.stores import FORMATS, STORES
+
+    return [*FORMATS, *STORES]
+
+
+def _print_formats(wanted: bool) -> None:
+    """List the formats and stores of the registries."""
+    if not wanted:
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    from thpi.stores import FORMATS, STORES
+
+    table = Table("format", "TARGET", "writes", "needs")
+    for file in FORMATS.values():
+        table.add_row(file.name, f"*{file.suffix}", file.description, _needs(file.extra))
+    for store in STORES.values():
+        where = ", ".join([f"{prefix}..." for prefix in store.prefixes] + [f"*{end}" for end in store.suffixes])
+        table.add_row(store.name, where, store.description, _needs(store.extra))
+    Console().print(table)
+    raise typer.Exit
+
+
+def _needs(extra: str | None) -> str:
+    return "-" if extra is None else f'pip install "thpi\\[{extra}]"'
 
 
 def export(
     codes: Annotated[Path, typer.Argument(metavar="CODES|INDEX", help="Codes from thpi encode, or an index.")],
     target: Annotated[
-        str,
-        typer.Argument(
-            metavar="TARGET",
-            help="File (.npy, .parquet, .faiss), postgresql://..., a Milvus address (http://...) or file (.db).",
-        ),
+        str, typer.Argument(metavar="TARGET", help="File to write, or address of a store; see --formats.")
     ],
-    table: Annotated[
-        str, typer.Option("--table", help="Table (PostgreSQL) or collection (Milvus) that takes the codes.")
-    ] = "codes",
+    table: Annotated[str, typer.Option("--table", help="Table or collection of the store.")] = "codes",
     kind: Annotated[
         Optional[str],
-        typer.Option(
-            "--format",
-            autocompletion=lambda: list(_FORMATS),
-            help=f"One of {', '.join(_FORMATS)}; where TARGET does not tell.",
-        ),
+        typer.Option("--format", autocompletion=_format_names, help="Format or store, if TARGET does not show it."),
     ] = None,
     append: Annotated[
-        bool, typer.Option("--append", help="Add to a table or collection that holds codes already.")
+        bool, typer.Option("--append", help="Add to a table or collection that already holds codes.")
     ] = False,
     token: Annotated[str, typer.Option("--token", envvar="THPI_MILVUS_TOKEN", help="Token of a Milvus server.")] = "",
-    bits: Annotated[
-        Optional[int], typer.Option("--bits", min=1, help="Bits of a code; needed for plain arrays of bytes only.")
-    ] = None,
+    bits: CodeBits = None,
     force: Force = False,
     as_json: Json = False,
+    formats: Annotated[
+        bool, typer.Option("--formats", is_eager=True, callback=_print_formats, help="List formats and stores.")
+    ] = False,
 ) -> None:
     """Write codes or an index to a file of another format, to PostgreSQL (pgvector) or to Milvus.
 
-    Bytes, width, bit order and ids come out as they went in. A file appears when
-    it is complete. Into PostgreSQL all codes go in one transaction; Milvus has no
-    transactions, so there an interrupt waits until all are sent. A table or
-    collection with codes in it is left alone unless --append is given, and
+    Bytes, width, bit order and ids stay the same. A file appears when it is
+    complete. PostgreSQL receives all codes in one transaction; Milvus has no
+    transactions, so an interrupt waits until all codes are sent. A table or
+    collection that holds codes is left alone unless --append is given, and
     nothing is ever deleted from it. Keep passwords out of the command: PostgreSQL
     reads ~/.pgpass and PGPASSWORD.
 
@@ -62,76 +85,67 @@ def export(
       thpi export codes.npy shop.faiss
       thpi export shop.index postgresql://shop@localhost/shop --table codes
       thpi export shop.index milvus.db --table codes
+      thpi export --formats
     """
     from thpi.cli._codes import check_codes_output, read_codes, write_codes
+    from thpi.stores import FileFormat
 
     chosen = _format(target, kind)
-    if chosen in ("npy", "parquet", "faiss"):
+    if isinstance(chosen, FileFormat):
         output = Path(target)
         check_codes_output("TARGET", output, chosen, force=force, inputs=(codes,))
         read = read_codes("CODES", codes, bits)
         write_codes(chosen, output, read.codes, read.n_bits, read.ids)
-        show(as_json, {"target": target, "format": chosen, "codes": len(read.codes), "bits": read.n_bits})
+        show(as_json, {"target": target, "format": chosen.name, "codes": len(read.codes), "bits": read.n_bits})
         return
     if force:
         raise ValueError(f"--force replaces files; a table is never emptied. Drop {table!r} yourself, or use --append.")
     read = read_codes("CODES", codes, bits)
-    with _engine_errors(chosen), _opened(chosen, target, table, read.n_bits, token) as store:
+    with _engine_errors(chosen), closing(chosen.connect(target, table, read.n_bits, token)) as store:
         if len(store) and not append:
             raise ValueError(f"--table {table!r} holds {len(store)} codes already; --append adds to them.")
-        with spinner(f"sending {len(read.codes):,} codes"):
-            _send(chosen, store, read)
+        # Without transactions an addition that has begun must be finished: Ctrl-C waits for it.
+        with spinner(f"sending {len(read.codes):,} codes"), nullcontext() if chosen.transactions else uninterrupted():
+            store.add(read.codes, read.ids)
         total = len(store)
-    facts = {"target": _without_password(target), "format": chosen, "table": table, "codes": len(read.codes)}
+    facts = {"target": _without_password(target), "format": chosen.name, "table": table, "codes": len(read.codes)}
     show(as_json, facts | {"bits": read.n_bits, "codes_there": total})
 
 
-def _format(target: str, kind: str | None) -> str:
-    from thpi.cli._codes import CODE_FILES
+def _format(target: str, name: str | None) -> FileFormat | StoreInfo:
+    """Return the format or store by its name, else by the target."""
+    from thpi.stores import FORMATS, STORES
 
-    if kind is not None and kind not in _FORMATS:
-        raise ValueError(f"--format {kind!r} must be one of {', '.join(_FORMATS)}.")
-    guessed = kind or CODE_FILES.get(Path(target).suffix.lower())
-    if guessed is None and target.startswith(("postgresql://", "postgres://")):
-        guessed = "pgvector"
-    if guessed is None and (target.startswith(("http://", "https://")) or target.endswith(".db")):
-        guessed = "milvus"
-    if guessed is None:
-        raise ValueError(
-            f"TARGET={_without_password(target)!r} must end in {', '.join(CODE_FILES)} or .db, or begin with "
-            "postgresql:// or http://; else --format says what it is."
-        )
-    return guessed
-
-
-def _opened(kind: str, target: str, table: str, n_bits: int, token: str) -> Any:
-    from thpi import stores
-
-    if kind == "pgvector":
-        return stores.PgVector(target, table, n_bits)
-    return stores.Milvus(target, table, n_bits, token=token)
-
-
-def _send(kind: str, store: Any, read: Any) -> None:
-    if kind == "pgvector":
-        store.add(read.codes, read.ids)  # one transaction
-        return
-    # Milvus has no transactions: once it has begun, the addition is finished, and Ctrl-C waits for that.
-    with uninterrupted():
-        store.add(read.codes, read.ids)
+    known: dict[str, FileFormat | StoreInfo] = {**FORMATS, **STORES}
+    if name is not None:
+        if name not in known:
+            raise ValueError(f"--format {name!r} must be one of {', '.join(known)}.")
+        return known[name]
+    for file in FORMATS.values():
+        if Path(target).suffix.lower() == file.suffix:
+            return file
+    for store in STORES.values():
+        if store.accepts(target):
+            return store
+    ends = [file.suffix for file in FORMATS.values()] + [end for store in STORES.values() for end in store.suffixes]
+    starts = [prefix for store in STORES.values() for prefix in store.prefixes]
+    raise ValueError(
+        f"TARGET={_without_password(target)!r} must end in {', '.join(ends[:-1])} or {ends[-1]}, or begin with "
+        f"{', '.join(starts[:-1])} or {starts[-1]}; otherwise set --format."
+    )
 
 
 @contextmanager
-def _engine_errors(kind: str) -> Iterator[None]:
-    """Turn an engine's own error into one line; what else goes wrong stays as it is."""
+def _engine_errors(store: StoreInfo) -> Iterator[None]:
+    """Turn an error of the engine itself into one line."""
     try:
         yield
     except Exception as error:
-        if type(error).__module__.partition(".")[0] not in ("psycopg", "psycopg_binary", "pymilvus", "grpc"):
+        if type(error).__module__.partition(".")[0] not in store.error_packages:
             raise
         from thpi.cli._columns import one_line
 
-        raise ValueError(f"{kind} says: {one_line(error)}.") from None
+        raise ValueError(f"{store.name} says: {one_line(error)}.") from None
 
 
 def _without_password(target: str) -> str:
@@ -140,6 +154,4 @@ def _without_password(target: str) -> str:
     >>> _without_password("postgresql://shop:secret@localhost/shop")
     'postgresql://shop@localhost/shop'
     """
-    import re
-
     return re.sub(r"(://[^:/@]*):[^@]*@", r"\1@", target)

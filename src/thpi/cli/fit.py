@@ -9,8 +9,9 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from thpi.cli._cluster import Scheduler, cluster
-from thpi.cli._output import Force, Json, check_output, note, show, spinner, uninterrupted
+from thpi.cli._cluster import cluster
+from thpi.cli._options import Bits, Force, FurtherSource, FurtherTarget, Ignore, Json, Scheduler, Seed
+from thpi.cli._output import check_output, note, show, spinner, uninterrupted
 
 # typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
 # ruff: noqa: UP045
@@ -51,17 +52,13 @@ def fit(
             help="Method. Default: AutoHasher with --privileged or --labels, else ITQ.",
         ),
     ] = None,
-    bits: Annotated[int, typer.Option("--bits", min=1, help="Length of a code.")] = 32,
+    bits: Bits = 32,
     privileged: Annotated[
         Optional[str],
         typer.Option("--privileged", metavar="FILE", help="Source rows; row i is the same item as row i of DATA."),
     ] = None,
-    source: Annotated[
-        Optional[str], typer.Option("--source", metavar="FILE", help="Further source rows, without a target row.")
-    ] = None,
-    target: Annotated[
-        Optional[str], typer.Option("--target", metavar="FILE", help="Further target rows, without a source row.")
-    ] = None,
+    source: FurtherSource = None,
+    target: FurtherTarget = None,
     labels: Annotated[
         Optional[str],
         typer.Option(
@@ -70,15 +67,12 @@ def fit(
             help="Class of each row of DATA: a 1-D array, FILE:COLUMN, or a line a row. Relevant is then same class.",
         ),
     ] = None,
-    ignore: Annotated[
-        Optional[list[str]],
-        typer.Option("--ignore", metavar="COLUMN", help="Column of DATA that is no feature; may be repeated."),
-    ] = None,
+    ignore: Ignore = None,
     parameter: Annotated[
         Optional[list[str]],
         typer.Option("--set", metavar="NAME=VALUE", help="Parameter of the method; may be repeated."),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Same seed, same model.")] = 0,
+    seed: Seed = 0,
     scheduler: Scheduler = None,
     force: Force = False,
     as_json: Json = False,

@@ -8,7 +8,8 @@ from typing import Annotated, Any, Optional
 import typer
 
 from thpi.cli._indexes import check_index, show_index
-from thpi.cli._output import Force, Json, check_output, show, spinner, uninterrupted
+from thpi.cli._options import CodeBits, Force, Json
+from thpi.cli._output import check_output, show, spinner, uninterrupted
 
 # typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
 # ruff: noqa: UP045
@@ -20,10 +21,7 @@ app = typer.Typer(
 )
 
 Index = Annotated[Path, typer.Argument(metavar="INDEX", help="Index file.")]
-CodesFile = Annotated[Path, typer.Argument(metavar="CODES", help="Codes, from thpi encode: npy, parquet or faiss.")]
-Bits = Annotated[
-    Optional[int], typer.Option("--bits", min=1, help="Bits of a code; needed for plain arrays of bytes only.")
-]
+CodesFile = Annotated[Path, typer.Argument(metavar="CODES", help="Codes, from thpi encode.")]
 
 
 @app.command()
@@ -35,7 +33,7 @@ def build(
         typer.Option("--recall", help="Allow approximate search that finds this part of the true nearest, e.g. 0.99."),
     ] = None,
     k: Annotated[int, typer.Option("-k", min=1, help="With --recall: how many nearest it is tuned for.")] = 10,
-    bits: Bits = None,
+    bits: CodeBits = None,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
@@ -72,7 +70,7 @@ def add(
     renumber: Annotated[
         bool, typer.Option("--renumber", help="Number the codes on from the largest id, instead of their own ids.")
     ] = False,
-    bits: Bits = None,
+    bits: CodeBits = None,
     as_json: Json = False,
 ) -> None:
     """Add the codes of a file to an index: all of them or, where an id is there already, none.

@@ -7,11 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-from thpi.cli._output import Json, show
+from thpi.cli._options import Json
+from thpi.cli._output import show
 
 
 def info(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Model, index, or codes (npy, parquet, faiss).")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Model, index, or codes.")],
     as_json: Json = False,
 ) -> None:
     """Say what a file holds: a model, an index, or codes.

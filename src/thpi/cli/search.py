@@ -10,7 +10,8 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from thpi.cli._output import Json, plain
+from thpi.cli._options import Json
+from thpi.cli._output import plain
 
 # typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
 # ruff: noqa: UP045
@@ -158,10 +159,11 @@ def _asked(
     from thpi.cli._codes import file_kind, read_codes
     from thpi.cli._models import check_width, load_model
     from thpi.cli._tables import open_table
+    from thpi.stores import FORMATS
 
     if model is None:
         path = Path(queries)
-        if queries == "-" or file_kind("QUERIES", path) not in ("npy", "parquet", "faiss", "index"):
+        if queries == "-" or file_kind("QUERIES", path) not in ("index", *FORMATS):
             raise ValueError(f"QUERIES={queries!r} holds rows of numbers; --model says which model codes them.")
         table = read_codes("QUERIES", path)
         if table.n_bits != index.n_bits:

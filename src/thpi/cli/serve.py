@@ -8,28 +8,38 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
+from thpi.cli._options import DataHome
+
 if TYPE_CHECKING:
     from thpi.web import Catalogue, Settings
 
 app = typer.Typer(add_completion=False)
 
+# typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
+# ruff: noqa: UP045
+
+
+def _demo_names() -> list[str]:
+    from thpi.datasets import DATASETS
+
+    return [name for name, entry in DATASETS.items() if entry.demo is not None]
+
 
 @app.command()
 def serve(
-    model: Annotated[Optional[Path], typer.Option(help="Model file that `thpi fit` wrote.")] = None,  # noqa: UP045
-    index: Annotated[Optional[Path], typer.Option(help="Index file of codes of that model.")] = None,  # noqa: UP045
+    model: Annotated[Optional[Path], typer.Option(help="Model file that `thpi fit` wrote.")] = None,
+    index: Annotated[Optional[Path], typer.Option(help="Index file of codes of that model.")] = None,
     demo: Annotated[
         bool, typer.Option("--demo", help="Show a data set with every method in place of a model.")
     ] = False,
-    dataset: Annotated[str, typer.Option(help="What --demo shows: digits, openclipart or ddtp.")] = "digits",
-    data_home: Annotated[
-        Optional[Path],  # noqa: UP045 - typer reads the annotation at run time, on Python 3.10 too
-        typer.Option("--data-home", help="Folder of the data sets; else THPI_DATA, else ~/thpi_data."),
-    ] = None,
+    dataset: Annotated[
+        str, typer.Option(autocompletion=_demo_names, help="Data set that --demo shows; see thpi datasets info.")
+    ] = "digits",
+    data_home: DataHome = None,
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 is every network.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port; 0 takes a free one.", min=0, max=65535)] = 8000,
     token: Annotated[
-        Optional[str],  # noqa: UP045
+        Optional[str],
         typer.Option(envvar="THPI_TOKEN", help="Bearer token that requests must bring.", show_envvar=True),
     ] = None,
     max_k: Annotated[int, typer.Option(help="Most neighbours of a search.", min=1)] = 1000,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import gzip
-import os
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from thpi._types import PathLike
+from thpi.datasets._entry import DatasetInfo, Demo, PaperRole, TransferRole, checksums, pipelines
 from thpi.datasets._files import locate
-from thpi.datasets._paired import PairedDataset
+from thpi.datasets._paired import PairedDataset, Sparse
 
 __all__ = ["load_ddtp"]
 
@@ -19,29 +19,27 @@ def load_ddtp(
     *,
     min_df: int = 5,
     max_df: float = 0.2,
-    data_home: str | os.PathLike[str] | None = None,
+    data_home: PathLike | None = None,
     verify: bool = True,
 ) -> PairedDataset:
     """Load term counts of 19,489 package descriptions, French (target) and English (source); labels are sections.
 
     Parameters
     ----------
-    min_df : keep terms that occur in at least so many descriptions.
-    max_df : keep terms that occur in at most this share of the descriptions; in place of a list of stop words,
-        which would have to be found for each language.
+    min_df : keep terms that occur in at least this many descriptions.
+    max_df : keep terms that occur in at most this share of the descriptions; replaces a list of stop words.
     data_home : folder that holds the folder ``ddtp``.
     verify : compare checksums.
 
-    The vocabulary comes from all descriptions, as in the other text sets, whose vocabularies are fixed in their
-    files; weights (tf-idf) are left to the preprocessing. Packages without a section have the class
-    ``(none)``.
+    The vocabulary comes from all descriptions, as in the other text sets, whose files fix it. Packages without a
+    section have the class ``(none)``.
 
     >>> load_ddtp(data_home="nowhere")
     Traceback (most recent call last):
         ...
     thpi.datasets._errors.DataNotFoundError: ddtp_en_fr.tsv.gz of data set 'ddtp' is missing. ...
     """
-    (path,) = locate("ddtp", ["ddtp_en_fr.tsv.gz"], data_home, verify=verify)
+    (path,) = locate(ENTRY, ["ddtp_en_fr.tsv.gz"], data_home, verify=verify)
     with gzip.open(path, "rt", encoding="utf-8", newline="\n") as stream:
         header = next(stream).rstrip("\n").split("\t")
         if header != ["package", "section", "en", "fr"]:
@@ -61,8 +59,35 @@ def load_ddtp(
     )
 
 
-def _count_terms(texts: tuple[str, ...], min_df: int, max_df: float) -> sparse.csr_array[Any, Any]:
+def _count_terms(texts: tuple[str, ...], min_df: int, max_df: float) -> Sparse:
     from sklearn.feature_extraction.text import CountVectorizer
 
     counts = CountVectorizer(min_df=min_df, max_df=max_df, dtype=np.float64).fit_transform(texts)
     return sparse.csr_array(counts)
+
+
+ENTRY = DatasetInfo(
+    name="ddtp",
+    title="Debian package descriptions in English and French",
+    home_page="https://ddtp.debian.org/",
+    licence="Free: the descriptions of Debian's main section, under the licences of the packages",
+    citation="Debian Description Translation Project, https://www.debian.org/international/l10n/ddtp",
+    target="term counts of the French text",
+    source="term counts of the English text",
+    loader=load_ddtp,
+    preprocessing="both tf-idf, PCA to at most 500 components (44 % of the energy)",
+    pipelines=pipelines("tfidf_pca", "tfidf_pca"),
+    folder="ddtp",
+    files=checksums({"ddtp_en_fr.tsv.gz": "460e495dcbc62c0000213091d6f58d18f0d275b497abd956518bc7e1636c7e7f"}),
+    large=True,
+    paper=PaperRole("Reuters", same=False),
+    transfer=TransferRole("confirmation"),
+    demo=Demo(
+        title="Package descriptions",
+        description="The target is the French description of a Debian package (counts of terms), the source the "
+        "English one.",
+        vector_name="counts of terms",
+        class_name="section",
+        pipelines=pipelines("tfidf_svd", "tfidf_svd"),
+    ),
+)

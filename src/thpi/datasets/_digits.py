@@ -1,14 +1,15 @@
-"""The handwritten digits that come with the package (UCI Multiple Features)."""
+"""The handwritten digits of the package (UCI Multiple Features)."""
 
 from __future__ import annotations
 
 from importlib.resources import as_file, files
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from thpi._types import Array
 from thpi.datasets._bundled.planes import DECIMALS, FIXED_POINT_TYPE, INTEGER_TYPES, VIEWS, from_planes
+from thpi.datasets._entry import DatasetInfo, Demo, TransferRole, checksums, pipelines
 from thpi.datasets._paired import PairedDataset
 
 __all__ = ["load_digits_views"]
@@ -28,7 +29,7 @@ def load_digits_views(target: str = "pix", source: str = "fac") -> PairedDataset
     mor        6  morphological features
     ======  ====  ==================================================
 
-    Every item has its 16 x 15 picture (uint8, 0 to 252, ink bright) whatever the views. Features are unscaled;
+    Every item has its 16 x 15 picture (uint8, 0 to 252, ink bright) for any views. Features are unscaled;
     the real-valued views are rounded to five decimals. Data by Robert Duin, CC BY 4.0, doi:10.24432/C5HC70.
 
     >>> digits = load_digits_views(target="pix", source="fou")
@@ -57,9 +58,41 @@ def load_digits_views(target: str = "pix", source: str = "fac") -> PairedDataset
     )
 
 
-def _decode(planes: npt.NDArray[np.uint8], view: str) -> npt.NDArray[Any]:
+def _decode(planes: npt.NDArray[np.uint8], view: str) -> Array:
     if view in INTEGER_TYPES:
         return from_planes(planes, INTEGER_TYPES[view])
     # Dividing, not multiplying by 1e-5, gives the floating-point number nearest to the printed decimal.
-    decoded: npt.NDArray[Any] = from_planes(planes, FIXED_POINT_TYPE) / 10**DECIMALS
-    return decoded
+    return np.asarray(from_planes(planes, FIXED_POINT_TYPE) / 10**DECIMALS)
+
+
+ENTRY = DatasetInfo(
+    name="digits",
+    title="UCI Multiple Features: 2,000 handwritten digits in six views",
+    home_page="https://archive.ics.uci.edu/dataset/72/multiple+features",
+    licence="CC BY 4.0",
+    citation="Duin, R. Multiple Features. UCI Machine Learning Repository. doi:10.24432/C5HC70",
+    target="240 pixels (pix), or any other view",
+    source="216 profile correlations (fac), or any other view",
+    loader=load_digits_views,
+    preprocessing="both standardised",
+    pipelines=pipelines("standardised", "standardised"),
+    folder=None,
+    files=checksums({"digits.npz": "242f7ec6679b2c9a22a2ec1ba71d8c72181a42249873b36f7a468bbaf0b4c6ac"}),
+    transfer=TransferRole(
+        "development",
+        {
+            "digits-fac-pix": {"source": "fac", "target": "pix"},
+            "digits-pix-fou": {"source": "pix", "target": "fou"},
+            "digits-zer-kar": {"source": "zer", "target": "kar"},
+        },
+    ),
+    demo=Demo(
+        title="Handwritten digits",
+        description="The target is the picture of a digit (240 pixels), the source its Fourier coefficients.",
+        vector_name="pixels, grey 0 to 6",
+        class_name="digit",
+        rows=2_000,
+        pairs=100,
+        options={"target": "pix", "source": "fou"},
+    ),
+)

@@ -1,4 +1,4 @@
-"""What can go wrong with the files of a data set."""
+"""Errors about data sets and their files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ __all__ = ["DataAlteredError", "DataNotFoundError", "UnknownDatasetError"]
 
 
 class DataNotFoundError(FileNotFoundError):
-    """A file of a data set is not where it should be; the message says where to get it and where to put it."""
+    """A file of a data set is missing; the message says where to get it and where to put it."""
 
 
 class DataAlteredError(ValueError):

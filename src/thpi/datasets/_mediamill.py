@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 from scipy import sparse
 
+from thpi._types import PathLike
+from thpi.datasets._entry import DatasetInfo, PaperRole, TransferRole, checksums, pipelines
 from thpi.datasets._files import locate
 from thpi.datasets._paired import PairedDataset
 
 __all__ = ["load_mediamill"]
 
 
-def load_mediamill(*, data_home: str | os.PathLike[str] | None = None, verify: bool = True) -> PairedDataset:
+def load_mediamill(*, data_home: PathLike | None = None, verify: bool = True) -> PairedDataset:
     """Load 43,907 shots: 120 visual features (target), 101 concepts (source, and ``tags``); no classes.
 
     Parameters
@@ -28,7 +28,7 @@ def load_mediamill(*, data_home: str | os.PathLike[str] | None = None, verify: b
         ...
     thpi.datasets._errors.DataNotFoundError: mediamill.npz of data set 'mediamill' is missing. ...
     """
-    (path,) = locate("mediamill", ["mediamill.npz"], data_home, verify=verify)
+    (path,) = locate(ENTRY, ["mediamill.npz"], data_home, verify=verify)
     with np.load(path, allow_pickle=False) as archive:
         visual, concepts = archive["visual"], archive["concepts"]
     return PairedDataset(
@@ -39,3 +39,24 @@ def load_mediamill(*, data_home: str | os.PathLike[str] | None = None, verify: b
         tags=concepts,
         tag_names=tuple(f"concept {number}" for number in range(1, concepts.shape[1] + 1)),
     )
+
+
+ENTRY = DatasetInfo(
+    name="mediamill",
+    title="MediaMill: video shots and their concepts",
+    home_page="https://mulan.sourceforge.net/datasets-mlc.html",
+    licence="Not stated by its authors; for research use",
+    citation="Snoek, C. G. M. et al. The challenge problem for automated detection of 101 semantic concepts "
+    "in multimedia. ACM Multimedia 2006",
+    target="120 visual features",
+    source="101 concepts",
+    loader=load_mediamill,
+    preprocessing="target standardised; source 60 LDA topics (about a minute)",
+    pipelines=pipelines("standardised", "lda_topics"),
+    folder="mediamill",
+    files=checksums({"mediamill.npz": "e477c506addf7b0c215968fb2fb7d5f4aad5b815b187a0019e69e1d71463980b"}),
+    labelled=False,
+    large=True,
+    paper=PaperRole("NUS-WIDE", same=False),
+    transfer=TransferRole("confirmation"),
+)

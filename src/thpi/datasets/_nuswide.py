@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from thpi._types import Array, PathLike
+from thpi.datasets._entry import DatasetInfo, PaperRole, TransferRole, checksums, pipelines
 from thpi.datasets._files import dataset_folder, locate
-from thpi.datasets._paired import PairedDataset
-from thpi.datasets._registry import info
+from thpi.datasets._paired import PairedDataset, Sparse
 
 __all__ = ["load_nuswide"]
 
@@ -29,7 +28,7 @@ def load_nuswide(
     form: Literal["auto", "sample", "collection"] = "auto",
     parts: tuple[str, ...] = ("Train", "Test"),
     max_rows: int | None = None,
-    data_home: str | os.PathLike[str] | None = None,
+    data_home: PathLike | None = None,
     verify: bool = True,
 ) -> PairedDataset:
     """Load picture features (target) and the 1,000 most frequent tags (source).
@@ -40,17 +39,17 @@ def load_nuswide(
         histogram, 225 colour moments, 144 correlogram, 73 edge directions, 128 wavelet texture.
     form : ``"sample"`` reads the csv files of a published sample: 599 pictures with tags, 1,301 rows of tags alone
         (``source_only``), one binary label. ``"collection"`` reads the public distribution:
-        ``Low_Level_Features/<part>_Normalized_CM55.dat`` (numbers separated by spaces, a line a picture),
+        ``Low_Level_Features/<part>_Normalized_CM55.dat`` (one line of numbers per picture),
         ``NUS_WID_Tags/<part>_Tags1k.dat`` (0 and 1 separated by tabs), ``NUS_WID_Tags/TagList1k.txt`` and, where
         present, the 81 concepts (``ConceptsList/Concepts81.txt``,
         ``Groundtruth/TrainTestLabels/Labels_<concept>_<part>.txt``), which become ``tags``.
         ``"auto"`` takes the collection if it is there.
     parts : parts of the collection, ``"Train"`` and ``"Test"``, one after the other.
-    max_rows : read at most so many pictures of each part of the collection (it has 269,648 in all).
+    max_rows : read at most this many pictures of each part of the collection (269,648 in all).
     data_home : folder that holds the folder ``nuswide``.
     verify : compare checksums (known for the sample only).
 
-    The collection's form was tested on small files made in its published layout only.
+    The form of the collection is tested only on small files in its published layout.
 
     >>> load_nuswide(features="sift")
     Traceback (most recent call last):
@@ -63,16 +62,16 @@ def load_nuswide(
         raise ValueError(f"form={form!r} must be 'auto', 'sample' or 'collection'.")
     if not parts or not set(parts) <= {"Train", "Test"}:
         raise ValueError(f"parts={parts!r} must hold 'Train', 'Test' or both.")
-    folder = dataset_folder(info("nuswide"), data_home)
+    folder = dataset_folder(ENTRY, data_home)
     if form == "auto":
         form = "collection" if (folder / "Low_Level_Features").is_dir() else "sample"
     if form == "sample":
-        names = [file.path for file in info("nuswide").files]
-        return _load_sample(locate("nuswide", names, data_home, verify=verify), features)
+        names = [file.path for file in ENTRY.files]
+        return _load_sample(locate(ENTRY, names, data_home, verify=verify), features)
     kinds = _KINDS if features == "all" else ("CM55",)
     needed = [f"Low_Level_Features/{part}_Normalized_{kind}.dat" for part in parts for kind in kinds]
     needed += [f"NUS_WID_Tags/{part}_Tags1k.dat" for part in parts]
-    *paths, tag_list = locate("nuswide", [*needed, "NUS_WID_Tags/TagList1k.txt"], data_home, verify=verify)
+    *paths, tag_list = locate(ENTRY, [*needed, "NUS_WID_Tags/TagList1k.txt"], data_home, verify=verify)
     return _load_collection(paths, tag_list, folder, parts, len(kinds), max_rows)
 
 
@@ -130,10 +129,10 @@ def _load_collection(
     )
 
 
-def _read_tags(path: Path, max_rows: int | None) -> sparse.csr_array[Any, Any]:
-    """Read 0 and 1 in pieces, for the dense matrix of all pictures would take more than a gigabyte."""
+def _read_tags(path: Path, max_rows: int | None) -> Sparse:
+    """Read 0 and 1 in pieces, because the dense matrix of all pictures takes more than a gigabyte."""
 
-    def pieces() -> Iterator[sparse.csr_array[Any, Any]]:
+    def pieces() -> Iterator[Sparse]:
         with path.open(encoding="ascii") as stream:
             lines = islice(stream, max_rows)
             while block := list(islice(lines, _LINES_AT_ONCE)):
@@ -142,9 +141,7 @@ def _read_tags(path: Path, max_rows: int | None) -> sparse.csr_array[Any, Any]:
     return sparse.csr_array(sparse.vstack(list(pieces()), format="csr"))
 
 
-def _read_concepts(
-    folder: Path, parts: tuple[str, ...], max_rows: int | None
-) -> tuple[npt.NDArray[np.uint8] | None, tuple[str, ...]]:
+def _read_concepts(folder: Path, parts: tuple[str, ...], max_rows: int | None) -> tuple[Array | None, tuple[str, ...]]:
     concept_list = folder / "ConceptsList" / "Concepts81.txt"
     if not concept_list.is_file():
         return None, ()
@@ -160,3 +157,46 @@ def _read_concepts(
         for concept in concepts
     ]
     return np.stack(columns, axis=1), concepts
+
+
+ENTRY = DatasetInfo(
+    name="nuswide",
+    title="NUS-WIDE: Flickr pictures and their tags",
+    home_page="https://lms.comp.nus.edu.sg/wp-content/uploads/2019/research/nuswide/NUS-WIDE.html",
+    licence="For research use",
+    citation="Chua, T.-S. et al. NUS-WIDE: a real-world web image database from National University of "
+    "Singapore. CIVR 2009",
+    target="225 colour moments on a 5 x 5 grid (or all 634 image features)",
+    source="1,000 tags",
+    loader=load_nuswide,
+    preprocessing="target unchanged; source 60 LDA topics (of 1,000 tags, the paper has 5,018)",
+    pipelines=pipelines("unchanged", "lda_topics"),
+    folder="nuswide",
+    files=checksums(
+        {
+            "nus_wide_train_guest_600.csv.gz": "bad09953017e36f8d1335abdbc0aa8dccdbfd0793505a635bf403c444cfa1066",
+            "nus_wide_train_host.csv.gz": "a9c74e900e6fcb688bf9c3249c7f2ae531eb06cb67270f2e1164c36992023a27",
+            "nus_wide_validate_host.csv.gz": "504ac2a4e362a2b91b54656bcf73c7fdae707bb7609bf3f5c902363abd4b9700",
+        }
+    ),
+    public_files=checksums(
+        {
+            "Low_Level_Features/Train_Normalized_CM55.dat": None,
+            "Low_Level_Features/Test_Normalized_CM55.dat": None,
+            "NUS_WID_Tags/Train_Tags1k.dat": None,
+            "NUS_WID_Tags/Test_Tags1k.dat": None,
+            "NUS_WID_Tags/TagList1k.txt": None,
+            "ConceptsList/Concepts81.txt": None,
+        }
+    ),
+    paper=PaperRole(
+        "NUS-WIDE",
+        same=True,
+        notes=(
+            "Only a sample of 599 images is at hand. The 50th neighbour among 300 training rows asks for a sixth of "
+            "the database, the paper's among many thousands for far less: the values are not comparable, only the "
+            "order is.",
+        ),
+    ),
+    transfer=TransferRole("confirmation"),
+)

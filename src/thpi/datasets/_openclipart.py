@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import overload
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from thpi._types import Ints, PathLike
+from thpi.datasets._entry import DatasetInfo, Demo, PaperRole, TransferRole, checksums, pipelines
 from thpi.datasets._files import locate
 from thpi.datasets._paired import PairedDataset
 
@@ -21,7 +21,7 @@ __all__ = ["load_openclipart"]
 
 @dataclass(frozen=True)
 class ZippedPictures(Sequence[bytes]):
-    """Image files that are read out of a zip archive when asked for."""
+    """Image files in a zip archive, read when they are used."""
 
     archive: Path
     members: tuple[str, ...]
@@ -39,12 +39,18 @@ class ZippedPictures(Sequence[bytes]):
         with zipfile.ZipFile(self.archive) as archive:
             return archive.read(self.members[index])
 
-    def take(self, index: npt.NDArray[np.int64]) -> ZippedPictures:
+    def __iter__(self) -> Iterator[bytes]:
+        # Opening the archive again for each picture takes a hundred times as long.
+        with zipfile.ZipFile(self.archive) as archive:
+            for member in self.members:
+                yield archive.read(member)
+
+    def take(self, index: Ints) -> ZippedPictures:
         """Select pictures without reading them."""
         return ZippedPictures(self.archive, tuple(self.members[i] for i in index.tolist()))
 
 
-def load_openclipart(*, data_home: str | os.PathLike[str] | None = None, verify: bool = True) -> PairedDataset:
+def load_openclipart(*, data_home: PathLike | None = None, verify: bool = True) -> PairedDataset:
     """Load 7,804 drawings: 225 colour moments (target), 645 tags (source), 22 categories, WebP thumbnails.
 
     Parameters
@@ -57,9 +63,7 @@ def load_openclipart(*, data_home: str | os.PathLike[str] | None = None, verify:
         ...
     thpi.datasets._errors.DataNotFoundError: openclipart_cm225_tags.npz of data set 'openclipart' is missing. ...
     """
-    table, thumbnails = locate(
-        "openclipart", ["openclipart_cm225_tags.npz", "thumbnails.zip"], data_home, verify=verify
-    )
+    table, thumbnails = locate(ENTRY, ["openclipart_cm225_tags.npz", "thumbnails.zip"], data_home, verify=verify)
     with np.load(table, allow_pickle=False) as archive:
         moments, tags, vocabulary = archive["image_cm225"], archive["tags"], archive["vocab"]
         categories, paths = archive["category"], archive["path"]
@@ -75,3 +79,34 @@ def load_openclipart(*, data_home: str | os.PathLike[str] | None = None, verify:
         tag_names=tuple(vocabulary.tolist()),
         pictures=ZippedPictures(thumbnails, tuple(f"{row:05d}.webp" for row in range(len(labels)))),
     )
+
+
+ENTRY = DatasetInfo(
+    name="openclipart",
+    title="Open Clip Art Library: drawings and their tags",
+    home_page="https://openclipart.org/",
+    licence="Public domain (CC0)",
+    citation="Open Clip Art Library, https://openclipart.org/",
+    target="225 colour moments on a 5 x 5 grid",
+    source="645 tags",
+    loader=load_openclipart,
+    preprocessing="target standardised (the published moments of NUS-WIDE are normalised); source 60 LDA topics",
+    pipelines=pipelines("standardised", "lda_topics"),
+    folder="openclipart",
+    files=checksums(
+        {
+            "openclipart_cm225_tags.npz": "b8e26bf32b153bdc8f0948c71d732638c28ef6ee62f928937ce83cb44029daf4",
+            "thumbnails.zip": "1995acf577047d6f2fdbc40bc47d4df3958622dde80f0fe531f981609e86c84a",
+        }
+    ),
+    large=True,
+    paper=PaperRole("NUS-WIDE", same=False),
+    transfer=TransferRole("development"),
+    demo=Demo(
+        title="Clip art",
+        description="The target is the colours of a drawing (225 colour moments), the source its tags.",
+        vector_name="colour moments",
+        class_name="category",
+        pipelines=pipelines("standardised", "tfidf_svd"),
+    ),
+)

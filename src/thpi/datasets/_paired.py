@@ -1,4 +1,4 @@
-"""The one form in which every data set is handed over."""
+"""The form in which every loader returns its data set."""
 
 from __future__ import annotations
 
@@ -9,18 +9,22 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
+from thpi._types import InMemory, Ints
+
 if TYPE_CHECKING:
     from scipy import sparse
 
-__all__ = ["Item", "Matrix", "PairedDataset"]
+__all__ = ["Item", "PairedDataset", "Sparse"]
 
-Matrix: TypeAlias = "npt.NDArray[np.float64] | sparse.csr_array[Any, Any]"
+Sparse: TypeAlias = "sparse.csr_array[Any, Any]"
 Picture: TypeAlias = "npt.NDArray[np.uint8] | bytes"
+
+_PER_ROW = ("target", "source", "names", "labels", "tags", "pictures", "target_texts", "source_texts")
 
 
 @dataclass(frozen=True, eq=False)
 class Item:
-    """What can be shown of one row of a data set; what the set does not have is None or empty.
+    """What can be shown of one row of a data set; None or empty if the set does not have it.
 
     ``picture`` is a uint8 array (height x width, grey) or the bytes of an image file.
     """
@@ -42,14 +46,14 @@ class PairedDataset:
     name : name of the data set in the registry.
     target : n x d_T, what exists at query time; a float64 array or a ``scipy.sparse.csr_array``.
     source : n x d_S, the privileged data; a float64 array or a ``scipy.sparse.csr_array``.
-    names : n identifiers, one a row.
+    names : n identifiers.
     labels : n class numbers into ``label_names``, or None.
     label_names : names of the classes.
     source_only : m x d_S rows that have no counterpart in the target, or None.
-    tags : n x t, nonzero where a row carries a tag (several tags a row), or None.
+    tags : n x t, nonzero where a row carries a tag (a row may carry several), or None.
     tag_names : t names of the tags.
     pictures : n pictures (uint8 arrays, or bytes of image files), or None.
-    target_texts, source_texts : n texts to be shown for a row, or None.
+    target_texts, source_texts : n texts to show, or None.
 
     Examples
     --------
@@ -63,13 +67,13 @@ class PairedDataset:
     """
 
     name: str
-    target: Matrix
-    source: Matrix
+    target: InMemory
+    source: InMemory
     names: tuple[str, ...]
-    labels: npt.NDArray[np.int64] | None = None
+    labels: Ints | None = None
     label_names: tuple[str, ...] = ()
-    source_only: Matrix | None = None
-    tags: Matrix | npt.NDArray[np.uint8] | None = None
+    source_only: InMemory | None = None
+    tags: InMemory | None = None
     tag_names: tuple[str, ...] = ()
     pictures: Sequence[Picture] | npt.NDArray[np.uint8] | None = None
     target_texts: Sequence[str] | None = None
@@ -77,7 +81,7 @@ class PairedDataset:
 
     def __post_init__(self) -> None:
         n = self.target.shape[0]
-        for field in ("source", "names", "labels", "tags", "pictures", "target_texts", "source_texts"):
+        for field in _PER_ROW:
             value = getattr(self, field)
             if value is None:
                 continue
@@ -115,13 +119,10 @@ class PairedDataset:
         return 0 if self.labels is None else len(self.label_names)
 
     def show(self, i: int) -> Item:
-        """Gather what can be shown of row ``i``."""
+        """Return what can be shown of row ``i``."""
         if not 0 <= i < self.n:
             raise IndexError(f"i={i!r} must be a row number from 0 to {self.n - 1}.")
-        carried: Sequence[int] = ()
-        if self.tags is not None:
-            row: Any = self.tags[[i]]
-            carried = row.nonzero()[1].tolist()
+        carried = [] if self.tags is None else self.tags[[i]].nonzero()[1].tolist()
         return Item(
             name=self.names[i],
             label=None if self.labels is None else self.label_names[int(self.labels[i])],
@@ -136,17 +137,11 @@ class PairedDataset:
         index = np.asarray(rows)
         if index.dtype == np.bool_:
             index = np.flatnonzero(index)
-        chosen = {
-            field: _take(getattr(self, field), index)
-            for field in (
-                "target", "source", "names", "labels", "tags", "pictures", "target_texts", "source_texts"
-            )
-        }  # fmt: skip
-        return replace(self, **chosen)
+        return replace(self, **{field: _take(getattr(self, field), index) for field in _PER_ROW})
 
 
-def _take(values: Any, index: npt.NDArray[np.int64]) -> Any:
-    """Select rows of an array, of a sequence, or of a sequence that knows how to do it lazily."""
+def _take(values: Any, index: Ints) -> Any:
+    """Select rows of an array, of a sequence, or of a sequence with a lazy ``take`` of its own."""
     if values is None:
         return None
     if hasattr(values, "shape"):

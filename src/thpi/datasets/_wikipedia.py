@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 
+from thpi._types import PathLike
+from thpi.datasets._entry import DatasetInfo, TransferRole, checksums, pipelines
 from thpi.datasets._files import locate
 from thpi.datasets._paired import PairedDataset
 
@@ -17,7 +17,7 @@ _CATEGORIES = (
 )  # fmt: skip
 
 
-def load_wikipedia(*, data_home: str | os.PathLike[str] | None = None, verify: bool = True) -> PairedDataset:
+def load_wikipedia(*, data_home: PathLike | None = None, verify: bool = True) -> PairedDataset:
     """Load 2,866 picture and text pairs: 128 picture features (target), 100 text features (source), 10 classes.
 
     Parameters
@@ -30,7 +30,7 @@ def load_wikipedia(*, data_home: str | os.PathLike[str] | None = None, verify: b
         ...
     thpi.datasets._errors.DataNotFoundError: wiki.npz of data set 'wikipedia' is missing. ...
     """
-    (path,) = locate("wikipedia", ["wiki.npz"], data_home, verify=verify)
+    (path,) = locate(ENTRY, ["wiki.npz"], data_home, verify=verify)
     with np.load(path, allow_pickle=False) as archive:
         images, texts, labels = archive["image_sift128"], archive["text100"], archive["labels"]
     return PairedDataset(
@@ -41,3 +41,20 @@ def load_wikipedia(*, data_home: str | os.PathLike[str] | None = None, verify: b
         labels=labels.astype(np.int64),
         label_names=_CATEGORIES,
     )
+
+
+ENTRY = DatasetInfo(
+    name="wikipedia",
+    title="Wikipedia featured articles: pictures and texts",
+    home_page="http://www.svcl.ucsd.edu/projects/crossmodal/",
+    licence="Not stated by its authors; for research use",
+    citation="Rasiwasia, N. et al. A new approach to cross-modal multimedia retrieval. ACM Multimedia 2010",
+    target="128 features of the picture (SIFT words)",
+    source="100 features of the text",
+    loader=load_wikipedia,
+    preprocessing="both standardised",
+    pipelines=pipelines("standardised", "standardised"),
+    folder="wiki",
+    files=checksums({"wiki.npz": "64976508506486609e30955596b4eaa2249f519e66d19b734aa8f13e0b3bee8d"}),
+    transfer=TransferRole("development"),
+)

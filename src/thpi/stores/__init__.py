@@ -1,20 +1,30 @@
-"""Codes in engines that are running already (PostgreSQL, Milvus) and in files that other programs read."""
+"""Codes in database engines (PostgreSQL, Milvus) and in files that other programs read.
+
+:data:`STORES` and :data:`FORMATS` are the registries. To add a store, write a file with its class and a
+:class:`StoreInfo` and list it in ``_registry.py``.
+"""
 
 from __future__ import annotations
 
 from thpi.stores._copy import copy_codes
-from thpi.stores._files import CodeTable, read_faiss, read_npy, read_parquet, write_faiss, write_npy, write_parquet
+from thpi.stores._files import read_faiss, read_npy, read_parquet, write_faiss, write_npy, write_parquet
 from thpi.stores._milvus import Milvus
 from thpi.stores._parts import PartsReport, encode_parts, read_parts
 from thpi.stores._pgvector import PgVector
-from thpi.stores._store import CodeStore
+from thpi.stores._registry import FORMATS, STORES
+from thpi.stores._store import CodeStore, FileFormat, StoreInfo
+from thpi.stores._table import CodeTable
 
 __all__ = [
+    "FORMATS",
+    "STORES",
     "CodeStore",
     "CodeTable",
+    "FileFormat",
     "Milvus",
     "PartsReport",
     "PgVector",
+    "StoreInfo",
     "copy_codes",
     "encode_parts",
     "read_faiss",

@@ -1,10 +1,10 @@
-"""Codes as texts of 0 and 1, the form of PostgreSQL's ``bit(n)``; bit 0 stands first."""
+"""Codes as texts of 0 and 1, the form of PostgreSQL's ``bit(n)``; bit 0 comes first."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from thpi.codes import Codes
+from thpi._types import Codes
 
 __all__ = ["bit_texts", "codes_of_texts"]
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import islice
-from typing import Any
 
 import numpy as np
 
-from thpi.codes import Codes
-from thpi.stores._store import CodeStore
+from thpi._types import Codes
+from thpi.stores._store import CodeStore, Id
 
 __all__ = ["copy_codes"]
 
 
-def copy_codes(source: Iterable[tuple[Any, Codes]], target: CodeStore, *, batch_size: int = 10_000) -> int:
-    """Add every (id, code) of ``source`` to ``target``, a batch at a time, in order; give their number.
+def copy_codes(source: Iterable[tuple[Id, Codes]], target: CodeStore, *, batch_size: int = 10_000) -> int:
+    """Add every (id, code) of ``source`` to ``target``, in order, one batch at a time; return their number.
 
     >>> from thpi.index import HammingIndex
     >>> shop, copy = HammingIndex(8), HammingIndex(8)

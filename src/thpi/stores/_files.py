@@ -1,13 +1,13 @@
-"""Codes in files that other programs read, with the width and the bit order of the codes beside them.
+"""Codes in files that other programs read, with the width and the bit order of the codes.
 
 npy       A structured array. The field ``code`` holds the packed bytes, the field ``id`` the ids. The name of the
-          code's field carries the metadata, ``code:bits=64:order=little``, so that one file holds all of it and any
-          numpy reads it. String ids are fixed-width Unicode there, so an id cannot end in a NUL character.
+          code's field carries the metadata, ``code:bits=64:order=little``, so that one file holds everything and any
+          numpy reads it. String ids are fixed-width Unicode, so an id cannot end in a NUL character.
 Parquet   Columns ``id`` (int64 or string) and ``code`` (fixed-size binary); the schema's metadata has an entry
           ``thpi``, a JSON object with ``n_bits`` and ``bit_order``.
-faiss     What ``faiss.write_index_binary`` writes: an ``IndexBinaryIDMap2`` over an ``IndexBinaryFlat``. faiss has
-          room neither for metadata nor for string ids; ``n_bits``, ``bit_order`` and the sha256 of the index file
-          stand in a JSON file beside it (``codes.faiss.json``). Without it the width is taken to be whole bytes.
+faiss     The format of ``faiss.write_index_binary``: an ``IndexBinaryIDMap2`` over an ``IndexBinaryFlat``. It holds
+          neither metadata nor string ids; a JSON file beside it (``codes.faiss.json``) has ``n_bits``, ``bit_order``
+          and the sha256 of the index file. Without it the width is assumed to be whole bytes.
 
 The bytes are those of :mod:`thpi.codes` in all three.
 """
@@ -19,50 +19,44 @@ import json
 import os
 import re
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from thpi._files import atomic_open, atomic_write
 from thpi._optional import require
-from thpi.codes import Codes, check_codes, n_bytes
-from thpi.index._ids import check_ids, check_unique, id_kind
+from thpi._types import PathLike
+from thpi.codes import n_bytes
+from thpi.index._ids import id_kind
+from thpi.stores._store import FileFormat
+from thpi.stores._table import CodeTable
 
-__all__ = ["CodeTable", "read_faiss", "read_npy", "read_parquet", "write_faiss", "write_npy", "write_parquet"]
+__all__ = [
+    "FAISS",
+    "NPY",
+    "PARQUET",
+    "read_faiss",
+    "read_npy",
+    "read_parquet",
+    "write_faiss",
+    "write_npy",
+    "write_parquet",
+]
 
-StrPath = str | os.PathLike[str]
 _ORDER = "little"
 _FIELD = re.compile(r"code:bits=([1-9][0-9]{0,8}):order=([a-z]+)")
 
 
-class CodeTable(NamedTuple):
-    """Codes and ids read from a file; iterate ``rows()`` to add them to a store."""
-
-    codes: Codes
-    ids: npt.NDArray[Any]
-    n_bits: int
-
-    def rows(self) -> Any:
-        """Give (id, code) in order."""
-        return zip(self.ids, self.codes, strict=True)
-
-
-def _checked(codes: npt.ArrayLike, ids: Any, n_bits: int) -> CodeTable:
-    packed = check_codes(codes, n_bits=n_bits)
-    checked = check_ids(np.arange(len(packed)) if ids is None else ids, length=len(packed))
-    check_unique(checked)
-    return CodeTable(packed, checked, n_bits)
-
-
-def _order_checked(path: StrPath, order: Any) -> None:
+def _check_metadata(path: PathLike, order: str, stored: int, given: int | None) -> None:
     if order != _ORDER:
         raise ValueError(f"{os.fspath(path)!r} has bit order {order!r}; only {_ORDER!r} is known.")
+    if given is not None and given != stored:
+        raise ValueError(f"n_bits={given!r} was given, but {os.fspath(path)!r} holds codes of {stored} bits.")
 
 
-def write_npy(path: StrPath, codes: npt.ArrayLike, n_bits: int, ids: Any = None) -> None:
+def write_npy(path: PathLike, codes: npt.ArrayLike, n_bits: int, ids: npt.ArrayLike | None = None) -> None:
     """Write codes and ids (by default 0, 1, ...) to a ``.npy`` file in one step."""
-    table = _checked(codes, ids, n_bits)
+    table = CodeTable.checked(codes, ids, n_bits)
     column = table.ids
     if id_kind(column) == "string":
         if any(value.endswith("\0") for value in column):
@@ -75,8 +69,8 @@ def write_npy(path: StrPath, codes: npt.ArrayLike, n_bits: int, ids: Any = None)
         np.save(file, rows, allow_pickle=False)
 
 
-def read_npy(path: StrPath, n_bits: int | None = None) -> CodeTable:
-    """Read a file of :func:`write_npy`, or with ``n_bits`` given a plain 2-D array of packed bytes.
+def read_npy(path: PathLike, n_bits: int | None = None) -> CodeTable:
+    """Read a file of :func:`write_npy`, or, if ``n_bits`` is given, a plain 2-D array of packed bytes.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -93,20 +87,19 @@ def read_npy(path: StrPath, n_bits: int | None = None) -> CodeTable:
     if names is None:
         if n_bits is None:
             raise ValueError(f"{os.fspath(path)!r} is a plain array without metadata; pass n_bits.")
-        return _checked(rows, None, n_bits)
+        return CodeTable.checked(rows, None, n_bits)
     match = next((match for name in names if (match := _FIELD.fullmatch(name))), None)
     if match is None or "id" not in names:
         raise ValueError(f"{os.fspath(path)!r} has fields {names}, not those of a file of codes.")
-    _order_checked(path, match[2])
-    _check_bits(path, n_bits, int(match[1]))
+    _check_metadata(path, match[2], int(match[1]), n_bits)
     ids = rows["id"].tolist() if rows["id"].dtype.kind == "U" else rows["id"]
-    return _checked(rows[match[0]], ids, int(match[1]))
+    return CodeTable.checked(rows[match[0]], ids, int(match[1]))
 
 
-def write_parquet(path: StrPath, codes: npt.ArrayLike, n_bits: int, ids: Any = None) -> None:
+def write_parquet(path: PathLike, codes: npt.ArrayLike, n_bits: int, ids: npt.ArrayLike | None = None) -> None:
     """Write codes and ids (by default 0, 1, ...) to a Parquet file in one step. Needs the extra ``parquet``."""
     pa, pq = require("pyarrow", "parquet"), require("pyarrow.parquet", "parquet")
-    table = _checked(codes, ids, n_bits)
+    table = CodeTable.checked(codes, ids, n_bits)
     width = n_bytes(n_bits)
     code_column = pa.FixedSizeBinaryArray.from_buffers(
         pa.binary(width), len(table.codes), [None, pa.py_buffer(table.codes.tobytes())]
@@ -118,20 +111,21 @@ def write_parquet(path: StrPath, codes: npt.ArrayLike, n_bits: int, ids: Any = N
         pq.write_table(pa.Table.from_arrays([id_column, code_column], schema=schema), file)
 
 
-def read_parquet(path: StrPath) -> CodeTable:
+def read_parquet(path: PathLike, n_bits: int | None = None) -> CodeTable:
     """Read a file of :func:`write_parquet`. Needs the extra ``parquet``."""
     pa, pq = require("pyarrow", "parquet"), require("pyarrow.parquet", "parquet")
     try:
         with open(path, "rb") as file:
             table = pq.read_table(file)
         about = json.loads((table.schema.metadata or {})[b"thpi"])
-        n_bits, order = about["n_bits"], about["bit_order"]
+        stored_bits, order = about["n_bits"], about["bit_order"]
         code_column, id_column = (table.column(name).combine_chunks() for name in ("code", "id"))
     except (pa.ArrowException, OSError, KeyError, ValueError, TypeError) as error:
         if isinstance(error, FileNotFoundError):
             raise
         raise ValueError(f"{os.fspath(path)!r} is not a Parquet file of codes ({error}).") from None
-    _order_checked(path, order)
+    _check_metadata(path, order, stored_bits, n_bits)
+    n_bits = int(stored_bits)
     code_type = pa.binary(n_bytes(n_bits))
     if code_column.type != code_type or code_column.null_count or id_column.null_count:
         raise ValueError(
@@ -143,14 +137,14 @@ def read_parquet(path: StrPath) -> CodeTable:
     # The array may begin within its buffer.
     start, stop = (at * n_bytes(n_bits) for at in (code_column.offset, code_column.offset + len(code_column)))
     codes = np.frombuffer(code_column.buffers()[1], dtype=np.uint8)[start:stop]
-    return _checked(codes.reshape(-1, n_bytes(n_bits)).copy(), id_column.to_pylist(), n_bits)
+    return CodeTable.checked(codes.reshape(-1, n_bytes(n_bits)).copy(), id_column.to_pylist(), n_bits)
 
 
-def write_faiss(path: StrPath, codes: npt.ArrayLike, n_bits: int, ids: Any = None) -> None:
+def write_faiss(path: PathLike, codes: npt.ArrayLike, n_bits: int, ids: npt.ArrayLike | None = None) -> None:
     """Write codes and int64 ids (by default 0, 1, ...) as a faiss binary index, and ``<path>.json`` beside it."""
     import faiss
 
-    table = _checked(codes, ids, n_bits)
+    table = CodeTable.checked(codes, ids, n_bits)
     if id_kind(table.ids) == "string":
         raise ValueError(f"ids={table.ids[0]!r}, ... are strings; a faiss index file holds integers only.")
     index = faiss.IndexBinaryIDMap2(faiss.IndexBinaryFlat(8 * n_bytes(n_bits)))
@@ -167,10 +161,10 @@ def write_faiss(path: StrPath, codes: npt.ArrayLike, n_bits: int, ids: Any = Non
     atomic_write(_beside(path), json.dumps(about, indent=1))
 
 
-def read_faiss(path: StrPath, n_bits: int | None = None) -> CodeTable:
+def read_faiss(path: PathLike, n_bits: int | None = None) -> CodeTable:
     """Read a faiss binary index file: flat, or an id map over a flat one.
 
-    A file without ``<path>.json`` beside it is read as faiss reads it: take such files from people you trust only.
+    Without ``<path>.json`` beside it, faiss reads the file unchecked: use such files only from people you trust.
     """
     import faiss
 
@@ -183,8 +177,7 @@ def read_faiss(path: StrPath, n_bits: int | None = None) -> CodeTable:
             raise ValueError(f"{os.fspath(_beside(path))!r} is not readable ({error}).") from None
         if digest != hashlib.sha256(data).hexdigest():
             raise ValueError(f"{os.fspath(path)!r} does not match its checksum: the file was altered or damaged.")
-        _order_checked(path, order)
-        _check_bits(path, n_bits, stored_bits)
+        _check_metadata(path, order, stored_bits, n_bits)
         n_bits = stored_bits
     try:
         index = faiss.deserialize_index_binary(np.frombuffer(data, dtype=np.uint8))
@@ -193,17 +186,25 @@ def read_faiss(path: StrPath, n_bits: int | None = None) -> CodeTable:
     ids, flat = None, index
     if isinstance(index, (faiss.IndexBinaryIDMap, faiss.IndexBinaryIDMap2)):
         ids = faiss.vector_to_array(index.id_map).copy()
-        flat = faiss.downcast_IndexBinary(index.index)  # lives as long as the id map that owns it
+        flat = faiss.downcast_IndexBinary(index.index)  # owned by the id map
     if not isinstance(flat, faiss.IndexBinaryFlat):
-        raise ValueError(f"{os.fspath(path)!r} holds a {type(flat).__name__}; only flat ones hold plain codes.")
+        raise ValueError(f"{os.fspath(path)!r} holds a {type(flat).__name__}; only flat indexes hold plain codes.")
     codes = faiss.vector_to_array(getattr(flat, "xb")).reshape(flat.ntotal, flat.code_size)  # noqa: B009
-    return _checked(codes, ids, n_bits if n_bits is not None else flat.d)
+    return CodeTable.checked(codes, ids, n_bits if n_bits is not None else flat.d)
 
 
-def _beside(path: StrPath) -> Path:
+def _beside(path: PathLike) -> Path:
     return Path(os.fspath(path) + ".json")
 
 
-def _check_bits(path: StrPath, given: int | None, stored: int) -> None:
-    if given is not None and given != stored:
-        raise ValueError(f"n_bits={given!r} was given, but {os.fspath(path)!r} holds codes of {stored} bits.")
+NPY = FileFormat("npy", "an array for numpy, width and ids included", ".npy", (b"\x93NUMPY",), read_npy, write_npy)
+PARQUET = FileFormat("parquet", "a Parquet file", ".parquet", (b"PAR1",), read_parquet, write_parquet, extra="parquet")
+FAISS = FileFormat(
+    "faiss",
+    "a faiss binary index; integer ids only",
+    ".faiss",
+    (b"IBxF", b"IBMp", b"IBM2"),
+    read_faiss,
+    write_faiss,
+    beside=(".json",),
+)

@@ -1,31 +1,39 @@
 """Codes in parts: a folder with one Parquet file of codes for each Parquet file of rows.
 
-Parts are written one by one, each in one step, so that a run that was interrupted goes on where it stopped. The file
-``parts.json`` beside them says of which model they are; codes of two models never get into one folder.
+Each part is written in one step, so an interrupted run continues where it stopped. The file ``parts.json`` beside them
+identifies the model; codes of two models never get into one folder.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from thpi._files import atomic_write
 from thpi._optional import require
+from thpi._types import PathLike
 from thpi.rows._parquet import Parquet, parquet_files, record_values
-from thpi.stores._files import CodeTable, read_parquet, write_parquet
+from thpi.stores._files import read_parquet, write_parquet
+from thpi.stores._table import CodeTable
+
+if TYPE_CHECKING:
+    from thpi.base import BaseHasher
 
 __all__ = ["PartsReport", "encode_parts", "read_parts"]
 
 MANIFEST = "parts.json"
 
+Client: TypeAlias = Any
+"""``distributed.Client``, of an optional package without types."""
+
 
 class PartsReport(NamedTuple):
-    """Parts in all, those that were there already, and rows in all."""
+    """Number of parts, of parts that were kept from an earlier run, and of rows."""
 
     parts: int
     kept: int
@@ -33,13 +41,13 @@ class PartsReport(NamedTuple):
 
 
 def encode_parts(
-    hasher: Any,
-    rows: Any,
-    output: Any,
+    hasher: BaseHasher,
+    rows: PathLike,
+    output: PathLike,
     *,
     columns: Sequence[str] | None = None,
     ids: str | None = None,
-    client: Any = None,
+    client: Client | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> PartsReport:
     """Write the codes of each Parquet file of the folder ``rows`` to a file of the same name in ``output``.
@@ -48,22 +56,22 @@ def encode_parts(
     ----------
     hasher : a fitted hasher
     rows : folder of Parquet files (or one file)
-    output : folder, made if it is not there; parts that are in it already, with the right number of rows, are kept
-    columns : columns of features; all but ``ids`` if not given
-    ids : column of ids; if not given, rows are numbered through all parts in the order of the names
+    output : folder, created if necessary; existing parts with the right number of rows are kept
+    columns : columns of features; default: all but ``ids``
+    ids : column of ids; by default rows are numbered across all parts, in the order of the file names
     client : ``distributed.Client``, optional
         Its workers read and write the parts; they must see both folders under the same paths.
     progress : called with the number of finished parts and of all parts
     """
-    files, output = parquet_files(rows), Path(output)
-    output.mkdir(exist_ok=True)
-    _check_manifest(output, {"model": _digest(hasher), "columns": list(columns) if columns else None, "ids": ids})
+    files, folder = parquet_files(rows), Path(output)
+    folder.mkdir(exist_ok=True)
+    _check_manifest(folder, {"model": _digest(hasher), "columns": list(columns) if columns else None, "ids": ids})
     sizes = [Parquet(file).open(file).metadata.num_rows for file in files]
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(int).tolist()
     todo = [
-        (str(file.resolve()), str((output / file.name).resolve()), start)
+        (str(file.resolve()), str((folder / file.name).resolve()), start)
         for file, start, size in zip(files, starts, sizes, strict=True)
-        if not _is_done(output / file.name, size)
+        if not _is_done(folder / file.name, size)
     ]
     kept = done = len(files) - len(todo)
     if progress is not None:
@@ -76,7 +84,13 @@ def encode_parts(
     return PartsReport(len(files), kept, sum(sizes))
 
 
-def _run(client: Any, hasher: Any, todo: list[tuple[str, str, int]], columns: list[str] | None, ids: str | None) -> Any:
+def _run(
+    client: Client | None,
+    hasher: BaseHasher,
+    todo: list[tuple[str, str, int]],
+    columns: list[str] | None,
+    ids: str | None,
+) -> Iterator[str]:
     if client is None:
         for source, target, start in todo:
             yield _encode_part(hasher, source, target, start, columns, ids)
@@ -91,7 +105,9 @@ def _run(client: Any, hasher: Any, todo: list[tuple[str, str, int]], columns: li
             yield future.result()
 
 
-def _encode_part(hasher: Any, source: str, target: str, start: int, columns: list[str] | None, ids: str | None) -> str:
+def _encode_part(
+    hasher: BaseHasher, source: str, target: str, start: int, columns: list[str] | None, ids: str | None
+) -> str:
     file = Parquet(source).open(Path(source))
     names = columns or [name for name in file.schema_arrow.names if name != ids]
     missing = [name for name in (*names, *([] if ids is None else [ids])) if name not in file.schema_arrow.names]
@@ -109,12 +125,12 @@ def _encode_part(hasher: Any, source: str, target: str, start: int, columns: lis
 
 
 def _is_done(part: Path, n_rows: int) -> bool:
-    # A part gets its name when it is complete; another number of rows means that the rows are others.
+    # A part gets its name when it is complete; a different number of rows means different rows.
     return part.exists() and Parquet(part).open(part).metadata.num_rows == n_rows
 
 
-def _digest(hasher: Any) -> str:
-    """Digest of everything that the codes of new rows depend on."""
+def _digest(hasher: BaseHasher) -> str:
+    """Return a digest of everything that the codes of new rows depend on."""
     digest = hashlib.sha256(f"{type(hasher).__name__} {hasher.n_bits}".encode())
     for name, value in sorted(vars(hasher).items()):
         if isinstance(value, np.ndarray) and value.dtype.kind == "f" and name != "objective_":
@@ -122,7 +138,7 @@ def _digest(hasher: Any) -> str:
     return digest.hexdigest()
 
 
-def _check_manifest(output: Path, about: dict[str, Any]) -> None:
+def _check_manifest(output: Path, about: dict[str, str | list[str] | None]) -> None:
     path = output / MANIFEST
     if path.exists():
         try:
@@ -139,7 +155,7 @@ def _check_manifest(output: Path, about: dict[str, Any]) -> None:
         atomic_write(path, json.dumps(about, indent=1))
 
 
-def read_parts(folder: Any) -> CodeTable:
+def read_parts(folder: PathLike) -> CodeTable:
     """Read all parts of a folder of :func:`encode_parts` as one table."""
     tables = [read_parquet(file) for file in parquet_files(folder)]
     bits = {table.n_bits for table in tables}

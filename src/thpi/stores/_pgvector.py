@@ -1,43 +1,47 @@
 """PgVector: codes in a PostgreSQL table, searched with pgvector (0.7 or later).
 
-The table has the columns ``id`` (bigint or text, primary key), ``position`` (numbers the rows as they come) and
+The table has the columns ``id`` (bigint or text, primary key), ``position`` (insertion order) and
 ``code`` (``bit(n)``). The leftmost bit of ``code`` is bit 0 of :mod:`thpi.codes`. ``code <~> query`` is the Hamming
-distance; equal distances are ordered by ``position``, so answers are those of HammingIndex, ties included.
+distance. Equal distances are ordered by ``position``, so answers equal those of HammingIndex, ties included.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
-import numpy as np
 import numpy.typing as npt
 
 from thpi._optional import require
-from thpi.codes import Codes, check_codes
+from thpi._types import Array, Codes
+from thpi.codes import check_codes
 from thpi.index._ids import IdKind, check_ids, check_unique, id_kind
 from thpi.index._neighbours import Neighbours, check_k, check_radius
 from thpi.stores._bit_text import bit_texts, codes_of_texts
+from thpi.stores._engine import EngineStore
+from thpi.stores._store import Id, StoreInfo
 
-__all__ = ["PgVector"]
+__all__ = ["STORE", "PgVector"]
+
+Values: TypeAlias = "tuple[Any, ...]"
 
 _SQL_TYPE = {"int64": "bigint", "string": "text"}
 _FETCHED = 2000
 
 
-class PgVector:
+class PgVector(EngineStore):
     """The calls of :class:`thpi.index.HammingIndex` on a PostgreSQL table. Needs the extra ``pgvector``.
 
-    The table is made by the first ``add``, for ids of the kind that it brings. Search is exact until
-    ``create_index`` makes an HNSW index. One object is one connection; its calls wait for each other.
+    The first ``add`` creates the table, for the kind of ids that it gets. Search is exact until ``create_index``
+    makes an HNSW index. One object is one connection; its calls wait for each other.
 
     Parameters
     ----------
     dsn : str
-        Where the database is, as libpq has it: ``"postgresql://user@host/name"`` or ``"host=... dbname=..."``.
+        Address of the database in the form of libpq: ``"postgresql://user@host/name"`` or ``"host=... dbname=..."``.
     table : str
     n_bits : int, optional
-        Needed where the table does not exist yet.
+        Needed if the table does not exist yet.
     schema : str
         The schema of the table.
 
@@ -52,31 +56,23 @@ class PgVector:
         psycopg = require("psycopg", "pgvector")
         self._psycopg, self._sql = psycopg, require("psycopg.sql", "pgvector")
         for name, value in (("table", table), ("schema", schema)):
-            # PostgreSQL would cut a longer name without a word, and two tables would be one.
+            # PostgreSQL would truncate a longer name silently, and two tables could become one.
             if not isinstance(value, str) or not 1 <= len(value.encode("utf-8", "replace")) <= 63 or "\0" in value:
                 raise ValueError(f"{name}={value!r} must be a name of 1 to 63 bytes without NUL characters.")
-        self.table, self.schema = table, schema
+        self.table, self.schema, self._where = table, schema, f"table {table!r}"
         self._connection = psycopg.connect(dsn, autocommit=True)
         try:
             self._check_extension()
-            stored = self._stored_columns()
-            if stored is None and n_bits is None:
-                raise ValueError(f"n_bits=None: the table {table!r} does not exist yet, so n_bits is needed.")
-            if stored is not None and n_bits not in (None, stored[0]):
-                raise ValueError(f"n_bits={n_bits!r} was given, but {table!r} holds codes of {stored[0]} bits.")
-            self.n_bits: int = int(stored[0] if stored is not None else n_bits)  # type: ignore[arg-type]
-            self._kind: IdKind | None = None if stored is None else stored[1]
+            self._agree(self._stored_columns(), n_bits)
         except BaseException:
             self._connection.close()
             raise
 
-    # ------------------------------------------------------------------ what it holds
-
     def __len__(self) -> int:
-        return 0 if self.id_kind is None else int(self._rows("SELECT count(*) FROM {table}")[0][0])
+        return sum(row[0] for row in self._rows("SELECT count(*) FROM {table}"))
 
-    def __iter__(self) -> Iterator[tuple[Any, Codes]]:
-        """Give (id, code) in insertion order, read in portions."""
+    def __iter__(self) -> Iterator[tuple[Id, Codes]]:
+        """Iterate over (id, code) in insertion order, read in portions."""
         if self.id_kind is None:
             return
         with self._connection.transaction(), self._connection.cursor("thpi_iteration") as cursor:
@@ -89,35 +85,27 @@ class PgVector:
 
     @property
     def id_kind(self) -> IdKind | None:
-        """``"int64"`` or ``"string"``, None while there is no table."""
+        """``"int64"`` or ``"string"``; None until codes are stored."""
         if self._kind is None:
             stored = self._stored_columns()
             self._kind = None if stored is None else stored[1]
         return self._kind
 
-    def get_codes(self, ids: Any) -> Codes:
-        """Give the codes of ``ids``; an id that is not there is a ``KeyError`` that names it."""
+    def get_codes(self, ids: npt.ArrayLike) -> Codes:
+        """Return the codes of ``ids``; an unknown id raises a ``KeyError`` that names it."""
         checked = check_ids(ids, kind=self.id_kind)
-        rows = []
-        if self.id_kind is not None:
-            rows = self._rows("SELECT id, code::text FROM {table} WHERE id = ANY(%s)", (checked.tolist(),))
-        found = dict(rows)
-        for item in checked.tolist():
-            if item not in found:
-                raise KeyError(f"ids={item!r} is not in the table {self.table!r}.")
+        rows = self._rows("SELECT id, code::text FROM {table} WHERE id = ANY(%s)", (checked.tolist(),))
+        found = {item: text for item, text in rows}
+        self._check_present(checked, found)
         return codes_of_texts([found[item] for item in checked.tolist()], self.n_bits)
 
-    # ------------------------------------------------------------------ changes
-
-    def add(self, codes: npt.ArrayLike, ids: Any = None) -> npt.NDArray[Any]:
-        """Add codes under ids with one COPY in one transaction: all of them or, where anything is wrong, none."""
-        packed = check_codes(codes, n_bits=self.n_bits)
-        checked = self._new_ids(len(packed)) if ids is None else check_ids(ids, length=len(packed), kind=self.id_kind)
-        check_unique(checked)
+    def add(self, codes: npt.ArrayLike, ids: npt.ArrayLike | None = None) -> Array:
+        """Add codes under ids with one COPY in one transaction: all of them or, if anything is wrong, none."""
+        packed, checked = self._checked(codes, ids)
         if len(packed) == 0:
             return checked
         if id_kind(checked) == "string" and any("\0" in item for item in checked):
-            raise ValueError("ids must not hold NUL characters; PostgreSQL's text cannot.")
+            raise ValueError("ids must not contain NUL characters; PostgreSQL's text cannot hold them.")
         try:
             with self._connection.transaction(), self._connection.cursor() as cursor:
                 if self._kind is None:
@@ -126,21 +114,19 @@ class PgVector:
                     for item, bits in zip(checked.tolist(), bit_texts(packed, self.n_bits), strict=True):
                         copy.write_row((item, bits))
         except self._psycopg.errors.UniqueViolation:
-            raise ValueError(f"ids={self._first_known(checked)!r} is in the table already; remove it first.") from None
+            known = self._rows("SELECT id FROM {table} WHERE id = ANY(%s)", (checked.tolist(),))
+            self._refuse_known(checked, {row[0] for row in known})
+            raise
         self._kind = id_kind(checked)
         return checked
 
-    def remove(self, ids: Any) -> None:
-        """Remove the codes of ``ids`` in one transaction. An id that is not there is a ``KeyError``."""
+    def remove(self, ids: npt.ArrayLike) -> None:
+        """Remove the codes of ``ids`` in one transaction. An unknown id raises a ``KeyError``."""
         checked = check_ids(ids, kind=self.id_kind)
         check_unique(checked)
         with self._connection.transaction():
-            gone = []
-            if self.id_kind is not None:
-                gone = self._rows("DELETE FROM {table} WHERE id = ANY(%s) RETURNING id", (checked.tolist(),))
-            missing = set(checked.tolist()) - {row[0] for row in gone}
-            if missing:
-                raise KeyError(f"ids={sorted(missing)[0]!r} is not in the table {self.table!r}.")
+            gone = self._rows("DELETE FROM {table} WHERE id = ANY(%s) RETURNING id", (checked.tolist(),))
+            self._check_present(checked, {row[0] for row in gone})
 
     def create_index(self, *, m: int = 16, ef_construction: int = 64) -> None:
         """Make an HNSW index (``bit_hamming_ops``): searches become fast and approximate. See ``search``."""
@@ -152,18 +138,16 @@ class PgVector:
         statement = "CREATE INDEX ON {table} USING hnsw (code bit_hamming_ops) WITH (m = {m}, ef_construction = {ef})"
         self._connection.execute(self._composed(statement, m=m, ef=ef_construction))
 
-    # ------------------------------------------------------------------ search
-
     def search(self, codes: npt.ArrayLike, k: int = 10, *, exact: bool = False, ef_search: int = 100) -> Neighbours:
-        """Give the ``k`` nearest items of each query code, by (distance, insertion).
+        """Return the ``k`` nearest items of each query code, by (distance, insertion).
 
         After ``create_index`` PostgreSQL may answer from that index, approximately; ``ef_search`` (1 to 1000) is
-        its effort, and ``exact=True`` does without it.
+        the number of candidates it examines. ``exact=True`` avoids the index.
         """
         queries, k = check_codes(codes, n_bits=self.n_bits), min(check_k(k), 2**62)
         if not isinstance(ef_search, int) or not 1 <= ef_search <= 1000:
             raise ValueError(f"ef_search={ef_search!r} must be an integer from 1 to 1000.")
-        # The inner query may walk the index, which knows distances only; the outer one puts ties in order.
+        # The inner query may use the index, which knows distances only; the outer one orders ties.
         statement = (
             "SELECT d, id FROM (SELECT code <~> %s::bit({n}) AS d, id, position FROM {table} ORDER BY {order}"
             " LIMIT %s) nearest ORDER BY d, position"
@@ -174,19 +158,14 @@ class PgVector:
             self._set_local("enable_indexscan", "off" if exact else "on")
             self._set_local("hnsw.ef_search", str(min(1000, max(ef_search, k))))
             if self._version >= (0, 8):
-                # Without it the index gives up after ef_search rows, however many were asked for.
+                # Without it the index stops after ef_search rows, even if k is larger.
                 self._set_local("hnsw.iterative_scan", "strict_order")
             for bits in bit_texts(queries, self.n_bits):
                 answers.append(self._answer(statement.replace("{order}", order), (bits, bits, k)))
-        width = min((len(distances) for distances, _ in answers), default=0)
-        distances = np.array([row.distances[:width] for row in answers], dtype=np.int32).reshape(len(queries), width)
-        found = np.empty((len(queries), width), dtype=self._id_dtype)
-        for i, row in enumerate(answers):
-            found[i] = row.ids[:width]
-        return Neighbours(distances, found)
+        return self._stacked(answers)
 
     def radius_search(self, codes: npt.ArrayLike, radius: int) -> list[Neighbours]:
-        """Give all items at distance <= ``radius`` of each query code, by (distance, insertion). Always exact."""
+        """Return all items at distance <= ``radius`` of each query code, by (distance, insertion). Always exact."""
         queries, radius = check_codes(codes, n_bits=self.n_bits), min(check_radius(radius), self.n_bits)
         statement = (
             "SELECT d, id FROM (SELECT code <~> %s::bit({n}) AS d, id, position FROM {table}) near"
@@ -195,25 +174,23 @@ class PgVector:
         with self._connection.transaction():
             return [self._answer(statement, (bits, radius)) for bits in bit_texts(queries, self.n_bits)]
 
-    def _answer(self, statement: str, parameters: tuple[Any, ...]) -> Neighbours:
-        rows = [] if self.id_kind is None else self._rows(statement, parameters)
-        ids = np.empty(len(rows), dtype=self._id_dtype)
-        ids[:] = [row[1] for row in rows]
-        return Neighbours(np.array([row[0] for row in rows], dtype=np.int32), ids)
-
-    # ------------------------------------------------------------------ SQL
+    def _answer(self, statement: str, parameters: Values) -> Neighbours:
+        return self._neighbours([(distance, item) for distance, item in self._rows(statement, parameters)])
 
     def _composed(self, statement: str, *, with_parameters: bool = False, **numbers: int) -> Any:
-        # A type's length and an index's options cannot be parameters; they are checked integers.
+        # The length of a type and the options of an index cannot be parameters; they are checked integers.
         literals = {name: self._sql.Literal(value) for name, value in {"n": self.n_bits, **numbers}.items()}
         names = [self.schema, self.table]
-        if with_parameters:  # psycopg then looks for placeholders in names, too
+        if with_parameters:  # psycopg then looks for placeholders in names too
             names = [name.replace("%", "%%") for name in names]
         return self._sql.SQL(statement).format(table=self._sql.Identifier(*names), **literals)
 
-    def _rows(self, statement: str, parameters: tuple[Any, ...] = ()) -> list[Any]:
+    def _rows(self, statement: str, parameters: Values = ()) -> list[Values]:
+        """Run a statement and return its rows; none if there is no table yet."""
+        if self.id_kind is None:
+            return []
         composed = self._composed(statement, with_parameters=bool(parameters))
-        rows: list[Any] = self._connection.execute(composed, parameters or None).fetchall()
+        rows: list[Values] = self._connection.execute(composed, parameters or None).fetchall()
         return rows
 
     def _set_local(self, name: str, value: str) -> None:
@@ -234,10 +211,10 @@ class PgVector:
             row = self._connection.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'").fetchone()
         self._version = tuple(int(part) for part in row[0].split(".")[:2])
         if self._version < (0, 7):
-            raise RuntimeError(f"pgvector is of version {row[0]}; bit codes need 0.7 or later.")
+            raise RuntimeError(f"pgvector has version {row[0]}; bit codes need 0.7 or later.")
 
     def _stored_columns(self) -> tuple[int, IdKind] | None:
-        """Width of the codes and kind of the ids of the table, None where there is no such table."""
+        """Return the width of the codes and the kind of the ids of the table; None if there is no table."""
         rows = self._connection.execute(
             "SELECT attname, format_type(atttypid, atttypmod)"
             " FROM pg_attribute JOIN pg_class ON attrelid = pg_class.oid"
@@ -251,7 +228,7 @@ class PgVector:
         kinds = {sql_type: kind for kind, sql_type in _SQL_TYPE.items()}
         code_type, id_type = types.get("code", ""), types.get("id")
         if id_type not in kinds or "position" not in types or not code_type.startswith("bit("):
-            raise ValueError(f"table={self.table!r} exists, with columns {types} that are not those of a code table.")
+            raise ValueError(f"table={self.table!r} exists, but its columns {types} are not those of a code table.")
         return int(code_type[4:-1]), kinds[id_type]  # type: ignore[return-value]
 
     def _has_hnsw(self) -> bool:
@@ -262,32 +239,20 @@ class PgVector:
         name = self._sql.Identifier(self.schema, self.table).as_string(self._connection)
         return self._connection.execute(statement, (name,)).fetchone() is not None
 
-    def _new_ids(self, n: int) -> npt.NDArray[Any]:
-        if self.id_kind == "string":
-            raise ValueError("ids=None numbers the codes, but the ids stored here are strings; pass ids.")
-        largest = None if self.id_kind is None else self._rows("SELECT max(id) FROM {table}")[0][0]
-        first = 0 if largest is None else max(0, int(largest) + 1)
-        if first + n - 1 > np.iinfo(np.int64).max:
-            raise ValueError(f"ids=None would number on from {first}, beyond 64 bits; pass ids.")
-        return np.arange(first, first + n, dtype=np.int64)
-
-    def _first_known(self, ids: npt.NDArray[Any]) -> Any:
-        rows = self._rows("SELECT id FROM {table} WHERE id = ANY(%s)", (ids.tolist(),))
-        known = {row[0] for row in rows}
-        return next((item for item in ids.tolist() if item in known), ids.tolist()[0])
-
-    @property
-    def _id_dtype(self) -> Any:
-        return object if self._kind == "string" else np.int64
-
-    # ------------------------------------------------------------------ end
+    def _next_id(self) -> int:
+        largest = self._rows("SELECT max(id) FROM {table}")[0][0]
+        return 0 if largest is None else max(0, int(largest) + 1)
 
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
 
-    def __enter__(self) -> PgVector:
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+STORE = StoreInfo(
+    name="pgvector",
+    description="a table of PostgreSQL with pgvector",
+    connect=lambda address, table, n_bits, token: PgVector(address, table, n_bits),
+    extra="pgvector",
+    prefixes=("postgresql://", "postgres://"),
+    error_packages=("psycopg", "psycopg_binary"),
+)

@@ -1,30 +1,42 @@
-"""What a server serves: engines to search with, and what is known of the items they find."""
+"""What a server serves: engines to search with, and the items they find."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from thpi._types import Array, Codes, Floats, Ints
 from thpi.web.errors import RequestError, short
 
 if TYPE_CHECKING:
     from thpi.base import BaseHasher
-    from thpi.codes import Codes
     from thpi.datasets import PairedDataset
     from thpi.index import HammingIndex
 
-__all__ = ["Catalogue", "Engine", "GroundTruth"]
+__all__ = ["Catalogue", "Engine", "GroundTruth", "Prepare", "Quality"]
 
 EXCERPT = 240
+
+Quality: TypeAlias = "dict[str, str | int | float]"
+"""Mean average precision of an engine: ``method``, ``bits``, and the values ``class`` and ``near``."""
+
+Json: TypeAlias = "dict[str, Any]"
+
+
+class Prepare(Protocol):
+    """Turns raw vectors into the rows that hashers take; a fitted pipeline, for instance."""
+
+    def transform(self, X: Array, /) -> Array:
+        """Return the prepared rows."""
 
 
 @dataclass(frozen=True, eq=False)
 class Engine:
-    """A fitted hasher and the index of the codes it gave.
+    """A fitted hasher and an index of its codes.
 
     >>> import thpi
     >>> from thpi.index import HammingIndex
@@ -59,23 +71,23 @@ class Engine:
 class GroundTruth:
     """Which items are truly relevant to one: those of its class, and those near it in target space.
 
-    ``target`` has the prepared rows of all items, by number; near is closer than ``radius``. ``quality`` tells for
-    each engine how well it does by both: ``{"method", "bits", "class", "near"}``, mean average precision.
+    ``target`` has the prepared rows of all items, by number; near means closer than ``radius``. ``quality`` has one
+    entry per engine.
     """
 
-    target: npt.NDArray[np.float64]
-    labels: npt.NDArray[np.int64]
+    target: Floats
+    labels: Ints
     radius: float
-    quality: list[dict[str, Any]]
+    quality: list[Quality]
 
-    def relevant(self, row: int | None, vector: npt.NDArray[Any] | None, found: Any) -> dict[str, list[bool | None]]:
-        """Tell for each item found whether it is relevant to item ``row``, or to a ``vector`` that has no class."""
-        found = np.asarray(found, dtype=np.int64)
+    def relevant(self, row: int | None, vector: Array | None, found: npt.ArrayLike) -> dict[str, list[bool | None]]:
+        """Return for each item found whether it is relevant to item ``row``, or to a ``vector`` without a class."""
+        rows = np.asarray(found, dtype=np.int64)
         centre = self.target[row] if row is not None else vector
-        near = np.linalg.norm(self.target[found] - centre, axis=1) < self.radius
-        same: list[bool | None] = [None] * len(found)
+        near = np.linalg.norm(self.target[rows] - np.asarray(centre), axis=1) < self.radius
+        same: list[bool | None] = [None] * len(rows)
         if row is not None:
-            same = (self.labels[found] == self.labels[row]).tolist()
+            same = (self.labels[rows] == self.labels[row]).tolist()
         return {"class": same, "near": near.tolist()}
 
 
@@ -83,8 +95,8 @@ class GroundTruth:
 class Catalogue:
     """Engines over the same items, and what the page shows of these items.
 
-    ``items`` are rows of a data set whose row numbers are the ids in the indexes; without them an item is only its
-    id. ``prepare`` turns raw vectors into what the hashers take; ``gallery`` are the ids shown first.
+    ``items`` are rows of a data set whose row numbers are the ids in the indexes; without them the page shows ids
+    only. ``prepare`` turns raw vectors into the rows that hashers take; ``gallery`` lists the ids shown first.
 
     >>> import thpi
     >>> from thpi.index import HammingIndex
@@ -101,8 +113,8 @@ class Catalogue:
     vector_name: str = "numbers"
     class_name: str = "class"
     items: PairedDataset | None = None
-    prepare: Any = None
-    gallery: npt.NDArray[Any] | None = None
+    prepare: Prepare | None = None
+    gallery: Array | None = None
     truth: GroundTruth | None = None
     first: tuple[str, int] | None = None
     _by_choice: dict[tuple[str, int], Engine] = field(init=False, default_factory=dict, repr=False)
@@ -128,7 +140,7 @@ class Catalogue:
         return self.items.d_target if self.items is not None else int(self.engines[0].hasher.n_features_in_)
 
     def engine(self, method: str | None, bits: int | None) -> Engine:
-        """Give the engine of a method and a code length; what is None is as in the first choice."""
+        """Return the engine of a method and a code length; None means the first choice."""
         first = self.first or (self.engines[0].method, self.engines[0].n_bits)
         method, bits = method or first[0], bits or first[1]
         if method not in self.methods:
@@ -138,30 +150,30 @@ class Catalogue:
             raise RequestError(422, f"bits={short(bits)} is not served for {method}; served are {lengths}.")
         return self._by_choice[method, bits]
 
-    def prepared(self, vectors: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        """Check raw vectors and turn them into what the hashers take."""
+    def prepared(self, vectors: Array) -> Floats:
+        """Check raw vectors and turn them into the rows that hashers take."""
         if vectors.shape[1] != self.n_features:
             raise RequestError(422, f"a vector must have {self.n_features} numbers; got {vectors.shape[1]}.")
         ready = vectors if self.prepare is None else self.prepare.transform(vectors)
         return np.asarray(ready, dtype=np.float64)
 
-    def vector_of(self, item: int | str) -> npt.NDArray[np.float64]:
-        """Give the raw vector of an item, 404 where none is known."""
+    def vector_of(self, item: int | str) -> Floats:
+        """Return the raw vector of an item; 404 if it is not known."""
         if self.items is None or not isinstance(item, int) or not 0 <= item < self.items.n:
             raise RequestError(404, f"the vector of item {short(item)} is not known.")
-        row: Any = self.items.target[[item]]
-        vector: npt.NDArray[np.float64] = (row.toarray() if sparse.issparse(row) else row)[0]
+        row = self.items.target[[item]]
+        vector: Floats = (row.toarray() if sparse.issparse(row) else row)[0]
         return vector
 
     def code_of(self, engine: Engine, item: int | str) -> Codes:
-        """Give the code of an item, 404 where there is none of that id."""
+        """Return the code of an item; 404 if there is no such id."""
         try:
             return engine.index.get_codes([item])
         except (KeyError, ValueError, OverflowError):
             raise RequestError(404, f"id={short(item)} is not in the index.") from None
 
-    def show(self, item: Any) -> dict[str, Any]:
-        """Gather what the page shows of an item."""
+    def show(self, item: int | str) -> Json:
+        """Return what the page shows of an item."""
         if self.items is None:
             return {"id": item, "name": str(item), "label": None, "text": None, "tags": [], "picture": False}
         shown = self.items.show(int(item))
@@ -175,8 +187,8 @@ class Catalogue:
             "picture": shown.picture is not None,
         }
 
-    def page_of_items(self, offset: int, limit: int, label: str | None) -> dict[str, Any]:
-        """Give a part of the gallery, of one class where ``label`` is given."""
+    def page_of_items(self, offset: int, limit: int, label: str | None) -> Json:
+        """Return a part of the gallery, of one class if ``label`` is given."""
         ids = self.engines[0].index.ids if self.gallery is None else self.gallery
         if label is not None:
             if self.items is None or self.items.labels is None or label not in self.items.label_names:
@@ -184,8 +196,8 @@ class Catalogue:
             ids = ids[self.items.labels[ids] == self.items.label_names.index(label)]
         return {"total": len(ids), "items": [self.show(item) for item in ids[offset : offset + limit].tolist()]}
 
-    def about(self) -> dict[str, Any]:
-        """Tell what is served."""
+    def about(self) -> Json:
+        """Describe what is served."""
         truth, labels = self.truth, self.items.label_names if self.items is not None else ()
         return {
             "title": self.title,

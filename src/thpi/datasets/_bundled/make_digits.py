@@ -9,24 +9,23 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from thpi._types import Array
 from thpi.datasets._bundled.planes import DECIMALS, FIXED_POINT_TYPE, INTEGER_TYPES, VIEWS, to_planes
 
 
 def make(folder: Path, path: Path) -> None:
     """Read the csv files of ``folder`` and write ``path``."""
-    arrays: dict[str, npt.NDArray[Any]] = {}
+    arrays: dict[str, Array] = {}
     for view in VIEWS:
         table = np.loadtxt(folder / f"mfeat-{view}.csv", delimiter=",", skiprows=1)
         features, labels = table[:, :-1], table[:, -1].astype(np.uint8)
         if "labels" in arrays and not np.array_equal(arrays["labels"], labels):
             raise ValueError(f"mfeat-{view}.csv does not have its rows in the order of the other files.")
         arrays["labels"] = labels
-        integers: npt.NDArray[Any]
+        integers: Array
         if view in INTEGER_TYPES:
             integers = features.astype(INTEGER_TYPES[view])
             if not np.array_equal(integers, features):

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
+from thpi._types import Array
+
 VIEWS = ("pix", "fac", "fou", "kar", "zer", "mor")
 DECIMALS = 5
-INTEGER_TYPES: dict[str, np.dtype[Any]] = {"pix": np.dtype(np.uint8), "fac": np.dtype("<u2")}
+INTEGER_TYPES: dict[str, npt.DTypeLike] = {"pix": np.dtype(np.uint8), "fac": np.dtype("<u2")}
 FIXED_POINT_TYPE = np.dtype("<i4")
 
 
-def to_planes(integers: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+def to_planes(integers: Array) -> npt.NDArray[np.uint8]:
     """Turn an n x d integer matrix into bytes, (bytes an integer) x d x n.
 
     Bytes of equal significance of one feature lie together, which makes the compressed file a tenth smaller.
@@ -26,7 +26,7 @@ def to_planes(integers: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
     return np.ascontiguousarray(np.moveaxis(raw, -1, 0))
 
 
-def from_planes(planes: npt.NDArray[np.uint8], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+def from_planes(planes: npt.NDArray[np.uint8], dtype: npt.DTypeLike) -> Array:
     """Undo :func:`to_planes`.
 
     >>> from_planes(to_planes(np.array([[1, 300]], dtype="<u2")), "<u2")
