@@ -36,7 +36,9 @@ def test_bad_input_gives_one_line_and_exit_code_2(tmp_path: Path, capsys: pytest
     assert "train has 40 rows" in _error(["table1", *quick, *few], capsys)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is sent as a signal")
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_stops_cleanly_and_keeps_what_was_finished(tmp_path: Path) -> None:
     command = [sys.executable, "-c", "from thpi.cli import main; main()", "paper", "table1", "--quick"]
     command += ["--dataset", "digits", "--results", str(tmp_path), "--workers", "2"]

@@ -40,7 +40,9 @@ def _well_formed(page: Path) -> str:
     return text
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is sent as a signal")
+@pytest.mark.usefixtures("ctrl_c")
 def test_a_stopped_run_goes_on_where_it_was_and_gives_the_same_files(tmp_path: Path) -> None:
     folder, whole = tmp_path / "stopped", tmp_path / "whole"
     command = [sys.executable, "-c", "from thpi.cli import main; main()", *QUICK, "--results", str(folder)]
