@@ -58,7 +58,7 @@ def _anchors(page: Path) -> set[str]:
     return {re.sub(r"[-\s]+", "-", heading) for heading in plain}
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"], ids=_name)
+@pytest.mark.parametrize("page", [*PAGES, *(ROOT / f"{name}.md" for name in ("CONTRIBUTING", "CHANGELOG", "RELEASE"))], ids=_name)
 def test_internal_links_resolve(page):
     text = ANY_FENCE.sub("", page.read_text(encoding="utf-8"))
     for found in LINK.finditer(text):

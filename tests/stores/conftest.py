@@ -46,7 +46,7 @@ def milvus_uri() -> Iterator[str]:
 _names = count()
 
 
-@pytest.fixture(params=["faiss", "pgvector", "milvus"])
+@pytest.fixture(params=["faiss", *(pytest.param(engine, marks=pytest.mark.slow) for engine in ("pgvector", "milvus"))])
 def make_store(request: pytest.FixtureRequest) -> Iterator[Callable[[int], Any]]:
     """Give a function that makes an empty store of a width, for each engine."""
     opened: list[Any] = []
