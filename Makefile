@@ -1,12 +1,14 @@
-# make demo | test | lint | docs | bench | paper | transfer | clean   (PYTHON=python3.12 picks another interpreter;
-# make bench FULL=1 takes the sizes of the targets; PAPER_ARGS and TRANSFER_ARGS pass options, such as --data-home DIR)
+# make demo | test | test-fast | lint | hooks | docs | bench | paper | transfer | clean
+# PYTHON=python3.12 picks another interpreter; PYTEST_ARGS="-k itq" goes to pytest; make bench FULL=1 takes the sizes of the targets;
+# PAPER_ARGS and TRANSFER_ARGS pass options, such as --data-home DIR.
+# test runs everything. test-fast leaves out tests marked slow and ends within a minute and a half on two cores.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Tests run one process a core; threads inside each process would only get in each other's way.
+# Tests run one process per core; threads inside each process would only get in each other's way.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test lint docs bench paper transfer clean
+.PHONY: demo test test-fast lint hooks docs bench paper transfer clean
 
 demo: $(VENV)/.core
 	$(BIN)/thpi demo
@@ -14,10 +16,16 @@ demo: $(VENV)/.core
 test: $(VENV)/.test
 	$(ONE_THREAD) $(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
 
+test-fast: $(VENV)/.test
+	$(ONE_THREAD) $(BIN)/python -m pytest -n auto -m "not slow" $(PYTEST_ARGS)
+
 lint: $(VENV)/.test $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+hooks: $(VENV)/.test $(VENV)/.lint
+	$(BIN)/pre-commit install
 
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
@@ -39,7 +47,7 @@ $(VENV)/bin/python:
 	  { echo "thpi needs Python 3.10 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.12 ..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-# One stamp for each set of packages; editing pyproject.toml installs anew.
+# One stamp per set of packages; after an edit of pyproject.toml they are installed again.
 $(VENV)/.core: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
 	@touch $@

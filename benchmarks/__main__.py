@@ -1,7 +1,7 @@
 """``python -m benchmarks [--full] [--threads 1 2] [--only PATTERN] [--output FILE]``: all comparisons of speed.
 
-Runs the cases and growths of every ``benchmarks/speed_*.py``. A case that fails is told and the run goes on; the exit
-code is then 1. A target that is missed is no failure, it stands in the table.
+Runs the cases and growths of every ``benchmarks/speed_*.py``. A case that fails is reported and the run goes on; the
+exit code is then 1. A missed target is not a failure; the table shows it.
 """
 
 from __future__ import annotations

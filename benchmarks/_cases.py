@@ -1,7 +1,7 @@
-"""A comparison of speeds: what is run, against what, and what is aimed at. One :class:`Case` is one line of the table.
+"""A comparison of speeds: what runs, against what, and the target. One :class:`Case` is one line of the table.
 
 A file of cases (``benchmarks/speed_*.py``) has a function ``cases(full)`` that yields them; data are made when a case
-is asked for, so that only one case's data are in memory. ``full=False`` is a setting of some minutes in all.
+is requested, so that only one case's data are in memory. With ``full=False`` all cases take some minutes.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _LONG_SECONDS = 10.0
 class Case:
     """``ours`` against ``other``; the ratio is time of ours over time of other.
 
-    ``target`` is the largest ratio aimed at: 1.2 for "at most 1.2 times its time", 1 / 3 for "at least 3 times faster".
-    ``check`` is called once with both results and gives a remark on their quality (loss, objective), or raises.
+    ``target`` is the largest ratio allowed: 1.2 for "at most 1.2 times its time", 1 / 3 for "at least 3 times faster".
+    ``check`` is called once with both results and returns a remark on their quality (loss, objective), or raises.
     ``work`` is how many times the work of ``other`` is done by ``ours``, where the other side would take too long for
-    all of it: its time is multiplied by this. ``operations`` (floating point) and ``bytes_read`` are what no
-    implementation can do without: over the peaks of the machine they give the least time, and the table says how near
-    to it ours is.
+    all of it: its time is multiplied by this. ``operations`` (floating point) and ``bytes_read`` are the
+    least that any implementation needs: divided by the peaks of the machine they give the least time, and the table
+    says how near to it ours is.
     """
 
     what: str
@@ -58,7 +58,7 @@ class Measured:
 def measure(case: Case, n_threads: int) -> Measured:
     """Run both sides in turn, ``case.repeats`` times, after one run of each to warm up.
 
-    Where the first runs take long they are not only warming up, but the first of the repetitions.
+    If the first runs take long, they also count as the first repetition.
     """
     times: list[tuple[float, float]] = []
     with limited_threads(n_threads):

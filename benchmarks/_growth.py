@@ -37,7 +37,7 @@ _STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 @dataclass(frozen=True)
 class Growth:
-    """``prepare(n)`` gives the call to be measured at size ``n``; ``target`` is the largest exponent aimed at."""
+    """``prepare(n)`` returns the call to measure at size ``n``; ``target`` is the largest exponent allowed."""
 
     what: str
     sizes: Sequence[int]
@@ -49,7 +49,7 @@ class Growth:
 
 @dataclass(frozen=True)
 class Grown:
-    """Seconds and peak MiB at each size (None where the system does not tell), and their exponents."""
+    """Seconds and peak MiB at each size (None where the system does not report it), and their exponents."""
 
     seconds: list[float]
     mebibytes: list[float | None]
@@ -79,7 +79,7 @@ def measure_growth(growth: Growth, n_threads: int) -> Grown:
 
 
 def exponent(sizes: Sequence[int], values: Sequence[float]) -> float:
-    """Give p of the least-squares fit ``value = constant * size ** p``.
+    """Return p of the least-squares fit ``value = constant * size ** p``.
 
     >>> round(exponent([10, 100, 1000], [2.0, 200.0, 20000.0]), 6)
     2.0
@@ -99,13 +99,13 @@ def _run_one(module: str, name: str, n: int, n_threads: int, repeats: int) -> di
         for _ in range(repeats):
             before = None
             if _CLEAR.exists():
-                _CLEAR.write_text("5")  # sets the peak back to what is held now
+                _CLEAR.write_text("5")  # resets the peak to the present size
                 before = _status_mebibytes("VmRSS")
             start = time.perf_counter()
             call()
             times.append(time.perf_counter() - start)
             if before is not None:
-                # A page at least, for the exponent is of logarithms.
+                # At least one page: the exponent is computed from logarithms.
                 peaks.append(max(_status_mebibytes("VmHWM") - before, 1 / 256))
     return {"seconds": float(np.median(times)), "mebibytes": max(peaks, default=None)}
 

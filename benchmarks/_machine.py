@@ -17,13 +17,13 @@ __all__ = ["Peaks", "machine_line", "measured_peaks"]
 
 
 class Peaks(NamedTuple):
-    """Measured float32 operations (products of matrices) and bytes read from memory, a second."""
+    """Measured float32 operations (matrix products) and bytes read from memory, per second."""
 
     operations: float
     bytes_read: float
 
     def least_seconds(self, operations: float, bytes_read: float) -> float:
-        """Give the time below which the work cannot be done.
+        """Return the least time that the work needs.
 
         >>> Peaks(2e9, 1e9).least_seconds(4e9, 1e9)
         2.0

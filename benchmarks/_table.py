@@ -23,7 +23,7 @@ def case_header(threads: Sequence[int]) -> list[str]:
 
 
 def case_row(case: Case, measured: Sequence[Measured], peaks: Sequence[Peaks]) -> list[str]:
-    """Give the line of one case, ``measured`` at each number of threads; the seconds are those of the first.
+    """Return the line of one case, ``measured`` at each number of threads; the seconds are those of the first.
 
     "limit / ours" is the least time that the machine would need over the time of ours, for each number of threads.
     """
@@ -43,7 +43,7 @@ def case_row(case: Case, measured: Sequence[Measured], peaks: Sequence[Peaks]) -
 
 
 def growth_rows(growth: Growth, grown: Grown) -> tuple[list[str], list[list[str]]]:
-    """Give header and lines of one growth: a column a size, then the exponent and whether it is as aimed at."""
+    """Return header and lines of one growth: one column per size, then the exponent and whether it meets the target."""
 
     def verdict(found: float | None, target: float | None) -> list[str]:
         if found is None or target is None:

@@ -2,7 +2,7 @@
 
     python benchmarks/kill_index.py [--kills 100] [--rows 50000] [--seed 0]
 
-A child process opens an index file for writing, adds and removes items, saves now and then, and tells through a pipe
+A child process opens an index file for writing, adds and removes items, saves now and then, and reports through a pipe
 what it is about to do and what has returned. It is ended by SIGKILL at a random moment. The file is then opened and
 compared with what was acknowledged: all of it must be there, and nothing more than the one call that was running,
 whole. The same file goes on to the next round, so damage would also add up.
@@ -30,7 +30,7 @@ N_BITS = 64
 
 
 def codes_of(ids: list[int]) -> np.ndarray:
-    """Give the code that belongs to each id, so that a code under a wrong id is seen."""
+    """Return the code that belongs to each id, so that a code under a wrong id is seen."""
     digests = b"".join(hashlib.sha256(str(i).encode()).digest()[:8] for i in ids)
     return np.frombuffer(digests, dtype=np.uint8).reshape(len(ids), 8)
 
@@ -44,20 +44,20 @@ def write_until_killed(path: Path, pipe: int, seed: int) -> None:
         if choice < 0.55:
             ids = list(range(next_id, next_id + rng.choice([1, 1, 10, 2000])))
             next_id = ids[-1] + 1
-            _tell(pipe, f"add {ids[0]} {ids[-1]}")
+            _report(pipe, f"add {ids[0]} {ids[-1]}")
             index.add(codes_of(ids), ids)
         elif choice < 0.7 and len(index):
             first = rng.randrange(len(index))
             ids = index.ids[first : first + rng.choice([1, 20])].tolist()
-            _tell(pipe, "remove " + " ".join(map(str, ids)))
+            _report(pipe, "remove " + " ".join(map(str, ids)))
             index.remove(ids)
         else:
-            _tell(pipe, "save")
+            _report(pipe, "save")
             index.save()
-        _tell(pipe, "done")
+        _report(pipe, "done")
 
 
-def _tell(pipe: int, line: str) -> None:
+def _report(pipe: int, line: str) -> None:
     os.write(pipe, (line + "\n").encode())
 
 
@@ -139,7 +139,7 @@ def _one_kill(path: Path, seed: int, rng: random.Random) -> list[str]:
 
 
 def _split(lines: list[str]) -> tuple[list[str], str]:
-    """Give the calls that returned, and the one that was running ("" where none was)."""
+    """Return the calls that returned, and the one that was running ("" where none was)."""
     done = [call for call, after in pairwise(lines) if after == "done"]
     return done, "" if lines[-1] == "done" else lines[-1]
 

@@ -60,7 +60,7 @@ class Client:
 async def run_load(
     port: int, bodies: list[bytes], connections: int, k: int
 ) -> tuple[np.ndarray, int, dict[int, bytes]]:
-    """Give the time of each search, the number of errors, and some answers."""
+    """Return the time of each search, the number of errors, and some answers."""
     places = iter(range(len(bodies)))
     seconds = np.zeros(len(bodies))
     errors, kept = 0, {}
@@ -134,7 +134,7 @@ def main() -> int:
     )
     print(f"{options.searches:,} searches over {options.connections} connections: {errors} errors, exit code {code}")
     print(f"{len(kept)} answers compared with the index: {wrong} differ")
-    print(f"p50 {p50:.1f} ms, p99 {p99:.1f} ms, {options.searches / total:.0f} searches a second")
+    print(f"p50 {p50:.1f} ms, p99 {p99:.1f} ms, {options.searches / total:.0f} searches per second")
     a, b = 1000 * np.median(single), 1000 * np.median(bare_seconds)
     print(f"one connection, median of {alone}: request {a:.2f} ms, bare call {b:.2f} ms, overhead {a - b:.2f} ms")
     return int(errors + wrong + code != 0)

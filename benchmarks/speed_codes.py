@@ -15,6 +15,7 @@ from sklearn.cross_decomposition import CCA
 from sklearn.metrics import average_precision_score
 
 from benchmarks._cases import Case
+from thpi._types import Array
 from thpi.codes import hamming_distances
 from thpi.index import HammingIndex
 from thpi.metrics import average_precision
@@ -22,11 +23,9 @@ from thpi.solvers.cca import ridge_cca
 
 __all__ = ["cases"]
 
-Array = Any
-
 
 def cases(full: bool) -> Iterator[Case]:
-    """Give the cases one by one; sizes are those of the targets, but for repetitions and scikit-learn's side."""
+    """Yield the cases one by one; sizes are those of the targets, but for repetitions and scikit-learn's side."""
     yield precision_against_search(full)
     yield precision_against_scikit_learn(full)
     for n_bits in (64, 256):
@@ -60,7 +59,7 @@ def precision_against_search(full: bool) -> Case:
     index = flat(database)
 
     def relevance(start: int, stop: int) -> Array:
-        return query_labels[start:stop, None] == labels
+        return np.equal(query_labels[start:stop, None], labels)
 
     return Case(
         what=f"tie-aware MAP, {n_queries:,} queries x {n:,} rows, 64 bits, relevance by labels",
@@ -93,7 +92,7 @@ def precision_against_scikit_learn(full: bool) -> Case:
 
     return Case(
         what=f"tie-aware MAP, {n_queries:,} queries x {n:,} rows, 64 bits, relevance by labels",
-        against="scikit-learn average_precision_score a query",
+        against="scikit-learn average_precision_score per query",
         target=1 / 50,
         ours=lambda: average_precision(queries, database, lambda a, b: query_labels[a:b, None] == labels, 64),
         other=with_scikit_learn,

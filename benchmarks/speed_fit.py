@@ -12,6 +12,7 @@ from sklearn.preprocessing import normalize
 
 import thpi
 from benchmarks._cases import Case
+from thpi._types import Array
 from thpi.solvers.moments import centred_product, column_mean, principal_axes
 from thpi.solvers.procrustes import polar
 
@@ -22,13 +23,14 @@ def cases(full: bool) -> Iterator[Case]:
     yield from _itq(100_000, 50)
 
 
-def _rows(n: int, d: int, n_latent: int = 80) -> Any:
+def _rows(n: int, d: int, n_latent: int = 80) -> Array:
     """Unit rows around a subspace, as deep features are."""
     rng = np.random.RandomState(0)
     mixing = rng.standard_normal((n_latent, d)) * np.linspace(1, 0.2, n_latent)[:, None]
     X = rng.standard_normal((n, n_latent)).astype(np.float32) @ mixing.astype(np.float32)
     X += 0.3 * rng.standard_normal((n, d)).astype(np.float32)
-    return normalize(X, copy=False)
+    unit: Array = normalize(X, copy=False)
+    return unit
 
 
 def _encode(n: int) -> Case:
@@ -44,7 +46,7 @@ def _encode(n: int) -> Case:
 
 def _encode_sparse(n: int) -> Case:
     rng = np.random.RandomState(0)
-    # Word frequencies fall as 1 / rank; some 60 terms a document.
+    # Word frequencies fall as 1 / rank; some 60 terms per document.
     weights = 1 / np.arange(1, 20_001)
     terms = rng.choice(20_000, size=(n, 60), p=weights / weights.sum())
     values = rng.uniform(0.5, 1.5, size=terms.size).astype(np.float32)
@@ -61,10 +63,10 @@ def _itq(n: int, n_iter: int) -> Iterator[Case]:
     V, _ = principal_axes(X, mean, 64)
     Z = centred_product(X, mean, V)
 
-    def ours() -> Any:
+    def ours() -> Array:
         return thpi.ITQ(64, max_iter=n_iter, tol=0, random_state=0).fit(X).projection_
 
-    def with_faiss() -> Any:
+    def with_faiss() -> Array:
         # It scales rows to unit length first, which these rows have already: both sides minimise the same loss.
         itq = faiss.ITQTransform(512, 64, True)
         itq.max_train_per_dim = n
@@ -72,7 +74,7 @@ def _itq(n: int, n_iter: int) -> Iterator[Case]:
         itq.train(X)
         return faiss.vector_to_array(itq.pca_then_itq.A).reshape(64, 512).T
 
-    def products() -> Any:
+    def products() -> Array:
         # What no implementation of n_iter iterations over all rows can avoid.
         (X - mean).T @ (X - mean)
         B = (X - mean) @ V
@@ -80,7 +82,7 @@ def _itq(n: int, n_iter: int) -> Iterator[Case]:
             Z.T @ (Z @ V[:64])
         return B
 
-    def compare(W: Any, other: Any) -> str:
+    def compare(W: Array, other: Array) -> str:
         losses = [_loss(X, mean, projection) for projection in (W, other)]
         if losses[0] > losses[1]:
             raise AssertionError(f"loss {losses[0]:.6g} is above that of faiss, {losses[1]:.6g}")
@@ -88,7 +90,7 @@ def _itq(n: int, n_iter: int) -> Iterator[Case]:
 
     title = f"ITQ fit {n:,} x 512 to 64 bits, {n_iter} iterations"
     # Half of X'X, the projection, and a tenth of the iterations on all rows: Z R and Z'B.
-    limit = {
+    limit: dict[str, Any] = {
         "operations": X.size * 512.0 + 2 * X.size * 64 + (n_iter / 10) * 4 * Z.size * 64,
         "bytes_read": 2 * X.nbytes,
     }
@@ -96,7 +98,7 @@ def _itq(n: int, n_iter: int) -> Iterator[Case]:
     yield Case(title, "its matrix products, all iterations on all rows", 1.5, ours, products, repeats=3, **limit)
 
 
-def _loss(X: Any, mean: Any, W: Any) -> float:
+def _loss(X: Array, mean: Array, W: Array) -> float:
     W = polar(W)  # both have orthonormal columns but for rounding
     values = (X - mean) @ W.astype(np.float32)
     return float(np.square(np.where(values >= 0, 1, -1) - values, dtype=np.float64).sum())

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks._cases import Case
+from thpi._types import Array
 from thpi.codes import pack_signs, paired_hamming_distances
 from thpi.graph import hamming_knn_graph, hamming_neighbors, laplacian
 from thpi.hashers import ITQPlus, LapITQPlus
@@ -20,12 +21,11 @@ from thpi.solvers.laplacian_qp import laplacian_box_qp
 
 __all__ = ["cases"]
 
-Array = Any
 ITERATIONS = 50
 
 
 def cases(full: bool) -> Iterator[Case]:
-    """Give the cases one by one; ``full`` takes the sizes of the targets, else smaller ones of the same kind."""
+    """Yield the cases one by one; ``full`` takes the sizes of the targets, else smaller ones of the same kind."""
     yield itq_plus_case(full)
     for lambda2, factor in ((0.01, 5), (0.1, 5), (1.0, 3)):
         yield laplacian_case(full, lambda2, factor)
@@ -95,7 +95,8 @@ def algorithm_1(X: Array, S: Array, bits: int, *, lambda1: float, n_iter: int) -
 def _centred_and_scaled(view: Array, bits: int) -> Array:
     view = view - view.mean(axis=0)
     energy = np.linalg.eigvalsh(view.T @ view)[-bits:].sum()
-    return view * np.sqrt(len(view) * bits / energy)
+    scaled: Array = view * np.sqrt(len(view) * bits / energy)
+    return scaled
 
 
 def _random_frame(d: int, bits: int, rng: np.random.RandomState) -> Array:
@@ -105,7 +106,8 @@ def _random_frame(d: int, bits: int, rng: np.random.RandomState) -> Array:
 
 def _closed_form(A: Array) -> Array:
     U, _, Vt = np.linalg.svd(A, full_matrices=False)
-    return U @ Vt
+    product: Array = U @ Vt
+    return product
 
 
 def laplacian_case(full: bool, lambda2: float, factor: float) -> Case:
@@ -207,7 +209,8 @@ def graph_case(full: bool, name: str, bits: int, target: float) -> Case:
 
         index = faiss.IndexBinaryFlat(bits)
         index.add(codes)
-        return index.search(codes, 11)[0]
+        distances: Array = index.search(codes, 11)[0]
+        return distances
 
     def same_distances(ours: Array, other: Array) -> str:
         rows = np.arange(0, n, 97)

@@ -17,11 +17,11 @@ from thpi.datasets import load_digits_views
 __all__ = ["cases", "growths"]
 
 PAIRS = 1_000
-UNPAIRED = 10  # unpaired rows a pair, as things grow
+UNPAIRED = 10  # unpaired rows per pair in the growths
 
 
 def cases(full: bool) -> Iterator[Case]:
-    """Give one case a meaning of relevant; the same in both settings."""
+    """Yield one case per relevance; the same in both settings."""
     data = load_digits_views("pix", "fac")
     order = np.random.RandomState(0).permutation(data.n)  # the rows come class by class
     paired, rest = order[:PAIRS], order[PAIRS:]
@@ -72,14 +72,14 @@ def groups(n: int) -> Callable[[], Any]:
     return _prepared(n, "AutoHasher", "groups")
 
 
-def bent(n: int) -> Callable[[], Any]:
+def kernel(n: int) -> Callable[[], Any]:
     """KernelAutoHasher, near in source space."""
     return _prepared(n, "KernelAutoHasher", "source")
 
 
 def growths(full: bool) -> Iterator[Growth]:
-    """Give one growth a meaning of relevant, up to 100,000 pairs and a million unpaired rows."""
+    """Yield one growth per relevance, up to 100,000 pairs and a million unpaired rows."""
     sizes = (1_000, 10_000, 100_000) if full else (1_000, 10_000)
-    for prepare in (target, source, labels, groups, bent):
+    for prepare in (target, source, labels, groups, kernel):
         what = f"{prepare.__doc__} n pairs and {UNPAIRED} n unpaired rows, 32 bits".replace(".", ":", 1)
         yield Growth(what, sizes, prepare, target=1.0, memory_target=1.0)

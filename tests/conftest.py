@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,3 +17,15 @@ def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
         pytest.skip("needs the real data sets in ../shared/data, which are not part of the repository")
     return SHARED_DATA
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Let Ctrl-C interrupt the test and the processes it starts.
+
+    A process that is started with SIGINT ignored (in the background of a shell script, by many CI systems) passes that
+    on to its children. Children of a process that handles SIGINT start with the default handler.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

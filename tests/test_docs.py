@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 # Pages under docs/results are made by a command, with figures beside them, and have tests of their own.
 PAGES = [ROOT / "README.md", *sorted(p for p in DOCS.rglob("*.md") if "results" not in p.relative_to(DOCS).parts)]
+OTHER_PAGES = ["CONTRIBUTING.md", "CHANGELOG.md", "RELEASE.md"]
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ANY_FENCE = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)|(?:src|href)=\"([^\"]+)\"")
@@ -60,7 +61,7 @@ def _anchors(page: Path) -> set[str]:
     return {re.sub(r"[-\s]+", "-", heading) for heading in plain}
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"], ids=_name)
+@pytest.mark.parametrize("page", [*PAGES, *(ROOT / name for name in OTHER_PAGES)], ids=_name)
 def test_internal_links_resolve(page):
     text = ANY_FENCE.sub("", page.read_text(encoding="utf-8"))
     for found in LINK.finditer(text):

@@ -27,6 +27,7 @@ def _with_privileged(method: type[BaseHasher]) -> type[BaseHasher]:
     return Adapted
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [
         (_with_privileged(method) if method.needs_privileged else method)(n_bits=1, random_state=0)

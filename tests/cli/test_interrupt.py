@@ -16,7 +16,11 @@ import pytest
 from thpi.index import HammingIndex
 from thpi.stores import read_npy, write_npy
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is sent as a signal")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is sent as a signal"),
+    pytest.mark.usefixtures("ctrl_c"),
+]
 
 # Says on standard output that the command begins, so that the interrupt does not hit the start of Python itself.
 START = "from thpi.cli import main; print('begun', flush=True); main()"

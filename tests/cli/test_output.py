@@ -7,6 +7,7 @@ import pytest
 from thpi.cli._output import uninterrupted
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_an_interrupt_waits_for_the_end_of_the_block():
     before = signal.getsignal(signal.SIGINT)
     reached = []
@@ -23,3 +24,10 @@ def test_an_interrupt_waits_for_the_end_of_the_block():
     with pytest.raises(OSError, match="full"), uninterrupted():
         raise OSError("full")
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_an_ignored_interrupt_stays_ignored(ctrl_c: None):
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with uninterrupted():
+        signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN

@@ -19,6 +19,8 @@ from thpi.stores import encode_parts, read_parts
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module", params=[2, 4])
 def client(request):

@@ -77,7 +77,7 @@ def toy_address(toy_store: StoreInfo) -> str:
 _names = count()
 
 
-@pytest.fixture(params=["index", *STORES, "toy"])
+@pytest.fixture(params=["index", *(pytest.param(name, marks=pytest.mark.slow) for name in STORES), "toy"])
 def make_store(request: pytest.FixtureRequest) -> Iterator[Callable[[int], Any]]:
     """Give a function that makes an empty store of a width: an index, each registered store, and a toy one.
 

@@ -10,6 +10,8 @@ import pytest
 from thpi.codes import pack
 from thpi.stores import Milvus
 
+pytestmark = pytest.mark.slow
+
 
 def test_what_was_added_is_there_for_the_next_engine(tmp_path: Path) -> None:
     pytest.importorskip("pymilvus", reason="needs pymilvus: pip install 'thpi[milvus]'")

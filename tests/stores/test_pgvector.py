@@ -9,6 +9,8 @@ import pytest
 from thpi.codes import pack
 from thpi.stores import PgVector
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     "name", ['Robert"); DROP TABLE students; --', "select", "a.b", "With Space", "ü" * 31, "%s", "{x}"]

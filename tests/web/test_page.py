@@ -41,9 +41,12 @@ DECODE_VISIBLE = """() => Promise.all([...document.images]
         new Promise((done) => setTimeout(done, 1000)),
     ])))"""
 
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="needs the browser Chromium: apt-get install chromium, or the chromium of your system"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        CHROMIUM is None, reason="needs the browser Chromium: apt-get install chromium, or the chromium of your system"
+    ),
+]
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,8 @@ from thpi.cli import run
 from thpi.web import Catalogue
 
 
-@pytest.fixture
-def process(shop: Catalogue, tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
+@contextmanager
+def _serving(shop: Catalogue, tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
     shop.engines[0].hasher.save(tmp_path / "shop.thpi")
     shop.engines[0].index.save(tmp_path / "shop.index")
     command = [sys.executable, "-c", "from thpi.cli import main; main()", "serve", "--port", "0"]
@@ -30,11 +31,19 @@ def process(shop: Catalogue, tmp_path: Path) -> Iterator[tuple[subprocess.Popen[
         assert started.stdout is not None
         found = re.search(r"http://127\.0\.0\.1:(\d+)", started.stdout.readline())
         assert found, "the server did not tell its address on loopback"
-        yield started, int(found.group(1))
-        if started.poll() is None:
+        try:
+            yield started, int(found.group(1))
+        finally:
             started.kill()
 
 
+@pytest.fixture
+def process(shop: Catalogue, tmp_path: Path, ctrl_c: None) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    with _serving(shop, tmp_path) as started:
+        yield started
+
+
+@pytest.mark.slow
 def test_a_running_request_is_finished_before_the_end(process: tuple[subprocess.Popen[str], int]) -> None:
     server, port = process
     body = json.dumps({"id": "item/3", "k": 5}).encode()
@@ -54,11 +63,27 @@ def test_a_running_request_is_finished_before_the_end(process: tuple[subprocess.
     assert server.wait(20) == 0
 
 
+@pytest.mark.slow
 def test_without_requests_it_stops_at_once(process: tuple[subprocess.Popen[str], int]) -> None:
     server, port = process
     assert b'"items":200' in _get(port, "/healthz")
     server.send_signal(signal.SIGINT)
     assert server.wait(20) == 0
+
+
+@pytest.mark.slow
+def test_an_interrupt_that_was_ignored_at_the_start_stays_ignored(
+    shop: Catalogue, tmp_path: Path, ctrl_c: None
+) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with _serving(shop, tmp_path) as (server, port):
+        server.send_signal(signal.SIGINT)
+        assert b'"items":200' in _get(port, "/healthz")
+        with pytest.raises(subprocess.TimeoutExpired):
+            server.wait(1)
+        assert b'"items":200' in _get(port, "/healthz")
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(20) == 0
 
 
 def _accepts(port: int) -> bool:

@@ -40,7 +40,8 @@ def check_output(argument: str, path: Path, *, force: bool, inputs: tuple[Any, .
 @contextmanager
 def uninterrupted() -> Iterator[None]:
     """Hold back Ctrl-C while an output gets its name, so that all of it is there or nothing."""
-    if threading.current_thread() is not threading.main_thread():
+    ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # in the background of a script, say: it stays ignored
+    if ignored or threading.current_thread() is not threading.main_thread():
         yield
         return
     arrived: list[int] = []

@@ -11,6 +11,8 @@ import typer
 from thpi.cli._options import DataHome
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from thpi.web import Catalogue, Settings
 
 app = typer.Typer(add_completion=False)
@@ -122,7 +124,13 @@ def _run(catalogue: Catalogue, settings: Settings, host: str, port: int) -> None
 
     from thpi.web import create_app
 
+    ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # in the background of a script, say: it stays ignored
+
     class Server(uvicorn.Server):
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            if not (ignored and sig == signal.SIGINT):
+                super().handle_exit(sig, frame)
+
         async def startup(self, sockets: Any = None) -> None:
             await super().startup(sockets)
             for server in self.servers:

@@ -37,6 +37,7 @@ def test_bad_input_gives_one_line_and_exit_code_2(tmp_path: Path, capsys: pytest
     assert "train has 40 rows" in _error(["table1", *quick, *few], capsys)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is sent as a signal")
 def test_ctrl_c_stops_cleanly_and_keeps_what_was_finished(
     tmp_path: Path, start: Callable[..., subprocess.Popen[str]]
