@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
@@ -85,7 +85,7 @@ def stacked(first: InMemory, second: InMemory) -> Any:
         return first
     if sparse.issparse(first) or sparse.issparse(second):
         return sparse.vstack([first, second], format="csr")
-    return np.vstack([first, second])  # type: ignore[call-overload]
+    return np.vstack([cast("Array", first), cast("Array", second)])
 
 
 def check_labels(y: Any, n: int) -> Array:

@@ -205,7 +205,7 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             return S, None
         if isinstance(source, Whole):
             source = source.array
-        S_U = as_rows(source)
+        S_U: Any = as_rows(source)
         if S_U is None or not self.streams_source:
             # Rows that are elsewhere need not all be brought here if only some are used.
             most = getattr(self, "max_unpaired", None)

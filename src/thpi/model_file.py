@@ -127,7 +127,7 @@ def _parse(data: bytes) -> tuple[Header, dict[str, Array]]:
 
 
 def _rebuild(header: Header, arrays: dict[str, Array], methods: Mapping[str, type[BaseHasher]]) -> BaseHasher:
-    name = header.get("class")
+    name = str(header.get("class"))
     if name not in methods:
         raise ModelFileError(f"it holds a {name!r}; this thpi knows {', '.join(methods)}.")
     try:

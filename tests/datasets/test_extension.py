@@ -8,12 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from experiments.harness.data import DataSpec, data_identity, load_rows
 from thpi import datasets
 from thpi.cli import run, serve
 from thpi.datasets import DATASETS, DatasetInfo, Demo, FileInfo, PairedDataset, PaperRole
 from thpi.datasets.preprocessing import fit_transform_views, paper_pipelines, standardised
-from thpi.evaluation import DataSpec
-from thpi.evaluation.data import data_identity, load_rows
 from thpi.web import Catalogue
 
 

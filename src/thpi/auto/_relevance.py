@@ -140,5 +140,5 @@ class Relevance:
 
 
 def _same_label(queries: Array, database: Array) -> Bools:
-    found = label_relevance(queries, database) if queries.ndim == 1 else multilabel_relevance(queries, database)
+    found: Any = label_relevance(queries, database) if queries.ndim == 1 else multilabel_relevance(queries, database)
     return np.array(found.toarray() if sparse.issparse(found) else found, dtype=np.bool_)

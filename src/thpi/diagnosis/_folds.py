@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.model_selection import KFold
+from sklearn.utils import check_random_state
 
 from thpi._types import Array, Floats
 from thpi._views import Views
@@ -45,7 +46,7 @@ class Fold:
 
     def trial(self, views: Views, *, scored: bool = True) -> Trial:
         """A trial of candidates on some rows, as ``fit`` makes it."""
-        return self.hasher._trial(views, np.random.RandomState(self.hasher.random_state), scored=scored)
+        return self.hasher._trial(views, check_random_state(self.hasher.random_state), scored=scored)
 
     def precisions(self, trial: Trial, candidate: Candidate) -> Floats:
         """Average precision in percent of each query, by a candidate learned from the rows of the trial.

@@ -12,13 +12,14 @@ from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
 
 from thpi._types import Array, Ints, MatrixLike, Seed
+from thpi.base import BaseHasher
 from thpi.ground_truth import neighbour_radius, radius_relevance
 from thpi.hashers import ITQPlus, LapITQPlus
 from thpi.metrics import mean_average_precision
 
 __all__ = ["LAMBDA_GRID", "Selected", "SelectionRule", "select_lambdas"]
 
-_METHODS = {"ITQPlus": ITQPlus, "LapITQPlus": LapITQPlus}
+_METHODS: dict[str, type[BaseHasher]] = {"ITQPlus": ITQPlus, "LapITQPlus": LapITQPlus}
 
 LAMBDA_GRID = (0.0, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 2.0)
 """The paper's range of both parameters."""

@@ -108,7 +108,8 @@ def learn(hasher: BaseHasher, geometry: Geometry, start: int, limits: Limits) ->
     for ITQ+ with ``lambda1=0``, where the source has no weight.
     """
     if isinstance(hasher, GeometryLearner):
-        return hasher.learn(geometry, start, limits)
+        learned: Learned = hasher.learn(geometry, start, limits)
+        return learned
     views, mean = geometry.views, geometry.pairs_mean
     if geometry.source is None and not (hasher.uses_labels and geometry.labels is not None):
         views, mean = Views(geometry.real, geometry.real if hasher.needs_privileged else None), geometry.mean

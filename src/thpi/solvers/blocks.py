@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 from scipy import sparse
@@ -58,7 +58,7 @@ class Streamed(Protocol):
     def take(self, rows: Ints) -> Array:
         """Return some rows, in ascending order."""
 
-    def project(self, mean: Array, W: Array) -> Array:
+    def project(self, mean: Array, W: Array) -> Any:
         """Return ``(X - 1 mean') W``."""
 
     def moments(self) -> Moments:
