@@ -9,27 +9,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-__all__ = [
-    "Array",
-    "Bools",
-    "Codes",
-    "Constraints",
-    "Fitted",
-    "DType",
-    "Distances",
-    "Floats",
-    "InMemory",
-    "Ints",
-    "Matrix",
-    "MatrixLike",
-    "PathLike",
-    "Seed",
-    "Signs",
-    "Sparse",
-    "Words",
-    "is_sparse",
-]
-
 Array: TypeAlias = npt.NDArray[Any]
 """A dense array of any type; in solvers, of the type of the data."""
 

@@ -12,8 +12,6 @@ from thpi._types import Array, InMemory, Ints, MatrixLike
 from thpi.rows import Rows, Stacked
 from thpi.solvers.moments import column_mean
 
-__all__ = ["TooManyBitsError", "Views", "Whole", "check_labels", "dimension_limit", "pair_limit", "stacked"]
-
 
 class TooManyBitsError(ValueError):
     """``n_bits`` is more than a method can give for these data."""

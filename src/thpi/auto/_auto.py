@@ -17,8 +17,6 @@ from thpi.auto._trial import LEAST_PAIRS, Plan, Trial
 from thpi.base import BaseHasher, Views
 from thpi.hashers._constraints import COUNT, SIZE, WEIGHT
 
-__all__ = ["AutoHasher"]
-
 
 class AutoHasher(BaseHasher):
     """Try hashing with and without the source, and keep what retrieves best for your meaning of "relevant".

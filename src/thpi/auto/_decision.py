@@ -13,8 +13,6 @@ from thpi._types import Fitted
 from thpi.auto._folds import FoldScores
 from thpi.auto._relevance import Candidate, Relevance
 
-__all__ = ["Entry", "decide"]
-
 Entry = dict[str, Any]
 """One candidate in ``candidates_``: plain values, as JSON has them."""
 

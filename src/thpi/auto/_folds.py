@@ -21,8 +21,6 @@ from thpi.metrics._histograms import distance_histograms
 from thpi.metrics._sums import harmonic
 from thpi.solvers.blocks import spread
 
-__all__ = ["Division", "FoldScores", "Folds"]
-
 # Selection needs the order of the candidates, not their last digit.
 FOLD_LIMITS = Limits(Steps(1e-4, 20), Steps(1e-4, 15), 500)
 MOST_MORE = 1000

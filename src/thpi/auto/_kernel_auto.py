@@ -19,8 +19,6 @@ from thpi.hashers._geometry import Geometry, target_coordinates
 from thpi.solvers.kernel_features import kernel_root
 from thpi.solvers.moments import centred_product
 
-__all__ = ["KernelAutoHasher"]
-
 
 class KernelAutoHasher(AutoHasher):
     """AutoHasher that also tries kernel hash functions: linear in kernel features of a row, not in the row.

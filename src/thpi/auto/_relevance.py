@@ -21,8 +21,6 @@ from thpi.ground_truth import (
 from thpi.hashers import ITQ
 from thpi.hashers._geometry_hasher import GeometryLearner
 
-__all__ = ["Candidate", "Relevance", "Spaces"]
-
 LEAST_NEAR = 5
 """Pairs that are near at least: fewer in a sample would be noise."""
 

@@ -11,8 +11,6 @@ from typing import Any
 from thpi.auto._relevance import Candidate, Relevance
 from thpi.hashers import ITQ, ClassITQ, GroupITQ, ITQPlus, LapITQPlus, NeighbourHash, TransferITQ
 
-__all__ = ["OFFERED", "RELEVANCES", "candidates", "find_relevance"]
-
 
 def _alone(method: Any, **params: float) -> Candidate:
     return Candidate(method, params, uses_source=False)

@@ -22,8 +22,6 @@ from thpi.solvers.blocks import spread
 from thpi.solvers.loo_ridge import JUDGED_ROWS, loo_ridge
 from thpi.solvers.moments import EXACT_LIMIT
 
-__all__ = ["LEAST_PAIRS", "PairSpaces", "Plan", "Space", "Trial", "least_r2", "pairs_r2"]
-
 LEAST_PAIRS = 12
 FINAL_LIMITS = Limits(Steps(1e-5, 60))
 MOST_FINAL_STARTS = 8

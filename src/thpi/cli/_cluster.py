@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["cluster"]
-
 
 @contextmanager
 def cluster(address: str | None) -> Iterator[Any]:

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from thpi._types import Codes
     from thpi.stores import CodeTable, FileFormat
 
-__all__ = ["check_codes_output", "code_format", "file_kind", "read_codes", "write_codes"]
-
 
 def file_kind(argument: str, path: Path) -> str:
     """Return ``model``, ``index``, the name of a format of codes, or ``parts`` for a folder of codes."""

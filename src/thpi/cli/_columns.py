@@ -13,8 +13,6 @@ from zipfile import BadZipFile
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["as_ids", "csv_rows", "is_column", "load_array", "one_line", "read_column", "split_spec"]
-
 _NAMED = re.compile(r"(.+\.(?:npz|csv|tsv|parquet)):([^:/\\]+)", re.IGNORECASE)
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,18}")
 

@@ -10,8 +10,6 @@ import typer
 from thpi.cli._codes import file_kind
 from thpi.cli._output import show
 
-__all__ = ["check_index", "show_index"]
-
 
 def check_index(path: Path) -> None:
     """Refuse a file that is something else, and say what it is."""

@@ -12,8 +12,6 @@ import sys
 import threading
 from typing import Any
 
-__all__ = ["resend_lost_interrupts"]
-
 _MOMENT = 0.01
 """Seconds until the interrupt comes again: long enough to be out of the callback, too short to be noticed."""
 

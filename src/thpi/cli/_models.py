@@ -7,8 +7,6 @@ from typing import Any
 
 from thpi.cli._codes import file_kind
 
-__all__ = ["check_width", "choice_facts", "load_model"]
-
 
 def load_model(argument: str, path: Path) -> tuple[Any, tuple[str, ...] | None]:
     """Load a model, and give the names of the columns that it was fitted on, where the file had names."""

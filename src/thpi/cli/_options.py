@@ -7,21 +7,6 @@ from typing import Annotated, Optional
 
 import typer
 
-__all__ = [
-    "Bits",
-    "CodeBits",
-    "DataHome",
-    "Force",
-    "FurtherSource",
-    "FurtherTarget",
-    "Ignore",
-    "Json",
-    "ModelFile",
-    "Scheduler",
-    "Seed",
-    "dataset_names",
-]
-
 # typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
 # ruff: noqa: UP045
 

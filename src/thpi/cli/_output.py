@@ -18,8 +18,6 @@ import typer
 if TYPE_CHECKING:
     from thpi.cli._tables import Batch
 
-__all__ = ["check_output", "note", "plain", "show", "shown_parts", "shown_progress", "spinner", "uninterrupted"]
-
 
 def check_output(argument: str, path: Path, *, force: bool, inputs: tuple[Any, ...] = ()) -> None:
     """Refuse an output that is there already, is one of the inputs, or has no folder: before any work is done."""

@@ -13,8 +13,6 @@ import numpy as np
 from thpi.cli._columns import csv_rows
 from thpi.cli._tables import Batch, Choice, csv_table
 
-__all__ = ["read_stdin"]
-
 # Rows coded and searched together; few enough that the first answers come soon.
 _ROWS = 256
 

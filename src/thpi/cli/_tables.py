@@ -14,8 +14,6 @@ import numpy.typing as npt
 
 from thpi.cli._columns import csv_rows, load_array, split_spec
 
-__all__ = ["Batch", "Choice", "Table", "csv_table", "open_table", "read_matrix"]
-
 FORMATS = ".npy, .npz, .csv, .tsv or .parquet"
 # Numbers held at a time, 32 MiB of float64.
 _PORTION = 2**22

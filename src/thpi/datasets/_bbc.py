@@ -14,8 +14,6 @@ from thpi.datasets._entry import DatasetInfo, PaperRole, TransferRole, checksums
 from thpi.datasets._files import locate
 from thpi.datasets._paired import PairedDataset, Sparse
 
-__all__ = ["load_bbc"]
-
 _SHOWN_TERMS = 20
 
 

@@ -12,8 +12,6 @@ from thpi.datasets._entry import DatasetInfo, Demo, PaperRole, TransferRole, che
 from thpi.datasets._files import locate
 from thpi.datasets._paired import PairedDataset, Sparse
 
-__all__ = ["load_ddtp"]
-
 
 def load_ddtp(
     *,

@@ -12,8 +12,6 @@ from thpi.datasets._bundled.planes import DECIMALS, FIXED_POINT_TYPE, INTEGER_TY
 from thpi.datasets._entry import DatasetInfo, Demo, TransferRole, checksums, pipelines
 from thpi.datasets._paired import PairedDataset
 
-__all__ = ["load_digits_views"]
-
 
 def load_digits_views(target: str = "pix", source: str = "fac") -> PairedDataset:
     """Load 2,000 handwritten digits, each described by two of six views; needs no files but the package.

@@ -12,8 +12,6 @@ from thpi.datasets._paired import PairedDataset
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
 
-__all__ = ["DatasetInfo", "Demo", "FileInfo", "PaperRole", "TransferRole", "checksums", "pipelines"]
-
 Pipelines: TypeAlias = "Callable[[], tuple[Pipeline, Pipeline]]"
 """Makes the unfitted pipelines of target and source."""
 

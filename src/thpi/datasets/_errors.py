@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["DataAlteredError", "DataNotFoundError", "UnknownDatasetError"]
-
 
 class DataNotFoundError(FileNotFoundError):
     """A file of a data set is missing; the message says where to get it and where to put it."""

@@ -12,8 +12,6 @@ from thpi._types import PathLike
 from thpi.datasets._entry import DatasetInfo
 from thpi.datasets._errors import DataAlteredError, DataNotFoundError
 
-__all__ = ["check_file", "data_home_path", "dataset_folder", "locate", "sha256_of"]
-
 
 def data_home_path(data_home: PathLike | None = None) -> Path:
     """Return the folder that holds the data sets, one folder per set.

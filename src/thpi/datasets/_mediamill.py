@@ -10,8 +10,6 @@ from thpi.datasets._entry import DatasetInfo, PaperRole, TransferRole, checksums
 from thpi.datasets._files import locate
 from thpi.datasets._paired import PairedDataset
 
-__all__ = ["load_mediamill"]
-
 
 def load_mediamill(*, data_home: PathLike | None = None, verify: bool = True) -> PairedDataset:
     """Load 43,907 shots: 120 visual features (target), 101 concepts (source, and ``tags``); no classes.

@@ -15,8 +15,6 @@ from thpi.datasets._entry import DatasetInfo, PaperRole, TransferRole, checksums
 from thpi.datasets._files import dataset_folder, locate
 from thpi.datasets._paired import PairedDataset, Sparse
 
-__all__ = ["load_nuswide"]
-
 _KINDS = ("CH", "CM55", "CORR", "EDH", "WT")
 _COLOR_MOMENTS = slice(64, 64 + 225)
 _LINES_AT_ONCE = 5_000

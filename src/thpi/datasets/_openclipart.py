@@ -16,8 +16,6 @@ from thpi.datasets._entry import DatasetInfo, Demo, PaperRole, TransferRole, che
 from thpi.datasets._files import locate
 from thpi.datasets._paired import PairedDataset
 
-__all__ = ["load_openclipart"]
-
 
 @dataclass(frozen=True)
 class ZippedPictures(Sequence[bytes]):

@@ -14,8 +14,6 @@ from thpi._types import InMemory, Ints
 if TYPE_CHECKING:
     from scipy import sparse
 
-__all__ = ["Item", "PairedDataset", "Sparse"]
-
 Sparse: TypeAlias = "sparse.csr_array[Any, Any]"
 Picture: TypeAlias = "npt.NDArray[np.uint8] | bytes"
 

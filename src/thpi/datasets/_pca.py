@@ -13,8 +13,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-__all__ = ["EnergyPCA"]
-
 
 class EnergyPCA(TransformerMixin, BaseEstimator):
     """PCA to the fewest components that keep a share of the variance ("energy").

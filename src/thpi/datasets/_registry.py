@@ -11,8 +11,6 @@ from thpi.datasets._errors import UnknownDatasetError
 from thpi.datasets._files import check_file, dataset_folder, sha256_of
 from thpi.datasets._paired import PairedDataset
 
-__all__ = ["DATASETS", "info", "list_datasets", "load", "verify"]
-
 Status: TypeAlias = Literal["ok", "missing", "altered", "unchecked"]
 
 DATASETS: dict[str, DatasetInfo] = {

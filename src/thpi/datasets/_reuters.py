@@ -14,8 +14,6 @@ from thpi.datasets._entry import DatasetInfo, PaperRole, TransferRole, checksums
 from thpi.datasets._files import dataset_folder, locate
 from thpi.datasets._paired import PairedDataset, Sparse
 
-__all__ = ["load_reuters"]
-
 # Vocabulary sizes as published; the last terms of a language may occur in no document of a file.
 _VOCABULARY = {"EN": 21_531, "FR": 24_893, "GR": 34_279, "IT": 15_506, "SP": 11_547}
 

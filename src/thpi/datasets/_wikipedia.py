@@ -9,8 +9,6 @@ from thpi.datasets._entry import DatasetInfo, TransferRole, checksums, pipelines
 from thpi.datasets._files import locate
 from thpi.datasets._paired import PairedDataset
 
-__all__ = ["load_wikipedia"]
-
 # The collection numbers its categories in alphabetical order.
 _CATEGORIES = (
     "art", "biology", "geography", "history", "literature", "media", "music", "royalty", "sport", "warfare"

@@ -9,8 +9,6 @@ from thpi.auto._decision import Entry
 from thpi.diagnosis._learning_curve import LearningCurve
 from thpi.evaluation.statistics import PairedDifference
 
-__all__ = ["Answer", "Diagnosis", "described"]
-
 CLEAR = 0.5
 """A difference below half a point of MAP counts as none, however sure it is."""
 

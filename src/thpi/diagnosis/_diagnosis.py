@@ -20,8 +20,6 @@ from thpi.diagnosis._learning_curve import learning_curve
 from thpi.evaluation.statistics import PairedDifference
 from thpi.kernels._threads import n_threads, own_threads, run_in_order
 
-__all__ = ["diagnose"]
-
 CURVE_FOLDS = 3
 """Folds of the learning curve: its fits are many, and it needs its shape, not an interval."""
 

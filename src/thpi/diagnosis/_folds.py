@@ -18,8 +18,6 @@ from thpi.auto._trial import Trial
 from thpi.hashers._source_features import SourceFeatures
 from thpi.metrics import average_precision
 
-__all__ = ["Fold", "divide"]
-
 
 class ViewSpaces:
     """The spaces of all pairs as the user gave them; see :class:`thpi.auto.Spaces`."""

@@ -12,8 +12,6 @@ from thpi._views import TooManyBitsError, Views
 from thpi.auto import Candidate
 from thpi.diagnosis._folds import Fold
 
-__all__ = ["LearningCurve", "learning_curve"]
-
 SHARES = (0.125, 0.25, 0.5, 1.0)
 CLEAR = 0.5
 """Changes below this many points of MAP are not mentioned as gains."""

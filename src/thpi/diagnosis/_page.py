@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from thpi.auto._decision import Entry
 
-__all__ = ["diagnosis_page", "draw_curve"]
-
 _BADGES = {"helps": "confirmed", "hurts": "not-confirmed", "makes no difference": "not-testable-here"}
 
 

@@ -15,8 +15,6 @@ from thpi.solvers.cca import CCAResult, ridge_cca, ridge_cca_of_moments
 from thpi.solvers.moments import centred_product, column_mean, full_rank_coordinates
 from thpi.solvers.quantisation import best_of, iterative_quantisation
 
-__all__ = ["CCAITQ", "canonical_directions"]
-
 
 def canonical_directions(views: Views, n_bits: int, ridge: float) -> tuple[CCAResult, Any]:
     """Ridge CCA of target and paired source in their own features, and the target's canonical variates (n x c)."""

@@ -14,8 +14,6 @@ from thpi.hashers._geometry_hasher import GeometryHasher
 from thpi.hashers._learned import Learned, Limits
 from thpi.solvers.loo_ridge import RidgeFit, loo_ridge
 
-__all__ = ["ClassITQ"]
-
 
 class ClassITQ(GeometryHasher):
     """ITQ in the metric ``M = I + label_weight k W W'``, where ``W`` predicts the labels by ridge regression.

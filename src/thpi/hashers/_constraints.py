@@ -8,8 +8,6 @@ from sklearn.utils._param_validation import Interval
 
 from thpi._types import Constraints
 
-__all__ = ["COUNT", "ITERATION", "POSITIVE", "RESTARTS", "SHARE", "SIZE", "WEIGHT"]
-
 WEIGHT = [Interval(Real, 0, None, closed="left")]
 POSITIVE = [Interval(Real, 0, None, closed="neither")]
 SHARE = [Interval(Real, 0, 1, closed="both")]

@@ -11,8 +11,6 @@ from thpi.base import BaseHasher, Views, pair_limit
 from thpi.hashers._cca_itq import canonical_directions
 from thpi.hashers._constraints import WEIGHT
 
-__all__ = ["CVH"]
-
 
 class CVH(BaseHasher):
     """Cross-view hashing on the pairs (Kumar and Udupa 2011).

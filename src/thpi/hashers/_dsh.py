@@ -15,8 +15,6 @@ from thpi.base import BaseHasher, TooManyBitsError, Views
 from thpi.hashers._constraints import COUNT
 from thpi.solvers.moments import centred_product
 
-__all__ = ["DSH"]
-
 
 class DSH(BaseHasher):
     """Planes halfway between adjacent groups of the data, the most even ones kept (Jin, Li, Lin and Cai 2014).

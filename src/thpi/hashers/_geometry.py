@@ -23,8 +23,6 @@ from thpi.solvers.moments import Coordinates, centred_product, full_rank_coordin
 from thpi.solvers.procrustes import random_orthonormal
 from thpi.solvers.quantisation import frame_quantisation
 
-__all__ = ["Geometry", "in_coordinates", "metric_axes", "target_coordinates"]
-
 Made = TypeVar("Made")
 
 MAX_COORDINATES = 512

@@ -15,8 +15,6 @@ from thpi.hashers._learned import Learned, Limits, Steps
 from thpi.hashers._source_features import SourceFeatures
 from thpi.solvers.moments import Coordinates, centred_product
 
-__all__ = ["GeometryHasher", "GeometryLearner", "ViewGeometry", "learn"]
-
 
 @runtime_checkable
 class GeometryLearner(Protocol):

@@ -17,8 +17,6 @@ from thpi.hashers._source_features import MAX_REGRESSION_ROWS, side_by_side
 from thpi.solvers.blocks import spread
 from thpi.solvers.loo_ridge import RidgeFit, loo_ridge
 
-__all__ = ["GroupITQ"]
-
 
 class GroupITQ(GeometryHasher):
     """ITQ in the metric ``M = I + group_weight k W W'``, where ``W`` predicts which rows belong together.

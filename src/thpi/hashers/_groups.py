@@ -8,8 +8,6 @@ from sklearn.utils import gen_batches
 from thpi._types import Array
 from thpi.solvers.diffusion_map import diffusion_map
 
-__all__ = ["group_coordinates"]
-
 GRAPH_ROWS = 4000
 # A neighbour for every 60 rows, 5 at least: with 30 neighbours among 200 rows every group runs into the next.
 GRAPH_NEIGHBOURS = 30

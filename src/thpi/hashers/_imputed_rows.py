@@ -13,8 +13,6 @@ from thpi.hashers._geometry import Geometry, target_coordinates
 from thpi.hashers._source_features import SourceFeatures
 from thpi.rows import Rows
 
-__all__ = ["Joined", "join_imputed"]
-
 
 class Joined(NamedTuple):
     """Real and imputed pairs, real ones first, the target in coordinates; the way back for a projection of them; and

@@ -15,8 +15,6 @@ from thpi.hashers._learned import Learned, Limits
 from thpi.solvers.moments import centred_product, principal_axes
 from thpi.solvers.quantisation import best_of, iterative_quantisation
 
-__all__ = ["ITQ", "restart_seeds"]
-
 
 def restart_seeds(rng: np.random.RandomState, n_init: int) -> list[np.random.RandomState]:
     """One random stream per restart, drawn before anything else, so that ITQ, ITQ+ and LapITQ+ start alike."""

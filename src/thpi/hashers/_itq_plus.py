@@ -20,8 +20,6 @@ from thpi.solvers.pair_moments import cross_moment
 from thpi.solvers.quantisation import best_of
 from thpi.solvers.slack_quantisation import slack_quantisation
 
-__all__ = ["ITQPlus"]
-
 
 class ITQPlus(BaseHasher):
     """Iterative quantisation whose error is approximated from paired source data: the paper's ITQ+.

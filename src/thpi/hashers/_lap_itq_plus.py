@@ -21,8 +21,6 @@ from thpi.rows import Rows
 from thpi.solvers.moments import centred_product, column_mean, principal_axes
 from thpi.solvers.quantisation import iterative_quantisation
 
-__all__ = ["LapITQPlus"]
-
 # Rows for each bit in the sample on which the alternation of many rows begins.
 _COARSE = 256
 

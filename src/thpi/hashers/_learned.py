@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from thpi._types import Array, Fitted
 
-__all__ = ["Learned", "Limits", "Steps"]
-
 
 class Steps(NamedTuple):
     """When an alternation stops: relative change of the loss, and number of iterations."""

@@ -7,8 +7,6 @@ import numpy as np
 from thpi._types import Fitted, Seed
 from thpi.base import BaseHasher, Views
 
-__all__ = ["LSH"]
-
 
 class LSH(BaseHasher):
     """Gaussian random projections of centred data: ``h_k(x) = sgn(r_k'(x - mean))``, ``r_k ~ N(0, I)``.

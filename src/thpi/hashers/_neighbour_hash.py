@@ -18,8 +18,6 @@ from thpi.hashers._source_features import SOURCE_FEATURES
 from thpi.hashers._transfer_itq import transferred
 from thpi.solvers.neighbour_embedding import neighbour_embedding, neighbour_probabilities
 
-__all__ = ["NeighbourHash"]
-
 IMPUTED_PER_PAIR = 3
 
 

@@ -18,8 +18,6 @@ from thpi.solvers.kernel_features import kernel_map
 from thpi.solvers.moments import EXACT_LIMIT, centred_product, column_mean, full_rank_coordinates, principal_axes
 from thpi.solvers.quantisation import iterative_quantisation, signs
 
-__all__ = ["MAX_REGRESSION_ROWS", "SourceFeatures", "SOURCE_FEATURES", "side_by_side"]
-
 SOURCE_FEATURES = ("rbf", "linear", "codes", "diffusion", "mixed")
 MAX_REGRESSION_ROWS = 20_000
 SOURCE_COMPONENTS = 150

@@ -11,8 +11,6 @@ from thpi.base import BaseHasher, Views
 from thpi.solvers.blocks import reduce_blocks
 from thpi.solvers.moments import centred_product, principal_axes
 
-__all__ = ["SpectralHashing"]
-
 
 class SpectralHashing(BaseHasher):
     """Thresholded eigenfunctions of the Laplacian along principal directions (Weiss, Torralba and Fergus 2008).

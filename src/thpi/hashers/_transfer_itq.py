@@ -15,8 +15,6 @@ from thpi.hashers._learned import Learned, Limits, Steps
 from thpi.hashers._source_features import SOURCE_FEATURES
 from thpi.solvers.loo_ridge import RidgeFit
 
-__all__ = ["TransferITQ", "transferred"]
-
 
 class TransferITQ(GeometryHasher):
     """Iterative quantisation of real and imputed target rows in a metric between target and source geometry.

@@ -11,8 +11,6 @@ import numpy.typing as npt
 
 from thpi._types import Array, Ints
 
-__all__ = ["IdKind", "IdPositions", "IdsLike", "check_ids", "check_unique", "first_id", "id_kind"]
-
 IdKind = Literal["int64", "string"]
 IdsLike: TypeAlias = "npt.ArrayLike | Iterable[object]"
 

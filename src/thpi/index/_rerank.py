@@ -22,8 +22,6 @@ from thpi.codes import n_bytes, pack_signs
 from thpi.index._neighbours import Neighbours, check_k
 from thpi.index._vectors import Vectors
 
-__all__ = ["RecallReport", "asymmetric_distances", "asymmetric_rerank", "euclidean_rerank", "recall_gained"]
-
 _BLOCK = 2**22
 
 

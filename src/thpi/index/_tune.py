@@ -21,8 +21,6 @@ from thpi._types import Codes, Floats, Ints
 from thpi.index._exact import nearest
 from thpi.index._kinds import KINDS, Approximate, build
 
-__all__ = ["KindReport", "TuneReport", "tune"]
-
 T = TypeVar("T")
 
 _N_QUERIES = 256

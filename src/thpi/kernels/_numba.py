@@ -14,8 +14,6 @@ from numba.extending import intrinsic
 
 from thpi._types import Array
 
-__all__ = ["compiled", "frozen", "popcount", "prefetch"]
-
 Kernel = TypeVar("Kernel", bound=Callable[..., object])
 Emit = tuple[Signature, Callable[..., object]]
 

@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
-__all__ = ["n_threads", "one_blas_thread", "own_threads", "run_in_order", "stream_in_order"]
-
 T = TypeVar("T")
 
 _own: ContextVar[int] = ContextVar("_own", default=0)

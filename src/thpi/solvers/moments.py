@@ -90,7 +90,8 @@ def centred_product(X: Data, mean: Array, W: Array) -> Array:
     """
     W = W.astype(X.dtype, copy=False)
     if isinstance(X, Streamed):
-        return X.project(mean, W)
+        projected: Array = X.project(mean, W)
+        return projected
     if sparse.issparse(X):
         product = np.empty((X.shape[0], W.shape[1]), dtype=X.dtype)
         row_products(X, np.ascontiguousarray(W))(slice(0, X.shape[0]), product)

@@ -6,8 +6,6 @@ import numpy as np
 
 from thpi._types import Codes
 
-__all__ = ["bit_texts", "codes_of_texts"]
-
 
 def bit_texts(codes: Codes, n_bits: int) -> list[str]:
     """Write each code as a text.

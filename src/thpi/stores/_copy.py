@@ -10,8 +10,6 @@ import numpy as np
 from thpi._types import Codes
 from thpi.stores._store import CodeStore, Id
 
-__all__ = ["copy_codes"]
-
 
 def copy_codes(source: Iterable[tuple[Id, Codes]], target: CodeStore, *, batch_size: int = 10_000) -> int:
     """Add every (id, code) of ``source`` to ``target``, in order, one batch at a time; return their number.

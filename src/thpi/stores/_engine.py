@@ -18,8 +18,6 @@ from thpi.stores._store import Id
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["EngineStore"]
-
 
 class EngineStore(ABC):
     """Base of :class:`PgVector` and :class:`Milvus`. ``_where`` names the table or collection in messages."""

@@ -31,18 +31,6 @@ from thpi.index._ids import id_kind
 from thpi.stores._store import FileFormat
 from thpi.stores._table import CodeTable
 
-__all__ = [
-    "FAISS",
-    "NPY",
-    "PARQUET",
-    "read_faiss",
-    "read_npy",
-    "read_parquet",
-    "write_faiss",
-    "write_npy",
-    "write_parquet",
-]
-
 _ORDER = "little"
 _FIELD = re.compile(r"code:bits=([1-9][0-9]{0,8}):order=([a-z]+)")
 

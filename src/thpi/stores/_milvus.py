@@ -26,8 +26,6 @@ from thpi.index._neighbours import Neighbours, check_k, check_radius
 from thpi.stores._engine import EngineStore
 from thpi.stores._store import Id, StoreInfo
 
-__all__ = ["STORE", "Milvus"]
-
 Row: TypeAlias = "dict[str, Any]"
 
 # Milvus's own limit on the number of answers to one query.

@@ -24,8 +24,6 @@ from thpi.stores._table import CodeTable
 if TYPE_CHECKING:
     from thpi.base import BaseHasher
 
-__all__ = ["PartsReport", "encode_parts", "read_parts"]
-
 MANIFEST = "parts.json"
 
 Client: TypeAlias = Any

@@ -21,8 +21,6 @@ from thpi.stores._bit_text import bit_texts, codes_of_texts
 from thpi.stores._engine import EngineStore
 from thpi.stores._store import Id, StoreInfo
 
-__all__ = ["STORE", "PgVector"]
-
 Values: TypeAlias = "tuple[Any, ...]"
 
 _SQL_TYPE = {"int64": "bigint", "string": "text"}

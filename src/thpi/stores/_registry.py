@@ -6,8 +6,6 @@ from thpi.stores import _milvus, _pgvector
 from thpi.stores._files import FAISS, NPY, PARQUET
 from thpi.stores._store import FileFormat, StoreInfo
 
-__all__ = ["FORMATS", "STORES"]
-
 STORES: dict[str, StoreInfo] = {store.name: store for store in (_pgvector.STORE, _milvus.STORE)}
 """The stores by name. Assign an entry to add a store of your own."""
 

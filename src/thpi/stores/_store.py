@@ -12,8 +12,6 @@ from thpi._types import Array, Codes, PathLike
 from thpi.index._neighbours import Neighbours
 from thpi.stores._table import CodeTable
 
-__all__ = ["CodeStore", "FileFormat", "Id", "StoreInfo"]
-
 Id: TypeAlias = "int | str"
 
 

@@ -12,8 +12,6 @@ from thpi._types import Array, Codes
 from thpi.codes import check_codes
 from thpi.index._ids import check_ids, check_unique
 
-__all__ = ["CodeTable"]
-
 
 class CodeTable(NamedTuple):
     """Codes and ids read from a file; iterate ``rows()`` to add them to a store."""
