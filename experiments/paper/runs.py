@@ -57,7 +57,7 @@ class MethodRun:
 
         When a default changes, the key changes and the fit is done anew.
         """
-        hasher = HASHERS[self.method](n_bits=self.bits, **dict(self.parameters))
+        hasher = HASHERS[self.method](n_bits=self.bits).set_params(**dict(self.parameters))
         values = hasher.get_params()
         if self.selected:
             values |= dict.fromkeys(tunable(self.method), "selected")

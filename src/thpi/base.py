@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import dataclass, field
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -31,6 +32,7 @@ MAX_TARGET = 20_000
 """Further target rows that take part: more add little to means and directions, and each is held in double precision."""
 
 
+@dataclass(eq=False, repr=False)
 class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Common ground of all hashing methods.
 
@@ -65,15 +67,15 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         "random_state": ["random_state"],
     }
 
-    n_bits: int
-    random_state: Seed
-    mean_: Array
-    projection_: Array
-    codes_: Codes  # empty if the training rows are on a cluster
-    objective_: Array
-    n_iter_: int
-    converged_: bool
-    n_features_in_: int
+    n_bits: int = 32
+    random_state: Seed = field(default=None, kw_only=True)
+    mean_: Array = field(init=False)
+    projection_: Array = field(init=False)
+    codes_: Codes = field(init=False)  # empty if the training rows are on a cluster
+    objective_: Array = field(init=False)
+    n_iter_: int = field(init=False)
+    converged_: bool = field(init=False)
+    n_features_in_: int = field(init=False)
 
     # ------------------------------------------------------------------ what a method fills in
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from thpi._types import Array, Constraints, Fitted, Seed
+from thpi._types import Array, Constraints, Fitted
 from thpi.auto._decision import Entry, decide
 from thpi.auto._relevance import Candidate, Relevance
 from thpi.auto._relevances import candidates, find_relevance
@@ -18,6 +19,7 @@ from thpi.base import BaseHasher, Views
 from thpi.hashers._constraints import COUNT, SIZE, WEIGHT
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class AutoHasher(BaseHasher):
     """Try hashing with and without the source, and keep what retrieves best for your meaning of "relevant".
 
@@ -115,35 +117,19 @@ class AutoHasher(BaseHasher):
         "n_jobs": [Integral, None],
     }
 
-    candidates_json_: str
-    gain_: float
-    gain_limits_: Array
-    pairs_r2_: float
+    candidates_json_: str = field(init=False)
+    gain_: float = field(init=False)
+    gain_limits_: Array = field(init=False)
+    pairs_r2_: float = field(init=False)
 
-    def __init__(
-        self,
-        n_bits: int = 32,
-        *,
-        relevance: str = "target",
-        use_source: bool = True,
-        n_folds: int = 3,
-        n_standard_errors: float = 1.0,
-        max_pairs: int = 500,
-        max_unpaired: int = 3000,
-        n_starts: int | None = None,
-        n_jobs: int | None = None,
-        random_state: Seed = None,
-    ) -> None:
-        self.n_bits = n_bits
-        self.relevance = relevance
-        self.use_source = use_source
-        self.n_folds = n_folds
-        self.n_standard_errors = n_standard_errors
-        self.max_pairs = max_pairs
-        self.max_unpaired = max_unpaired
-        self.n_starts = n_starts
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    relevance: str = "target"
+    use_source: bool = True
+    n_folds: int = 3
+    n_standard_errors: float = 1.0
+    max_pairs: int = 500
+    max_unpaired: int = 3000
+    n_starts: int | None = None
+    n_jobs: int | None = None
 
     @property
     def candidates_(self) -> list[Entry]:

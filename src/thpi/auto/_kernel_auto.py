@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from thpi._types import Array, Constraints, Fitted, InMemory, Seed
+from thpi._types import Array, Constraints, Fitted, InMemory
 from thpi.auto._auto import AutoHasher
 from thpi.auto._trial import Space, Trial
 from thpi.base import Views
@@ -20,6 +20,7 @@ from thpi.solvers.kernel_features import kernel_root
 from thpi.solvers.moments import centred_product
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class KernelAutoHasher(AutoHasher):
     """AutoHasher that also tries kernel hash functions: linear in kernel features of a row, not in the row.
 
@@ -74,32 +75,12 @@ class KernelAutoHasher(AutoHasher):
         "n_landmarks": COUNT,
     }
 
-    landmarks_: InMemory
-    centre_: Array
-    gamma_: float
+    landmarks_: InMemory = field(init=False)
+    centre_: Array = field(init=False)
+    gamma_: float = field(init=False)
 
-    def __init__(
-        self,
-        n_bits: int = 32,
-        *,
-        relevance: str = "target",
-        use_source: bool = True,
-        gamma: float = 1.0,
-        n_landmarks: int = 500,
-        n_folds: int = 3,
-        n_standard_errors: float = 1.0,
-        max_pairs: int = 500,
-        max_unpaired: int = 3000,
-        n_starts: int | None = None,
-        n_jobs: int | None = None,
-        random_state: Seed = None,
-    ) -> None:
-        super().__init__(
-            n_bits, relevance=relevance, use_source=use_source, n_folds=n_folds, n_standard_errors=n_standard_errors,
-            max_pairs=max_pairs, max_unpaired=max_unpaired, n_starts=n_starts, n_jobs=n_jobs, random_state=random_state,
-        )  # fmt: skip
-        self.gamma = gamma
-        self.n_landmarks = n_landmarks
+    gamma: float = 1.0
+    n_landmarks: int = 500
 
     @property
     def is_kernel_(self) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from thpi._types import Constraints, Fitted, Seed
+from thpi._types import Constraints, Fitted
 from thpi.base import BaseHasher, TooManyBitsError, Views, pair_limit
 from thpi.hashers._constraints import RESTARTS, WEIGHT
 from thpi.hashers._itq import restart_seeds
@@ -51,6 +52,7 @@ def _signs(x: Any) -> Any:
     return np.where(x[np.abs(x).argmax(axis=0), np.arange(x.shape[1])] < 0, -1, 1).astype(x.dtype)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CCAITQ(BaseHasher):
     """Canonical directions of target and paired source, scaled by correlation, then ITQ (Gong and Lazebnik 2011).
 
@@ -93,22 +95,10 @@ class CCAITQ(BaseHasher):
         "ridge": WEIGHT,
     }
 
-    def __init__(
-        self,
-        n_bits: int = 32,
-        *,
-        ridge: float = 10.0,
-        n_init: int = 1,
-        tol: float = 1e-6,
-        max_iter: int = 150,
-        random_state: Seed = None,
-    ) -> None:
-        self.n_bits = n_bits
-        self.ridge = ridge
-        self.n_init = n_init
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    ridge: float = 10.0
+    n_init: int = 1
+    tol: float = 1e-6
+    max_iter: int = 150
 
     def _max_bits(self, views: Views) -> tuple[int, str]:
         return pair_limit(views)

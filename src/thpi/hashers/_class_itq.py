@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from thpi._types import Array, Constraints, Seed
+from thpi._types import Array, Constraints
 from thpi.base import BaseHasher
 from thpi.hashers._constraints import ITERATION, POSITIVE, SIZE, WEIGHT
 from thpi.hashers._geometry import Geometry
@@ -15,6 +16,7 @@ from thpi.hashers._learned import Learned, Limits
 from thpi.solvers.loo_ridge import RidgeFit, loo_ridge
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ClassITQ(GeometryHasher):
     """ITQ in the metric ``M = I + label_weight k W W'``, where ``W`` predicts the labels by ridge regression.
 
@@ -72,28 +74,13 @@ class ClassITQ(GeometryHasher):
         **ITERATION,
     }
 
-    def __init__(
-        self,
-        n_bits: int = 32,
-        *,
-        label_weight: float = 16.0,
-        imputed_weight: float = 0.3,
-        pseudo_label_weight: float = 0.1,
-        shrinkage: float = 1.0,
-        max_unpaired: int = 3000,
-        tol: float = 1e-6,
-        max_iter: int = 150,
-        random_state: Seed = None,
-    ) -> None:
-        self.n_bits = n_bits
-        self.label_weight = label_weight
-        self.imputed_weight = imputed_weight
-        self.pseudo_label_weight = pseudo_label_weight
-        self.shrinkage = shrinkage
-        self.max_unpaired = max_unpaired
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    label_weight: float = 16.0
+    imputed_weight: float = 0.3
+    pseudo_label_weight: float = 0.1
+    shrinkage: float = 1.0
+    max_unpaired: int = 3000
+    tol: float = 1e-6
+    max_iter: int = 150
 
     def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
         """See :class:`~thpi.hashers._geometry_hasher.GeometryLearner`."""

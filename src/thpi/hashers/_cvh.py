@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from thpi._types import Constraints, Fitted, Seed
+from thpi._types import Constraints, Fitted
 from thpi.base import BaseHasher, Views, pair_limit
 from thpi.hashers._cca_itq import canonical_directions
 from thpi.hashers._constraints import WEIGHT
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CVH(BaseHasher):
     """Cross-view hashing on the pairs (Kumar and Udupa 2011).
 
@@ -54,10 +56,7 @@ class CVH(BaseHasher):
         "ridge": WEIGHT,
     }
 
-    def __init__(self, n_bits: int = 32, *, ridge: float = 10.0, random_state: Seed = None) -> None:
-        self.n_bits = n_bits
-        self.ridge = ridge
-        self.random_state = random_state
+    ridge: float = 10.0
 
     def _max_bits(self, views: Views) -> tuple[int, str]:
         return pair_limit(views)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -10,12 +11,13 @@ import numpy as np
 from scipy.special import entr
 from sklearn.utils._param_validation import Interval
 
-from thpi._types import Constraints, Fitted, Seed
+from thpi._types import Constraints, Fitted
 from thpi.base import BaseHasher, TooManyBitsError, Views
 from thpi.hashers._constraints import COUNT
 from thpi.solvers.moments import centred_product
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class DSH(BaseHasher):
     """Planes halfway between adjacent groups of the data, the most even ones kept (Jin, Li, Lin and Cai 2014).
 
@@ -62,23 +64,12 @@ class DSH(BaseHasher):
         "kmeans_iter": COUNT,
     }
 
-    offset_: Any
-    entropy_: Any
+    offset_: Any = field(init=False)
+    entropy_: Any = field(init=False)
 
-    def __init__(
-        self,
-        n_bits: int = 32,
-        *,
-        expansion: float = 1.5,
-        n_adjacent: int = 3,
-        kmeans_iter: int = 3,
-        random_state: Seed = None,
-    ) -> None:
-        self.n_bits = n_bits
-        self.expansion = expansion
-        self.n_adjacent = n_adjacent
-        self.kmeans_iter = kmeans_iter
-        self.random_state = random_state
+    expansion: float = 1.5
+    n_adjacent: int = 3
+    kmeans_iter: int = 3
 
     def _fit(self, views: Views, rng: np.random.RandomState) -> Fitted:
         centres = self._group_centres(views, rng) - views.mean

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from thpi._types import Constraints, Seed
+from thpi._types import Constraints
 from thpi.base import BaseHasher
 from thpi.hashers._constraints import ITERATION, SHARE, SIZE, WEIGHT
 from thpi.hashers._geometry import Geometry
@@ -18,6 +19,7 @@ from thpi.solvers.blocks import spread
 from thpi.solvers.loo_ridge import RidgeFit, loo_ridge
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class GroupITQ(GeometryHasher):
     """ITQ in the metric ``M = I + group_weight k W W'``, where ``W`` predicts which rows belong together.
 
@@ -78,26 +80,12 @@ class GroupITQ(GeometryHasher):
         **ITERATION,
     }
 
-    def __init__(
-        self,
-        n_bits: int = 32,
-        *,
-        group_weight: float = 8.0,
-        target_share: float = 0.1,
-        imputed_weight: float = 0.3,
-        max_unpaired: int = 3000,
-        tol: float = 1e-6,
-        max_iter: int = 150,
-        random_state: Seed = None,
-    ) -> None:
-        self.n_bits = n_bits
-        self.group_weight = group_weight
-        self.target_share = target_share
-        self.imputed_weight = imputed_weight
-        self.max_unpaired = max_unpaired
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    group_weight: float = 8.0
+    target_share: float = 0.1
+    imputed_weight: float = 0.3
+    max_unpaired: int = 3000
+    tol: float = 1e-6
+    max_iter: int = 150
 
     def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
         """See :class:`~thpi.hashers._geometry_hasher.GeometryLearner`."""

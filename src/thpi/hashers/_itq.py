@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from thpi._types import Constraints, Fitted, Seed
+from thpi._types import Constraints, Fitted
 from thpi.base import BaseHasher, Views, dimension_limit
 from thpi.codes import pack_signs
 from thpi.hashers._constraints import RESTARTS
@@ -21,6 +22,7 @@ def restart_seeds(rng: np.random.RandomState, n_init: int) -> list[np.random.Ran
     return [np.random.RandomState(seed) for seed in rng.randint(np.iinfo(np.int32).max, size=n_init)]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ITQ(BaseHasher):
     """PCA to ``n_bits`` directions, then the rotation whose signs lose least (Gong and Lazebnik 2011).
 
@@ -61,22 +63,10 @@ class ITQ(BaseHasher):
         "balanced": ["boolean"],
     }
 
-    def __init__(
-        self,
-        n_bits: int = 32,
-        *,
-        balanced: bool = False,
-        n_init: int = 1,
-        tol: float = 1e-6,
-        max_iter: int = 150,
-        random_state: Seed = None,
-    ) -> None:
-        self.n_bits = n_bits
-        self.balanced = balanced
-        self.n_init = n_init
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    balanced: bool = False
+    n_init: int = 1
+    tol: float = 1e-6
+    max_iter: int = 150
 
     def _max_bits(self, views: Views) -> tuple[int, str]:
         return dimension_limit(views)

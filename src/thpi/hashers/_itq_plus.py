@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -9,7 +10,7 @@ from scipy import linalg
 from sklearn.metrics import pairwise_distances
 from sklearn.utils._param_validation import StrOptions
 
-from thpi._types import Array, Constraints, Fitted, Seed
+from thpi._types import Array, Constraints, Fitted
 from thpi.base import BaseHasher, Views, dimension_limit, pair_limit
 from thpi.codes import pack_signs
 from thpi.hashers._cca_itq import canonical_directions
@@ -21,6 +22,7 @@ from thpi.solvers.quantisation import best_of
 from thpi.solvers.slack_quantisation import slack_quantisation
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ITQPlus(BaseHasher):
     """Iterative quantisation whose error is approximated from paired source data: the paper's ITQ+.
 
@@ -101,39 +103,14 @@ class ITQPlus(BaseHasher):
         "scale": [StrOptions({"unit", "radius"}), None],
     }
 
-    lambda1: float
-    variant: Literal["reduce", "trace", "loss"]
-    reduction: Literal["pca", "cca"]
-    ridge: float
-    scale: Literal["unit", "radius"] | None
-    n_init: int
-    tol: float
-    max_iter: int
-
-    def __init__(
-        self,
-        n_bits: int = 32,
-        *,
-        lambda1: float = 0.01,
-        variant: Literal["reduce", "trace", "loss"] = "trace",
-        reduction: Literal["pca", "cca"] = "pca",
-        ridge: float = 10.0,
-        scale: Literal["unit", "radius"] | None = "unit",
-        n_init: int = 1,
-        tol: float = 1e-6,
-        max_iter: int = 150,
-        random_state: Seed = None,
-    ) -> None:
-        self.n_bits = n_bits
-        self.lambda1 = lambda1
-        self.variant = variant
-        self.reduction = reduction
-        self.ridge = ridge
-        self.scale = scale
-        self.n_init = n_init
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    lambda1: float = 0.01
+    variant: Literal["reduce", "trace", "loss"] = "trace"
+    reduction: Literal["pca", "cca"] = "pca"
+    ridge: float = 10.0
+    scale: Literal["unit", "radius"] | None = "unit"
+    n_init: int = 1
+    tol: float = 1e-6
+    max_iter: int = 150
 
     def _max_bits(self, views: Views) -> tuple[int, str]:
         return pair_limit(views) if self.variant == "reduce" and self.reduction == "cca" else dimension_limit(views)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from thpi._types import Constraints, Fitted, Seed
+from thpi._types import Constraints, Fitted
 from thpi.base import Views
 from thpi.codes import n_bytes, pack_signs
 from thpi.graph import hamming_knn_graph, laplacian
@@ -25,6 +26,7 @@ from thpi.solvers.quantisation import iterative_quantisation
 _COARSE = 256
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LapITQPlus(ITQPlus):
     """ITQ+ whose codes also follow a neighbourhood graph of the source domain: the paper's LapITQ+.
 
@@ -94,42 +96,11 @@ class LapITQPlus(ITQPlus):
         "max_imputed": SIZE,
     }
 
-    def __init__(
-        self,
-        n_bits: int = 32,
-        *,
-        lambda1: float = 0.01,
-        lambda2: float = 0.05,
-        n_neighbors: int = 10,
-        graph_scope: Literal["paired", "all"] = "paired",
-        graph_symmetrize: Literal["union", "mutual", "mean"] = "union",
-        max_imputed: int = 0,
-        variant: Literal["reduce", "trace", "loss"] = "trace",
-        reduction: Literal["pca", "cca"] = "pca",
-        ridge: float = 10.0,
-        scale: Literal["unit", "radius"] | None = "unit",
-        n_init: int = 1,
-        tol: float = 1e-6,
-        max_iter: int = 150,
-        random_state: Seed = None,
-    ) -> None:
-        super().__init__(
-            n_bits,
-            lambda1=lambda1,
-            variant=variant,
-            reduction=reduction,
-            ridge=ridge,
-            scale=scale,
-            n_init=n_init,
-            tol=tol,
-            max_iter=max_iter,
-            random_state=random_state,
-        )
-        self.lambda2 = lambda2
-        self.n_neighbors = n_neighbors
-        self.graph_scope = graph_scope
-        self.graph_symmetrize = graph_symmetrize
-        self.max_imputed = max_imputed
+    lambda2: float = 0.05
+    n_neighbors: int = 10
+    graph_scope: Literal["paired", "all"] = "paired"
+    graph_symmetrize: Literal["union", "mutual", "mean"] = "union"
+    max_imputed: int = 0
 
     def _fit(self, views: Views, rng: np.random.RandomState) -> Fitted:
         streams = restart_seeds(rng, self.n_init)

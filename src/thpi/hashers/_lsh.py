@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from thpi._types import Fitted, Seed
+from thpi._types import Fitted
 from thpi.base import BaseHasher, Views
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LSH(BaseHasher):
     """Gaussian random projections of centred data: ``h_k(x) = sgn(r_k'(x - mean))``, ``r_k ~ N(0, I)``.
 
@@ -31,10 +34,6 @@ class LSH(BaseHasher):
 
     summary = "Gaussian random projections of centred data"
     streams = True
-
-    def __init__(self, n_bits: int = 32, *, random_state: Seed = None) -> None:
-        self.n_bits = n_bits
-        self.random_state = random_state
 
     def _fit(self, views: Views, rng: np.random.RandomState) -> Fitted:
         projection = rng.standard_normal((views.X.shape[1], self.n_bits))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import ClassVar, Literal
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from thpi._types import Array, Constraints, Fitted, Seed
+from thpi._types import Array, Constraints, Fitted
 from thpi.base import BaseHasher, Views
 from thpi.hashers._constraints import ITERATION, POSITIVE, SIZE, WEIGHT
 from thpi.hashers._geometry import Geometry
@@ -21,6 +22,7 @@ from thpi.solvers.neighbour_embedding import neighbour_embedding, neighbour_prob
 IMPUTED_PER_PAIR = 3
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class NeighbourHash(GeometryHasher):
     """Linear hash functions whose codes keep the neighbours of the rows: stochastic neighbour embedding.
 
@@ -93,36 +95,17 @@ class NeighbourHash(GeometryHasher):
         **ITERATION,
     }
 
-    def __init__(
-        self,
-        n_bits: int = 32,
-        *,
-        space: Literal["target", "source"] = "target",
-        start_penalty: float = 0.3,
-        perplexity: float = 0.3,
-        source_weight: float = 0.05,
-        source_features: Literal["rbf", "linear", "codes", "diffusion", "mixed"] = "linear",
-        imputed_weight: float = 0.3,
-        shrinkage: float = 1.0,
-        max_rows: int = 1000,
-        max_unpaired: int = 3000,
-        tol: float = 1e-5,
-        max_iter: int = 30,
-        random_state: Seed = None,
-    ) -> None:
-        self.n_bits = n_bits
-        self.space = space
-        self.start_penalty = start_penalty
-        self.perplexity = perplexity
-        self.source_weight = source_weight
-        self.source_features = source_features
-        self.imputed_weight = imputed_weight
-        self.shrinkage = shrinkage
-        self.max_rows = max_rows
-        self.max_unpaired = max_unpaired
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    space: Literal["target", "source"] = "target"
+    start_penalty: float = 0.3
+    perplexity: float = 0.3
+    source_weight: float = 0.05
+    source_features: Literal["rbf", "linear", "codes", "diffusion", "mixed"] = "linear"
+    imputed_weight: float = 0.3
+    shrinkage: float = 1.0
+    max_rows: int = 1000
+    max_unpaired: int = 3000
+    tol: float = 1e-5
+    max_iter: int = 30
 
     @property
     def _limits(self) -> Limits:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from thpi._types import Fitted, Seed
+from thpi._types import Fitted
 from thpi.base import BaseHasher, Views
 from thpi.solvers.blocks import reduce_blocks
 from thpi.solvers.moments import centred_product, principal_axes
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SpectralHashing(BaseHasher):
     """Thresholded eigenfunctions of the Laplacian along principal directions (Weiss, Torralba and Fergus 2008).
 
@@ -51,12 +53,8 @@ class SpectralHashing(BaseHasher):
     summary = "thresholded Laplacian eigenfunctions along principal axes (Weiss et al. 2008)"
     streams = True
 
-    frequency_: Any
-    lower_: Any
-
-    def __init__(self, n_bits: int = 32, *, random_state: Seed = None) -> None:
-        self.n_bits = n_bits
-        self.random_state = random_state
+    frequency_: Any = field(init=False)
+    lower_: Any = field(init=False)
 
     def _fit(self, views: Views, rng: np.random.RandomState) -> Fitted:
         d = views.X.shape[1]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from sklearn.utils._param_validation import StrOptions
 
-from thpi._types import Constraints, Seed
+from thpi._types import Constraints
 from thpi.base import BaseHasher
 from thpi.hashers._constraints import ITERATION, POSITIVE, SIZE, WEIGHT
 from thpi.hashers._geometry import Geometry
@@ -16,6 +17,7 @@ from thpi.hashers._source_features import SOURCE_FEATURES
 from thpi.solvers.loo_ridge import RidgeFit
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class TransferITQ(GeometryHasher):
     """Iterative quantisation of real and imputed target rows in a metric between target and source geometry.
 
@@ -85,28 +87,13 @@ class TransferITQ(GeometryHasher):
         **ITERATION,
     }
 
-    def __init__(
-        self,
-        n_bits: int = 32,
-        *,
-        source_weight: float = 0.1,
-        source_features: Literal["rbf", "linear", "codes", "diffusion", "mixed"] = "rbf",
-        imputed_weight: float = 0.3,
-        shrinkage: float = 1.0,
-        max_unpaired: int = 3000,
-        tol: float = 1e-6,
-        max_iter: int = 150,
-        random_state: Seed = None,
-    ) -> None:
-        self.n_bits = n_bits
-        self.source_weight = source_weight
-        self.source_features = source_features
-        self.imputed_weight = imputed_weight
-        self.shrinkage = shrinkage
-        self.max_unpaired = max_unpaired
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    source_weight: float = 0.1
+    source_features: Literal["rbf", "linear", "codes", "diffusion", "mixed"] = "rbf"
+    imputed_weight: float = 0.3
+    shrinkage: float = 1.0
+    max_unpaired: int = 3000
+    tol: float = 1e-6
+    max_iter: int = 150
 
     def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
         """See :class:`~thpi.hashers._geometry_hasher.GeometryLearner`."""
