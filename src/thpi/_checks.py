@@ -14,8 +14,6 @@ from thpi._types import Array, InMemory, is_sparse
 from thpi.rows import as_rows
 from thpi.solvers.blocks import spread
 
-__all__ = ["FLOATS", "check_magnitude", "check_rows", "gathered", "named_errors", "some_rows"]
-
 FLOATS = [np.float64, np.float32]
 
 T = TypeVar("T")

@@ -11,8 +11,6 @@ from typing import IO
 
 from thpi._types import PathLike
 
-__all__ = ["atomic_open", "atomic_write"]
-
 
 def _read_umask() -> int:
     """Read the umask at import, before there are other threads: reading it means setting it."""

@@ -19,8 +19,6 @@ from thpi.codes import hamming_distances
 from thpi.kernels._payoff import pays_off
 from thpi.kernels._threads import n_threads, run_in_order
 
-__all__ = ["faiss_module", "nearest", "within"]
-
 # Memory for the counting kernel, which keeps k positions for each possible distance and query.
 _COUNTER_BYTES = 2**28
 # Queries per call of a kernel, and the number of word comparisons that justifies another thread.

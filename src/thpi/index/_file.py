@@ -26,8 +26,6 @@ try:
 except ImportError:  # pragma: no cover - Windows has no flock: users must ensure one writer per file
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["IndexFile", "IndexFileError", "IndexLockedError", "read"]
-
 
 class IndexLockedError(OSError):
     """The index file is open for writing in another process or object."""

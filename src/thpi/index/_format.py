@@ -38,8 +38,6 @@ from thpi._types import Array, Codes
 from thpi.codes import check_codes, n_bytes
 from thpi.index._ids import check_ids, check_unique, id_kind
 
-__all__ = ["Contents", "Header", "IndexFileError", "Record", "parse", "record_bytes", "slot_bytes", "snapshot_bytes"]
-
 MAGIC = b"thpi-idx"
 FORMAT = "thpi-index"
 VERSION = 1

@@ -11,8 +11,6 @@ import numpy as np
 from thpi._types import Bools, Codes, Ints
 from thpi.index._exact import faiss_module
 
-__all__ = ["KINDS", "Approximate", "build", "smallest"]
-
 _EFFORT = {"ivf": "nprobe", "hnsw": "efSearch", "multihash": "nflip"}
 
 KINDS = tuple(_EFFORT)

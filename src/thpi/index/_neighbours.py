@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from thpi._types import Array
 
-__all__ = ["Neighbours", "check_integer", "check_k", "check_radius"]
-
 
 class Neighbours(NamedTuple):
     """Distances and ids of the items found, nearest first.

@@ -19,8 +19,6 @@ from thpi.index._snapshot import Snapshot
 if TYPE_CHECKING:
     from thpi.index._tune import TuneReport
 
-__all__ = ["Searching", "State"]
-
 
 class State(NamedTuple):
     """Immutable state that a search reads once; writers replace it."""

@@ -7,8 +7,6 @@ import numpy as np
 from thpi._types import Array, Bools, Codes
 from thpi.codes import n_bytes
 
-__all__ = ["Snapshot"]
-
 
 class Snapshot:
     """Codes and ids in insertion order. Immutable, so any thread may read it without a lock.

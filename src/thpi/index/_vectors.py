@@ -11,8 +11,6 @@ from thpi._files import atomic_open
 from thpi._types import Array, PathLike
 from thpi.index._ids import IdPositions, IdsLike, check_ids, check_unique
 
-__all__ = ["Vectors"]
-
 
 class Vectors:
     """Rows of a ``.npy`` file or an array by id: row i is the vector of ``ids[i]``, by default of i.

@@ -10,8 +10,6 @@ from thpi.metrics._average_precision import _expected
 from thpi.metrics._relevance import Relevance, relevance_blocks
 from thpi.metrics._sums import RankSums, harmonic
 
-__all__ = ["ranked_average_precision"]
-
 
 def ranked_average_precision(distances: npt.ArrayLike, relevance: Relevance) -> Floats:
     """Average precision of each query, given its distance to every database row; NaN if no row is relevant to it.

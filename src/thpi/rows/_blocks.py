@@ -9,8 +9,6 @@ import numpy.typing as npt
 from thpi._types import Array
 from thpi.rows._rows import Rows, check_block
 
-__all__ = ["Blocks"]
-
 
 class Blocks(Rows):
     """Rows in blocks: a list of arrays, any other iterable that can be read repeatedly, or a function.

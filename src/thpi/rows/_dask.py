@@ -16,8 +16,6 @@ from thpi.rows._parquet import Parquet, record_values
 from thpi.rows._rows import Rows, as_floats
 from thpi.solvers.blocks import Parts, combined
 
-__all__ = ["ClusterLostError", "DaskRows", "cluster_errors", "dask_parquet"]
-
 DaskArray: TypeAlias = Any
 """A ``dask.array.Array``; Dask is optional and has no types."""
 

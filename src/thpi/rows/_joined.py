@@ -11,8 +11,6 @@ from thpi.rows._dask import DaskRows
 from thpi.rows._rows import Rows, check_block
 from thpi.solvers.blocks import row_blocks
 
-__all__ = ["Beside", "Stacked"]
-
 
 class Stacked(Rows):
     """The rows of an array in memory, then further rows.

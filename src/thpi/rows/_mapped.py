@@ -11,8 +11,6 @@ from thpi._types import Array, Ints
 from thpi.rows._rows import Rows, as_floats
 from thpi.solvers.blocks import row_blocks
 
-__all__ = ["MAPPED_FROM", "Mapped"]
-
 MAPPED_FROM = 2**26
 """A mapped array of at least this many bytes is read block by block; a smaller one is used as an array."""
 

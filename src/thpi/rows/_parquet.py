@@ -13,8 +13,6 @@ from thpi._optional import require
 from thpi._types import Array, PathLike
 from thpi.rows._rows import Rows, as_floats
 
-__all__ = ["Parquet", "parquet_files", "record_values"]
-
 _BLOCK = 2**24
 
 

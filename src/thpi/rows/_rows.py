@@ -14,8 +14,6 @@ from thpi._types import Array, DType, Ints
 from thpi.solvers.blocks import Parts, combined
 from thpi.solvers.moments import Moments, shifted_moments
 
-__all__ = ["Rows", "as_floats", "check_block"]
-
 IN_MEMORY = 2**27
 """Projections (n x c) of up to this many bytes are kept in memory; larger ones go to a temporary file."""
 

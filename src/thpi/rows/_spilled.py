@@ -10,8 +10,6 @@ import numpy as np
 from thpi._types import Array, DType
 from thpi.rows._rows import Rows
 
-__all__ = ["Spilled"]
-
 
 class Spilled(Rows):
     """Rows written to an unnamed temporary file, which disappears with the object or the process.
