@@ -7,7 +7,6 @@ from typing import Any, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 Array: TypeAlias = npt.NDArray[Any]
 """A dense array of any type; in solvers, of the type of the data."""
@@ -88,6 +87,8 @@ class Sparse(InMemory, Protocol):
 
 def is_sparse(X: object) -> TypeGuard[Sparse]:
     """Whether ``X`` is a scipy sparse matrix or array."""
+    from scipy import sparse  # imported on use: modules that only need the aliases load without scipy
+
     return bool(sparse.issparse(X))
 
 

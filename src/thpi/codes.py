@@ -127,8 +127,7 @@ def _ones_by_shifts(words: Words) -> Codes:
     x = words - ((words >> u(1)) & u(0x5555555555555555))
     x = (x & twos) + ((x >> u(2)) & twos)
     x = (x + (x >> u(4))) & fours
-    ones: Codes = ((x * u(0x0101010101010101)) >> u(56)).astype(np.uint8)
-    return ones
+    return np.asarray((x * u(0x0101010101010101)) >> u(56), dtype=np.uint8)
 
 
 count_ones: Callable[[Words], Codes] = getattr(np, "bitwise_count", _ones_by_shifts)  # numpy 1.26 has none
@@ -173,5 +172,4 @@ def paired_hamming_distances(a: npt.ArrayLike, b: npt.ArrayLike) -> Distances:
     left, right = check_codes(a, name="a"), check_codes(b, name="b")
     if left.shape != right.shape:
         raise ValueError(f"a has shape {left.shape} and b has shape {right.shape}; they must be equal.")
-    distances: Distances = count_ones(as_words(left) ^ as_words(right)).sum(axis=-1, dtype=np.int32)
-    return distances
+    return np.asarray(count_ones(as_words(left) ^ as_words(right)).sum(axis=-1, dtype=np.int32))

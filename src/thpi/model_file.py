@@ -45,6 +45,8 @@ FORMAT = "thpi-model"
 VERSION = 1
 _FITTED_NAME = re.compile(r"[a-z][a-z0-9_]*_")
 _SPARSE_PARTS = ("data", "indices", "indptr")
+# Errors that damaged bytes cause while they are parsed.
+_UNREADABLE = (ValueError, TypeError, AttributeError, RecursionError, OverflowError, MemoryError)
 
 
 class ModelFileError(ValueError):
@@ -107,15 +109,7 @@ def _parse(data: bytes) -> tuple[Header, dict[str, Array]]:
         header = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["thpi"])
     except KeyError:
         raise ModelFileError("it is a safetensors file, but thpi did not write it.") from None
-    except (
-        SafetensorError,
-        ValueError,
-        TypeError,
-        AttributeError,
-        RecursionError,
-        OverflowError,
-        MemoryError,
-    ) as error:
+    except (SafetensorError, *_UNREADABLE) as error:
         raise ModelFileError(f"it is truncated, altered or of another format ({error}).") from None
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise ModelFileError("it is a safetensors file, but not a thpi model.")

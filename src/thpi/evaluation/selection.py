@@ -115,27 +115,16 @@ def select_lambdas(
         _Fold(target, paired, source, train, held, relevant_share)
         for train, held in KFold(rule.n_folds, shuffle=True, random_state=seed).split(target)
     ]
-    scores: dict[str, float] = {}
-
-    def score(method: str, **parameters: float) -> float:
-        # LapITQ+ without its graph is ITQ+, so one fit serves both.
-        if parameters.get("lambda2") == 0:
-            method, parameters = "ITQPlus", {"lambda1": parameters["lambda1"]}
-        name = f"{method} " + " ".join(f"{key}={value:g}" for key, value in parameters.items())
-        if name not in scores:
-            options = {"n_bits": n_bits, "max_iter": rule.max_iter, "random_state": seed, **parameters}
-            scores[name] = float(np.mean([fold.score(method, options) for fold in folds]))
-        return scores[name]
-
-    lambda1 = max(rule.grid, key=lambda value: (score("ITQPlus", lambda1=value), -value))
+    scores = _Scores(folds, {"n_bits": n_bits, "max_iter": rule.max_iter, "random_state": seed})
+    lambda1 = max(rule.grid, key=lambda value: (scores.of("ITQPlus", lambda1=value), -value))
     parameters: dict[str, dict[str, float]] = {"ITQPlus": {"lambda1": lambda1}}
     if "LapITQPlus" in methods:
         first = rule.grid if rule.search == "full" else (lambda1,)
         candidates = [{"lambda1": a, "lambda2": b} for a in first for b in rule.grid]
         parameters["LapITQPlus"] = max(
-            candidates, key=lambda p: (score("LapITQPlus", **p), -p["lambda2"], -p["lambda1"])
+            candidates, key=lambda p: (scores.of("LapITQPlus", **p), -p["lambda2"], -p["lambda1"])
         )
-    return Selected({method: parameters[method] for method in methods}, scores)
+    return Selected({method: parameters[method] for method in methods}, scores.found)
 
 
 class _Fold:
@@ -156,3 +145,21 @@ class _Fold:
             hasher.transform(self.queries), hasher.transform(self.X), self.relevance, hasher.n_bits
         )
         return found.value if found.n_empty < found.n_queries else 0.0
+
+
+class _Scores:
+    """Mean score of each candidate over the folds, computed once."""
+
+    def __init__(self, folds: list[_Fold], options: dict[str, object]) -> None:
+        self.folds, self.options = folds, options
+        self.found: dict[str, float] = {}
+
+    def of(self, method: str, **parameters: float) -> float:
+        # LapITQ+ without its graph is ITQ+, so one fit serves both.
+        if parameters.get("lambda2") == 0:
+            method, parameters = "ITQPlus", {"lambda1": parameters["lambda1"]}
+        name = f"{method} " + " ".join(f"{key}={value:g}" for key, value in parameters.items())
+        if name not in self.found:
+            options = {**self.options, **parameters}
+            self.found[name] = float(np.mean([fold.score(method, options) for fold in self.folds]))
+        return self.found[name]

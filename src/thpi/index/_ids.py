@@ -47,8 +47,7 @@ def check_kind(ids: Array, kind: IdKind | None) -> None:
 
 def first_id(ids: Array) -> int | str:
     """Return the first id as a Python value, for a message."""
-    first: int | str = ids[:1].tolist()[0]
-    return first
+    return ids[:1].tolist()[0]  # type: ignore[no-any-return]
 
 
 def _integers(array: Array) -> Array:

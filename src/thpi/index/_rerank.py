@@ -141,13 +141,9 @@ def recall_gained(
         # Tolerance, because the two distances are summed in different orders.
         return float((true <= radius[:, None] * (1 + 1e-9)).sum() / (len(x) * k))
 
-    return RecallReport(
-        k=k,
-        n_candidates=n_candidates,
-        hamming=recall(candidates),
-        asymmetric=recall(asymmetric_rerank(index, candidates, p, k)),
-        euclidean=recall(euclidean_rerank(candidates, x, vectors, k)),
-    )
+    asymmetric = recall(asymmetric_rerank(index, candidates, p, k))
+    euclidean = recall(euclidean_rerank(candidates, x, vectors, k))
+    return RecallReport(k, n_candidates, recall(candidates), asymmetric, euclidean)
 
 
 def _true_radius(queries: Floats, rows: Array, k: int) -> Floats:
@@ -161,8 +157,7 @@ def _true_radius(queries: Floats, rows: Array, k: int) -> Floats:
         nearest = np.hstack([nearest, distances])
         if nearest.shape[1] > k:
             nearest = np.partition(nearest, k - 1, axis=1)[:, :k]
-    radius: Floats = nearest.max(axis=1)
-    return radius
+    return np.asarray(nearest.max(axis=1))
 
 
 def _ordered(distances: Floats, ids: Array, k: int) -> Neighbours:

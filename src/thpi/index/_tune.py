@@ -139,8 +139,7 @@ class _Trial:
         milliseconds, (distances, positions) = _timed(lambda: candidate.nearest(queries, asked), queries)
         distances, positions = self._leave_out(distances, positions, half)
         hits = (positions >= 0) & (distances <= self.kth[half])
-        recalls: Floats = hits.mean(axis=1)
-        return recalls, milliseconds
+        return np.asarray(hits.mean(axis=1)), milliseconds
 
     def _leave_out(self, distances: Ints, positions: Ints, half: slice) -> tuple[Ints, Ints]:
         if self.own is None:

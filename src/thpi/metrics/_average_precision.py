@@ -29,14 +29,12 @@ def _expected(t: Ints, r: Ints, a: Ints, R: Ints, sums: RankSums) -> Floats:
 
 
 def _best(t: Ints, r: Ints, a: Ints, R: Ints, sums: RankSums) -> Floats:
-    result: Floats = r + (R - a) * sums.between(a, a + r)
-    return result
+    return np.asarray(r + (R - a) * sums.between(a, a + r))
 
 
 def _worst(t: Ints, r: Ints, a: Ints, R: Ints, sums: RankSums) -> Floats:
     first = a + t - r
-    result: Floats = r + (R - first) * sums.between(first, a + t)
-    return result
+    return np.asarray(r + (R - first) * sums.between(first, a + t))
 
 
 def _from_groups(kernel: Callable[..., Floats]) -> Callable[[Retrieval], Floats]:

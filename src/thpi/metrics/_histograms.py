@@ -105,8 +105,7 @@ class DistanceHistograms:
     @cached_property
     def n_relevant(self) -> Ints:
         """Relevant rows of each query."""
-        total: Ints = self.hist_relevant.sum(axis=1)
-        return total
+        return np.asarray(self.hist_relevant.sum(axis=1))
 
 
 class Retrieval:

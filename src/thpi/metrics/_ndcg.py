@@ -20,8 +20,7 @@ def _dcg(h: DistanceHistograms, cut: int, sums: RankSums) -> Floats:
     stop = h.hist_all.cumsum(axis=1)
     start = stop - h.hist_all
     discounts = sums.between(np.minimum(start, cut), np.minimum(stop, cut))
-    total: Floats = (ratio(gain, h.hist_all, otherwise=0.0) * discounts).sum(axis=1)
-    return total
+    return np.asarray((ratio(gain, h.hist_all, otherwise=0.0) * discounts).sum(axis=1))
 
 
 def _ideal_dcg(h: DistanceHistograms, cut: int, sums: RankSums) -> Floats:

@@ -32,8 +32,7 @@ class RankSums:
 
     def between(self, start: Ints, stop: Ints) -> Floats:
         """Sum the weights of ranks ``start + 1 .. stop``."""
-        difference: Floats = (self.high[stop] - self.high[start]) + (self.low[stop] - self.low[start])
-        return difference
+        return np.asarray((self.high[stop] - self.high[start]) + (self.low[stop] - self.low[start]))
 
 
 def harmonic(n: int) -> RankSums:
