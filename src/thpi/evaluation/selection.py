@@ -140,7 +140,7 @@ class _Fold:
         self.relevance = radius_relevance(self.queries, self.X, radius)
 
     def score(self, method: str, options: Mapping[str, object]) -> float:
-        hasher = _METHODS[method](**options).fit(self.X, privileged=self.S, source=self.source)
+        hasher = _METHODS[method]().set_params(**options).fit(self.X, privileged=self.S, source=self.source)
         found = mean_average_precision(
             hasher.transform(self.queries), hasher.transform(self.X), self.relevance, hasher.n_bits
         )
