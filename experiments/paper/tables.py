@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from experiments.harness.protocol import PROTOCOLS, RELEVANCES
 from experiments.harness.tables import Cell, Column, Grid, Records, Section, Table, register
+from experiments.harness.writers import shown_interval, shown_share
 from experiments.paper.notes import FAR_FROM_PUBLISHED
 from experiments.paper.published import METHOD_TITLES, published_for, table1
 from experiments.paper.results import Results
@@ -142,14 +143,8 @@ def _table1_cell(value: Value, best: float | None, reasons: Sequence[str]) -> Ce
     shown = Cell(f"{value.value:.2f}", reference=value.reference, best=value.value == best)
     if value.difference is None:
         return shown
-    return Cell(
-        shown.text,
-        (f"{value.published:.2f}",),
-        f"{value.difference:+.2f}",
-        far=abs(value.difference) > FAR_FROM_PUBLISHED,
-        reference=value.reference,
-        best=shown.best,
-    )
+    far = abs(value.difference) > FAR_FROM_PUBLISHED
+    return replace(shown, small=(f"{value.published:.2f}",), difference=f"{value.difference:+.2f}", far=far)
 
 
 def worth_grid(found: Sequence[Value]) -> Grid:
@@ -172,9 +167,8 @@ def worth_grid(found: Sequence[Value]) -> Grid:
 def _worth_cell(value: Value) -> Cell:
     if value.gain is None:
         return Cell("-")
-    interval = "" if value.gain_low is None else f"{value.gain_low:+.1f} to {value.gain_high:+.1f}, "
-    share = "no gap" if value.efficiency is None else f"{100 * value.efficiency:.0f} %"
-    return Cell(f"{value.gain:+.2f}", (interval + share,))
+    small = (shown_interval(value.gain_low, value.gain_high), shown_share(value.efficiency))
+    return Cell(f"{value.gain:+.2f}", (", ".join(text for text in small if text),))
 
 
 def _table1_grids(results: Results, section: Section) -> list[Grid]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from experiments.harness.protocol import RELEVANCES
 from experiments.harness.tables import Cell, Column, Grid, Records, Section, Table, register
-from experiments.transfer.lines import ALL_TARGET, AUTO, CONTROL, LINES, NO_SOURCE
+from experiments.harness.writers import shown_interval, shown_share
+from experiments.transfer.lines import ALL_TARGET, AUTO, LINES, NO_SOURCE
 from experiments.transfer.orders import order_grids
 from experiments.transfer.results import Setting, TransferResults
 from experiments.transfer.settings import SETS
@@ -123,9 +124,8 @@ def _shown(value: Value) -> tuple[str, str, str, str]:
     >>> _shown(Value("target", "bbc", "development", None, None, "auto", 31.04, 1.0, 0.2, 1.8, 0.25, 0.0, 9, 5))
     ('31.0', '+1.0', '+0.2 to +1.8', '25 %')
     """
-    interval = "" if value.gain_low is None else f"{value.gain_low:+.1f} to {value.gain_high:+.1f}"
-    share = "no gap" if value.efficiency is None else f"{100 * value.efficiency:.0f} %"
-    return f"{value.value:.1f}", f"{value.gain:+.1f}", interval, share
+    interval = shown_interval(value.gain_low, value.gain_high)
+    return f"{value.value:.1f}", f"{value.gain:+.1f}", interval, shown_share(value.efficiency)
 
 
 def _summary_grids(results: TransferResults, section: Section) -> list[Grid]:
@@ -159,12 +159,13 @@ def _summary_cell(value: Value | None, best: float) -> Cell:
     if value is None:
         return Cell("-", reference=True)
     text, gain, interval, share = _shown(value)
-    reference, best_one = LINES[value.line].role != "method", value.value == best and _comparable(value.line)
+    best_one = value.value == best and _comparable(value.line)
+    shown = Cell(text, reference=LINES[value.line].role != "method", best=best_one)
     if value.line == NO_SOURCE:
-        return Cell(text, reference=reference, best=best_one)
+        return shown
     losses = () if value.line == ALL_TARGET else (f"{share}, {100 * value.losses:.0f} % lose",)
     brief = f"{gain} ({interval}), {share}" if interval else f"{gain}, {share}"
-    return Cell(text, (gain, interval, *losses), brief=brief, reference=reference, best=best_one)
+    return replace(shown, small=(gain, interval, *losses), brief=brief)
 
 
 def _mean_cell(found: Mapping[tuple[str, str], Value], names: tuple[str, ...], line: str) -> Cell:
@@ -184,7 +185,7 @@ def _choice_grids(results: TransferResults, section: Section) -> list[Grid]:
     relevance, rows = section.relevance, []
     for name in results.sets(relevance):
         cells = [Cell(name)]
-        for line in (AUTO, CONTROL):
+        for line in (AUTO, LINES[AUTO].control):
             share = results.source_share(name, relevance, line) if line in results.lines(relevance) else None
             if share is None:
                 return []
