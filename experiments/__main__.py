@@ -12,8 +12,6 @@ from experiments.paper.command import paper
 from experiments.transfer.command import transfer
 from thpi.cli._interrupt import resend_lost_interrupts
 
-__all__ = ["app", "run"]
-
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,

@@ -18,17 +18,6 @@ from thpi.datasets import PairedDataset
 from thpi.datasets.preprocessing import fit_transform_views, paper_pipelines
 from thpi.evaluation import Split, database_rows
 
-__all__ = [
-    "DataSpec",
-    "TrainingViews",
-    "check_grid",
-    "data_identity",
-    "evaluation_views",
-    "load_rows",
-    "refit_target",
-    "training_views",
-]
-
 Floats = npt.NDArray[np.float64]
 
 

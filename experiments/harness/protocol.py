@@ -17,8 +17,6 @@ from thpi.evaluation import (
     radius_relevance,
 )
 
-__all__ = ["NEIGHBOURS", "PROTOCOLS", "RELEVANCES", "Protocol", "relevance_kinds", "relevance_matrix"]
-
 NEIGHBOURS = 50
 """The paper's nominal threshold: the mean distance to the 50th neighbour."""
 

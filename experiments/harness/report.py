@@ -20,18 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Console
 
-__all__ = [
-    "DataHome",
-    "Outcome",
-    "Output",
-    "Report",
-    "ResultsFolder",
-    "markdown_tables",
-    "produce",
-    "run_missing",
-    "write_report",
-]
-
 # typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
 # ruff: noqa: UP045
 ResultsFolder = Annotated[Path, typer.Option("--results", help="Folder where results are kept.")]

@@ -14,27 +14,7 @@ from experiments.harness.tables import Cell, Column, Grid, Records
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["badge", "print_grid", "shown_interval", "shown_share", "to_csv", "to_html", "to_json", "to_markdown"]
-
 _BADGES = {True: "confirmed", False: "not-confirmed", None: "not-testable-here"}
-
-
-def shown_interval(low: float | None, high: float | None, digits: int = 1) -> str:
-    """Return an interval as text, empty where there is none.
-
-    >>> shown_interval(-0.25, 1.5), shown_interval(None, None)
-    ('-0.2 to +1.5', '')
-    """
-    return "" if low is None else f"{low:+.{digits}f} to {high:+.{digits}f}"
-
-
-def shown_share(efficiency: float | None) -> str:
-    """Return a transfer efficiency as text.
-
-    >>> shown_share(0.25), shown_share(None)
-    ('25 %', 'no gap')
-    """
-    return "no gap" if efficiency is None else f"{100 * efficiency:.0f} %"
 
 
 def to_csv(records: Records) -> str:

@@ -16,8 +16,6 @@ from experiments.paper.runs import MethodRun
 from experiments.paper.settings import sweep_runs
 from thpi.evaluation import paired_difference
 
-__all__ = ["CLAIMS", "Finding", "Verdict", "bbc_order", "distance_to_table1", "judge_claims"]
-
 Outcome = Literal["confirmed", "not confirmed", "not testable here"]
 
 OURS = ("ITQPlus", "LapITQPlus")

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["FIGURES", "draw_figure1", "draw_figure2", "draw_figure3"]
-
 # Okabe and Ito's colours, told apart by most colour-blind readers; the paper's two methods get the strongest.
 COLOURS = {
     "LSH": "#999999",

@@ -14,8 +14,6 @@ from experiments.paper.runs import MethodRun
 from experiments.paper.settings import EXPERIMENTS, Settings
 from experiments.paper.task import PaperTask, measured
 
-__all__ = ["Results"]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -14,17 +14,6 @@ from experiments.paper.runs import MethodRun
 from experiments.paper.task import PaperTask
 from thpi.evaluation import LAMBDA_GRID, SelectionRule
 
-__all__ = [
-    "EXPERIMENTS",
-    "METHODS",
-    "Settings",
-    "quick_settings",
-    "reference_runs",
-    "runs_of",
-    "sweep_runs",
-    "tasks_of",
-]
-
 METHODS = tuple(METHOD_TITLES)
 """The paper's six methods, then ITQ and Spectral Hashing beside them."""
 

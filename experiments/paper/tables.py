@@ -6,17 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from experiments.harness.gains import Gain, gain_over, shown_share
 from experiments.harness.protocol import PROTOCOLS, RELEVANCES
 from experiments.harness.tables import Cell, Column, Grid, Records, Section, Table, register
-from experiments.harness.writers import shown_interval, shown_share
 from experiments.paper.notes import FAR_FROM_PUBLISHED
 from experiments.paper.published import METHOD_TITLES, published_for, table1
 from experiments.paper.results import Results
 from experiments.paper.runs import MethodRun
 from experiments.paper.settings import runs_of, sweep_runs
-from thpi.evaluation import paired_difference, transfer_efficiency
-
-__all__ = ["Value", "run_title", "table1_grid", "values", "worth_grid"]
+from thpi.evaluation import transfer_efficiency
 
 
 @dataclass(frozen=True)
@@ -78,7 +76,7 @@ def _value(results: Results, dataset: str, section: Section, bits: int, run: Met
     known = None
     if section == ("target", "authors") and against is not None and run.trained_on == "pairs":
         known = table1().get((against.name, bits, run.method))
-    gain = paired_difference(found, few) if found.size and found.size == few.size else None
+    gain = gain_over(found, few) if found.size and found.size == few.size else None
     share = None
     if mean is not None and full is not None and few.size:
         share = transfer_efficiency(mean, float(few.mean()), full)
@@ -97,8 +95,8 @@ def _value(results: Results, dataset: str, section: Section, bits: int, run: Met
         difference=None if known is None or mean is None else mean - known,
         stand_in=against is not None and not against.same,
         gain=gain.mean if gain else None,
-        gain_low=gain.low if gain and gain.n > 1 else None,
-        gain_high=gain.high if gain and gain.n > 1 else None,
+        gain_low=gain.low if gain else None,
+        gain_high=gain.high if gain else None,
         efficiency=share,
         reason=results.reason(dataset, protocol, alpha, run),
     )
@@ -167,7 +165,8 @@ def worth_grid(found: Sequence[Value]) -> Grid:
 def _worth_cell(value: Value) -> Cell:
     if value.gain is None:
         return Cell("-")
-    small = (shown_interval(value.gain_low, value.gain_high), shown_share(value.efficiency))
+    gain = Gain(value.gain, value.gain_low, value.gain_high, value.n_splits)
+    small = (gain.interval(), shown_share(value.efficiency))
     return Cell(f"{value.gain:+.2f}", (", ".join(text for text in small if text),))
 
 

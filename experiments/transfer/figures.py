@@ -14,8 +14,6 @@ from experiments.transfer.tables import Value, summary_values
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["draw_alpha", "draw_gains"]
-
 _DRAWN = (
     *("auto_told_source_no_source", "auto_unlabelled_no_source", "auto_no_source"),
     *("lap_itq_plus", "transfer_itq", "auto_told_source", "auto_unlabelled", "auto", "auto_kernel"),

@@ -9,8 +9,6 @@ from typing import Any, Literal
 from experiments.transfer.withheld import WithheldSource
 from thpi import HASHERS
 
-__all__ = ["ALL_TARGET", "AUTO", "LINES", "NO_SOURCE", "Line"]
-
 NO_SOURCE, ALL_TARGET, AUTO = "itq", "itq_all", "auto"
 """The two reference lines of every table, and the method that is judged."""
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["MEANINGS", "Merit", "draw_merits", "merits"]
-
 LEARNER, SOURCE, LOST = "#b9bec4", "#0072B2", "#D55E00"
 
 

@@ -6,15 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from experiments.harness.gains import Gain, gain_over
 from experiments.harness.protocol import RELEVANCES
 from experiments.harness.tables import Cell, Column, Grid, Section
-from experiments.harness.writers import shown_interval
 from experiments.transfer.lines import AUTO, NO_SOURCE
 from experiments.transfer.results import TransferResults
 from experiments.transfer.words import order_title
-from thpi.evaluation import PairedDifference, paired_difference
-
-__all__ = ["ORDER_COLUMNS", "OrderRow", "order_grids", "order_rows", "order_texts"]
 
 ORDER_COLUMNS = ("ITQ, Hamming", "ITQ, asymmetric", "AutoHasher, Hamming", "AutoHasher, asymmetric", "gain, asymmetric")
 """Titles of the texts of :func:`order_texts`, after the name of the set."""
@@ -28,7 +25,7 @@ class OrderRow(NamedTuple):
 
     set: str
     values: tuple[float, ...]
-    gain: PairedDifference
+    gain: Gain
 
 
 def order_rows(results: TransferResults, relevance: str) -> list[OrderRow]:
@@ -39,7 +36,7 @@ def order_rows(results: TransferResults, relevance: str) -> list[OrderRow]:
     for name in results.sets(relevance):
         if results.settings_of(name, relevance, FINER):
             runs = {line: results.runs(name, relevance, line, of=FINER) for line in _LINES}
-            gain = paired_difference(runs[FINER].mean(axis=0), runs[FINER_NO_SOURCE].mean(axis=0))
+            gain = gain_over(runs[FINER].mean(axis=0), runs[FINER_NO_SOURCE].mean(axis=0))
             rows.append(OrderRow(name, tuple(float(runs[line].mean()) for line in _LINES), gain))
     return rows
 
@@ -47,22 +44,14 @@ def order_rows(results: TransferResults, relevance: str) -> list[OrderRow]:
 def order_texts(rows: list[OrderRow]) -> list[tuple[str, ...]]:
     """Rows as text, the mean over sets last.
 
-    >>> order_texts([OrderRow("bbc", (18.4, 19.9, 20.0, 20.7), PairedDifference(0.8, np.nan, np.nan, 1))])[0]
+    >>> order_texts([OrderRow("bbc", (18.4, 19.9, 20.0, 20.7), Gain(0.8, None, None, 1))])[0]
     ('bbc', '18.4', '19.9', '20.0', '20.7', '+0.8')
     """
-    means = tuple(np.mean([row.values for row in rows], axis=0))
-    mean_gain = float(np.mean([row.gain.mean for row in rows]))
-    texts = []
-    for name, values, gain, interval in (
-        *((row.set, row.values, row.gain.mean, _interval(row.gain)) for row in rows),
-        ("mean over sets", means, mean_gain, ""),
-    ):
-        texts.append((name, *(f"{value:.1f}" for value in values), f"{gain:+.1f}{interval}"))
-    return texts
-
-
-def _interval(gain: PairedDifference) -> str:
-    return f" ({shown_interval(gain.low, gain.high)})" if gain.n > 1 else ""
+    means = np.mean([row.values for row in rows], axis=0).tolist()
+    mean = OrderRow(
+        "mean over sets", tuple(means), Gain(float(np.mean([row.gain.mean for row in rows])), None, None, 0)
+    )
+    return [(row.set, *(f"{value:.1f}" for value in row.values), row.gain.text()) for row in (*rows, mean)]
 
 
 def order_grids(results: TransferResults, section: Section) -> list[Grid]:

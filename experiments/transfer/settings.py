@@ -11,8 +11,6 @@ from experiments.harness.protocol import RELEVANCES
 from experiments.transfer.lines import LINES
 from experiments.transfer.task import TransferTask
 
-__all__ = ["SETS", "TransferSet", "TransferSettings", "quick_settings", "transfer_tasks"]
-
 MAX_ROWS = 3_000
 
 

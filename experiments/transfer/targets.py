@@ -7,15 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.harness.writers import shown_interval
+from experiments.harness.gains import Gain, gain_over
 from experiments.transfer.lines import ALL_TARGET, AUTO, LINES, NO_SOURCE
 from experiments.transfer.results import TransferResults
 from experiments.transfer.settings import SETS
 from experiments.transfer.tables import Value, summary_values
 from experiments.transfer.words import line_title
-from thpi.evaluation import PairedDifference, paired_difference
-
-__all__ = ["Judged", "judge_targets"]
 
 GAP = 2.0
 """Under target relevance a gain is asked for where ITQ on all target rows is this much above ITQ on the pairs."""
@@ -55,19 +52,19 @@ class _Table:
         return [self.cells[self.judged, name] for name in (self.sets if sets is None else sets)]
 
     def named(self, text: str) -> str:
-        """Give the text of a target, with the name of the line where that is not AutoHasher itself."""
+        """Return the text of a target, with the name of the line where that is not AutoHasher itself."""
         if self.judged == AUTO:
             return text
         return f"{line_title(self.results, self.judged)}: {text[0].lower()}{text[1:]}"
 
-    def lead(self, line: str, over: str, *sets: str) -> PairedDifference:
+    def lead(self, line: str, over: str, *sets: str) -> Gain:
         """Points by which a line is above another, mean over the sets, with the interval over splits."""
         leads = []
         for name in sets:
             runs = [self.results.runs(name, self.relevance, key, of=self.judged) for key in (line, over)]
             leads.append((runs[0] - runs[1]).mean(axis=0))
         by_split = np.mean(leads, axis=0)
-        return paired_difference(by_split, np.zeros_like(by_split))
+        return gain_over(by_split, np.zeros_like(by_split))
 
     def gap(self, name: str) -> float:
         return self.lead(ALL_TARGET, NO_SOURCE, name).mean
@@ -111,11 +108,7 @@ def judge_targets(results: TransferResults) -> list[Judged]:
 
 def _worst(cells: Sequence[Value]) -> str:
     worst = min(cells, key=lambda cell: cell.gain)
-    return f"lowest: {worst.set} {worst.gain:+.2f}{_interval(worst)}"
-
-
-def _interval(cell: Value) -> str:
-    return "" if cell.gain_low is None else f" ({shown_interval(cell.gain_low, cell.gain_high, 2)})"
+    return f"lowest: {worst.set} {worst.over_itq.text(2)}"
 
 
 def _no_set_loses(table: _Table) -> Found:
@@ -175,7 +168,7 @@ def _above_lap(table: _Table) -> Found:
         return text, None, "No set has classes."
     below = [name for name, lead in apart.items() if lead.mean <= 0]
     shown = below or [min(apart, key=lambda name: apart[name].mean)]
-    found = ", ".join(f"{name} {_with_interval(apart[name])}" for name in shown)
+    found = ", ".join(f"{name} {apart[name].text(2)}" for name in shown)
     return text, not below, f"{'not above' if below else 'least apart'}: {found}."
 
 
@@ -200,9 +193,5 @@ def _control(table: _Table) -> Found:
     if not control.sets:
         return text, None, "The control was not run."
     real, left = (control.lead(line, base, *control.sets) for line in (table.judged, control.judged))
-    found = f"{LINES[table.judged].method} {_with_interval(real)}, with shuffled pairs {_with_interval(left)}."
+    found = f"{LINES[table.judged].method} {real.text(2)}, with shuffled pairs {left.text(2)}."
     return text, None if real.mean <= 0 else left.mean <= real.mean / 4, found
-
-
-def _with_interval(lead: PairedDifference) -> str:
-    return f"{lead.mean:+.2f}" + (f" ({shown_interval(lead.low, lead.high, 2)})" if lead.n > 1 else "")

@@ -6,8 +6,6 @@ from thpi.hashers._geometry import Array, Geometry
 from thpi.transfer import AutoHasher
 from thpi.transfer._candidates import Candidate
 
-__all__ = ["WithheldSource"]
-
 
 class WithheldSource(AutoHasher):
     """What AutoHasher does without a source, on the folds and from the starts that it has with one.
