@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import typer
 
 import thpi.cli
-from experiments.paper.command import app as paper
+from experiments.paper.command import paper
 from experiments.transfer.command import transfer
 from thpi.cli._interrupt import resend_lost_interrupts
 
@@ -18,7 +18,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="The experiments of thpi: the paper, run again, and the transfer benchmark.",
 )
-app.add_typer(paper, name="paper")
+app.command(no_args_is_help=True)(paper)
 app.command()(transfer)
 
 

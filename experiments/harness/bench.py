@@ -17,8 +17,6 @@ from thpi.evaluation import Split, database_rows, split_rows
 from thpi.index import asymmetric_distances
 from thpi.metrics import mean_average_precision, query_mean, ranked_average_precision
 
-__all__ = ["Bench", "Training", "make_bench"]
-
 _SHUFFLE = 1_000_003  # added to the seed: the shuffle is another stream than the split
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -16,16 +17,6 @@ from thpi import datasets
 from thpi.datasets import PairedDataset
 from thpi.datasets.preprocessing import fit_transform_views, paper_pipelines
 from thpi.evaluation import Split, database_rows
-
-__all__ = [
-    "DataSpec",
-    "TrainingViews",
-    "data_identity",
-    "evaluation_views",
-    "load_rows",
-    "refit_target",
-    "training_views",
-]
 
 Floats = npt.NDArray[np.float64]
 
@@ -82,6 +73,17 @@ def load_rows(spec: DataSpec, data_home: str | os.PathLike[str] | None = None) -
     if spec.max_rows is None or dataset.n <= spec.max_rows:
         return dataset
     return dataset.take(np.sort(np.random.RandomState(0).permutation(dataset.n)[: spec.max_rows]))
+
+
+def check_grid(alphas: Sequence[float], bits: Sequence[int], splits: int | None) -> None:
+    """Refuse shares of pairs, code lengths and numbers of splits that cannot be run."""
+    for alpha in alphas:
+        if not 0 < alpha < 1:
+            raise ValueError(f"alpha={alpha!r} must be greater than 0 and less than 1.")
+    for name, counts in (("bits", bits), ("splits", () if splits is None else (splits,))):
+        for count in counts:
+            if count < 1:
+                raise ValueError(f"{name}={count!r} must be a positive integer.")
 
 
 class TrainingViews(NamedTuple):

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["DASHED", "legend_below", "open_axis", "panels"]
-
 DASHED = (0, (4, 2))
 """The line style of references that were trained on all target rows."""
 

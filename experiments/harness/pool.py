@@ -13,8 +13,6 @@ from typing import Any, Protocol, TypeVar
 
 from experiments.harness.store import ResultStore
 
-__all__ = ["StorageFullError", "Task", "run_all", "run_task"]
-
 T = TypeVar("T")
 Work = Callable[[T, ResultStore, "str | None"], None]
 

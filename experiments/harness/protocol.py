@@ -17,8 +17,6 @@ from thpi.evaluation import (
     radius_relevance,
 )
 
-__all__ = ["NEIGHBOURS", "PROTOCOLS", "RELEVANCES", "Protocol", "relevance_kinds", "relevance_matrix"]
-
 NEIGHBOURS = 50
 """The paper's nominal threshold: the mean distance to the 50th neighbour."""
 
@@ -47,28 +45,13 @@ class Protocol:
     measure_title: str
 
 
+_AUTHORS_MAP = "area under one precision-recall curve pooled over all queries (the authors' MAP)"
+_MAP = "mean over queries of average precision, expected under ties (MAP)"
 PROTOCOLS: dict[str, Protocol] = {
-    protocol.name: protocol
-    for protocol in (
-        Protocol(
-            name="authors",
-            title="the authors' protocol",
-            database="train",
-            fit_on="all",
-            radius="authors",
-            measure="pooled_precision_recall_area",
-            measure_title="area under one precision-recall curve pooled over all queries (the authors' MAP)",
-        ),
-        Protocol(
-            name="standard",
-            title="the standard protocol",
-            database="all",
-            fit_on="train",
-            radius="plain",
-            measure="average_precision",
-            measure_title="mean over queries of average precision, expected under ties (MAP)",
-        ),
-    )
+    "authors": Protocol(
+        "authors", "the authors' protocol", "train", "all", "authors", "pooled_precision_recall_area", _AUTHORS_MAP
+    ),
+    "standard": Protocol("standard", "the standard protocol", "all", "train", "plain", "average_precision", _MAP),
 }
 """The protocols by name."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, Generic, NamedTuple, Optional, TypeVar
 
 import typer
 
@@ -20,7 +20,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Console
 
-__all__ = ["Outcome", "Report", "markdown_tables", "produce", "run_missing", "write_report"]
+# typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
+# ruff: noqa: UP045
+ResultsFolder = Annotated[Path, typer.Option("--results", help="Folder where results are kept.")]
+Output = Annotated[
+    Optional[Path],
+    typer.Option("--output", help="Folder for tables, figures and the page. Default: in the results folder."),
+]
+DataHome = Annotated[Optional[Path], typer.Option("--data-home", help="Folder of the data sets.")]
 
 R = TypeVar("R")
 Figures = Mapping[str, bytes]
@@ -148,14 +155,14 @@ def produce(
     store: ResultStore,
     output: Path,
     *,
-    data_home: str | None = None,
+    data_home: Path | None = None,
     workers: int | None = None,
 ) -> None:
     """Run what is missing, gather the results, print them, and write all files."""
     from rich.console import Console
 
     console = Console()
-    run_missing(console, tasks, store, data_home, workers)
+    run_missing(console, tasks, store, None if data_home is None else str(data_home), workers)
     results = gather(tasks, store)
     print_report(console, report, results)
     files = write_report(report, results, output)

@@ -16,8 +16,6 @@ import numpy.typing as npt
 
 from thpi._files import atomic_write
 
-__all__ = ["ResultStore", "StoreWarning", "config_key"]
-
 Arrays = dict[str, npt.NDArray[Any]]
 
 

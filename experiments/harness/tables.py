@@ -16,8 +16,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
-__all__ = ["TABLES", "Cell", "Column", "Grid", "Records", "Section", "Table", "register", "tables_for"]
-
 R = TypeVar("R")
 Records = Sequence[Mapping[str, Any]]
 Writer = Literal["csv", "json", "html", "markdown", "terminal"]

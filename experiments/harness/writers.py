@@ -14,8 +14,6 @@ from experiments.harness.tables import Cell, Column, Grid, Records
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["badge", "print_grid", "to_csv", "to_html", "to_json", "to_markdown"]
-
 _BADGES = {True: "confirmed", False: "not-confirmed", None: "not-testable-here"}
 
 

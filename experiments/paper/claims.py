@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Literal
 
 import numpy as np
@@ -13,8 +15,6 @@ from experiments.paper.results import Results
 from experiments.paper.runs import MethodRun
 from experiments.paper.settings import sweep_runs
 from thpi.evaluation import paired_difference
-
-__all__ = ["CLAIMS", "Finding", "Verdict", "bbc_order", "distance_to_table1", "judge_claims"]
 
 Outcome = Literal["confirmed", "not confirmed", "not testable here"]
 
@@ -63,34 +63,29 @@ def _untestable(dataset: str, why: str) -> Finding:
     return Finding(dataset, "not testable here", why)
 
 
+def _found(dataset: str, holds: bool, sentence: str) -> Finding:
+    return Finding(dataset, "confirmed" if holds else "not confirmed", sentence)
+
+
 def beats_baselines(results: Results, protocol: str, dataset: str) -> Finding:
     """Claim 1."""
     alpha = results.settings.table_alpha
-    won = lost = open_ = behind = 0
-    worst: tuple[float, str] | None = None
-    for bits in results.settings.bits:
-        for ours in OURS:
-            a = results.splits(dataset, protocol, alpha, MethodRun(ours, bits))
-            for baseline in BASELINES:
-                b = results.splits(dataset, protocol, alpha, MethodRun(baseline, bits))
-                if not a.size or a.size != b.size:
-                    continue
-                difference = paired_difference(a, b)
-                won += difference.decided == "won"
-                lost += difference.decided == "lost"
-                open_ += difference.decided == "open"
-                behind += difference.mean <= 0
-                where = f"{METHOD_TITLES[ours]} against {METHOD_TITLES[baseline]} at {bits} bits"
-                if worst is None or difference.mean < worst[0]:
-                    worst = (difference.mean, where)
-    if worst is None:
+    found = {}
+    for bits, ours, baseline in product(results.settings.bits, OURS, BASELINES):
+        a, b = (results.splits(dataset, protocol, alpha, MethodRun(method, bits)) for method in (ours, baseline))
+        if a.size and a.size == b.size:
+            where = f"{METHOD_TITLES[ours]} against {METHOD_TITLES[baseline]} at {bits} bits"
+            found[where] = paired_difference(a, b)
+    if not found:
         return _untestable(dataset, "no pair of methods could be compared")
-    n = won + lost + open_
-    return Finding(
+    n, decided = len(found), Counter(difference.decided for difference in found.values())
+    behind = sum(difference.mean <= 0 for difference in found.values())
+    worst = min(found, key=lambda where: found[where].mean)
+    return _found(
         dataset,
-        "not confirmed" if behind else "confirmed",
-        f"ahead in {n - behind} of {n} comparisons ({won} clearly, {lost} clearly behind, {open_} within the "
-        f"interval); the narrowest is {worst[1]}, {worst[0]:+.1f} points",
+        not behind,
+        f"ahead in {n - behind} of {n} comparisons ({decided['won']} clearly, {decided['lost']} clearly behind, "
+        f"{decided['open']} within the interval); the narrowest is {worst}, {found[worst].mean:+.1f} points",
     )
 
 
@@ -108,9 +103,9 @@ def laplacian_gain(results: Results, protocol: str, dataset: str) -> Finding:
     gain = paired_difference(np.mean([a for a, _ in known], axis=0), np.mean([b for _, b in known], axis=0))
     confirmed = round(gain.mean, 1) >= 1.0 and not gain.low <= 0
     interval = f", 95 % interval {gain.low:+.2f} to {gain.high:+.2f}" if gain.n > 1 else ""
-    return Finding(
+    return _found(
         dataset,
-        "confirmed" if confirmed else "not confirmed",
+        confirmed,
         f"LapITQ+ is {gain.mean:+.2f} points from ITQ+, mean over {len(known)} code lengths{interval}",
     )
 
@@ -135,9 +130,9 @@ def gain_at_small_alpha(results: Results, protocol: str, dataset: str) -> Findin
     holds = gains[smallest] == max(gains.values()) and gains[smallest] > 0
     shown = ", ".join(f"{gain:+.1f} at {alpha:g}" for alpha, gain in gains.items())
     plain = ", ".join(f"{gain:+.1f} at {alpha:g}" for alpha, gain in over_itq.items())
-    return Finding(
+    return _found(
         dataset,
-        "confirmed" if holds else "not confirmed",
+        holds,
         f"LapITQ+ over the best of the four baselines by alpha: {shown}; over ITQ without source: {plain}",
     )
 
@@ -153,9 +148,9 @@ def insensitive(results: Results, protocol: str, dataset: str) -> Finding:
     if len(ranges) < 2:
         return _untestable(dataset, "the parameters were not varied under this protocol")
     shown = " and ".join(f"{value:.1f} points over {name}" for name, value in ranges.items())
-    return Finding(
+    return _found(
         dataset,
-        "confirmed" if max(ranges.values()) <= SENSITIVE_FROM else "not confirmed",
+        max(ranges.values()) <= SENSITIVE_FROM,
         f"the means range over {shown}",
     )
 
@@ -174,9 +169,9 @@ def precision_at_all_k(results: Results, protocol: str, dataset: str) -> Finding
     }
     ahead = sum(margin > 0 for margin in margins.values())
     worst = min(margins, key=lambda k: margins[k])
-    return Finding(
+    return _found(
         dataset,
-        "confirmed" if ahead == len(margins) else "not confirmed",
+        ahead == len(margins),
         f"both are ahead of all baselines at {ahead} of {len(margins)} values of K; the narrowest margin is "
         f"{margins[worst]:+.1f} points at K = {worst}",
     )
@@ -212,11 +207,11 @@ CLAIMS: tuple[tuple[str, str, Callable[[Results, str, str], Finding]], ...] = (
 """Claim, rule, and the function that judges one data set."""
 
 
-def judge_claims(results: Results, protocol: str, datasets: Iterable[str] | None = None) -> list[Verdict]:
+def judge_claims(results: Results, protocol: str) -> list[Verdict]:
     """Judge all five claims under one protocol, for nearness in target space."""
-    names = tuple(datasets if datasets is not None else results.datasets)
     return [
-        Verdict(claim, rule, tuple(judge(results, protocol, name) for name in names)) for claim, rule, judge in CLAIMS
+        Verdict(claim, rule, tuple(judge(results, protocol, name) for name in results.datasets))
+        for claim, rule, judge in CLAIMS
     ]
 
 
@@ -235,7 +230,7 @@ def bbc_order(results: Results, dataset: str = "bbc") -> Finding:
         shown.append(f"{bits} bits {' / '.join(f'{value:.1f}' for value in known)}")
     if not shown:
         return _untestable(dataset, "not run")
-    return Finding(dataset, "confirmed" if holds else "not confirmed", "ITQ+ / CCA-ITQ / LSH: " + ", ".join(shown))
+    return _found(dataset, holds, "ITQ+ / CCA-ITQ / LSH: " + ", ".join(shown))
 
 
 def distance_to_table1(results: Results, dataset: str) -> tuple[float, int] | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from experiments.harness.figures import DASHED, legend_below, panels
 from experiments.harness.protocol import PROTOCOLS
@@ -16,8 +16,6 @@ from experiments.paper.tables import run_title
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-__all__ = ["FIGURES", "draw_figure1", "draw_figure2", "draw_figure3"]
 
 # Okabe and Ito's colours, told apart by most colour-blind readers; the paper's two methods get the strongest.
 COLOURS = {
@@ -44,6 +42,12 @@ def _panels(results: Results, title: str, y_label: str) -> tuple[Figure, list[Ax
         row[0].set_ylabel(y_label)
     figure.suptitle(title, fontsize=11)
     return figure, axes
+
+
+Curve = Callable[[str, MethodRun], Mapping[Any, "float | None"]]
+"""From a data set and a run to a curve."""
+Published = Callable[[str, str], Mapping[Any, float]]
+"""From a data set of the paper and a method to a curve."""
 
 
 def _has_published(results: Results, protocol: str) -> bool:
@@ -77,54 +81,54 @@ def _published_key(axis: Axes) -> None:
     axis.plot([], [], color="#555555", alpha=0.5, linestyle=":", linewidth=2.2, label="published (same colour, dotted)")
 
 
-def draw_figure1(results: Results, protocol: str) -> Figure:
-    """MAP against alpha."""
+def _draw_curves(
+    results: Results, protocol: str, title: str, label: str, x_label: str, curve: Curve, published: Published
+) -> tuple[Figure, list[Axes]]:
+    """One panel per data set with a line per run, and the published ones behind them."""
     bits = results.settings.figure_bits
-    title = f"MAP against alpha, {bits} bits, {PROTOCOLS[protocol].title}"
-    figure, axes = _panels(results, title, _measure(protocol))
+    figure, axes = _panels(results, title, label)
     for axis, dataset in zip(axes, results.datasets, strict=True):
-        alphas = [a for a in results.alphas(dataset, protocol) if a in results.settings.alphas]
         against = published_for(dataset)
-        for method in METHODS:
-            if against and _has_published(results, protocol):
-                known = {
-                    a: figure1()[against.name, a, method] for a in alphas if (against.name, a, method) in figure1()
-                }
-                if known:
-                    _published_line(axis, list(known), list(known.values()), method)
+        for method in METHODS if _has_published(results, protocol) else ():
+            known = published(against.name, method) if against else {}
+            if known:
+                _published_line(axis, list(known), list(known.values()), method)
         for run in runs_of(dataset, bits):
-            means = {a: results.mean(dataset, protocol, a, run) for a in alphas}
-            shown = {a: value for a, value in means.items() if value is not None}
+            shown = {x: y for x, y in curve(dataset, run).items() if y is not None}
             if shown:
-                _line(axis, list(shown), list(shown.values()), run)
-        axis.set_xlabel("alpha")
-        axis.set_xticks(alphas)
+                _line(axis, list(map(float, shown)), list(shown.values()), run)
+        axis.set_xlabel(x_label)
     if _has_published(results, protocol):
         _published_key(axes[0])
     legend_below(figure, axes, columns=5)
+    return figure, axes
+
+
+def draw_figure1(results: Results, protocol: str) -> Figure:
+    """MAP against alpha."""
+    bits = results.settings.figure_bits
+    drawn = results.settings.alphas
+    alphas = {name: [a for a in results.alphas(name, protocol) if a in drawn] for name in results.datasets}
+    title = f"MAP against alpha, {bits} bits, {PROTOCOLS[protocol].title}"
+    figure, axes = _draw_curves(
+        results, protocol, title, _measure(protocol), "alpha",
+        lambda dataset, run: {a: results.mean(dataset, protocol, a, run) for a in alphas[dataset]},
+        lambda name, method: {a: y for (n, a, m), y in figure1().items() if (n, m) == (name, method) and a in drawn},
+    )  # fmt: skip
+    for axis, ticks in zip(axes, alphas.values(), strict=True):
+        axis.set_xticks(ticks)
     return figure
 
 
 def draw_figure2(results: Results, protocol: str) -> Figure:
     """Precision against the number of retrieved rows."""
-    settings = results.settings
-    title = f"Precision at K, {settings.figure_bits} bits, alpha {settings.table_alpha:g}, {PROTOCOLS[protocol].title}"
-    figure, axes = _panels(results, title, "precision (%)")
-    for axis, dataset in zip(axes, results.datasets, strict=True):
-        against = published_for(dataset)
-        if against and _has_published(results, protocol):
-            points = FIGURE2_LAPITQPLUS[against.name]
-            _published_line(axis, list(points), list(points.values()), "LapITQPlus")
-        bits = settings.figure_bits
-        for run in runs_of(dataset, bits):
-            curve = results.precision_at(dataset, protocol, settings.table_alpha, run)
-            if curve:
-                _line(axis, list(map(float, curve)), list(curve.values()), run)
-        axis.set_xlabel("K")
-    if _has_published(results, protocol):
-        _published_key(axes[0])
-    legend_below(figure, axes, columns=5)
-    return figure
+    alpha, bits = results.settings.table_alpha, results.settings.figure_bits
+    title = f"Precision at K, {bits} bits, alpha {alpha:g}, {PROTOCOLS[protocol].title}"
+    return _draw_curves(
+        results, protocol, title, "precision (%)", "K",
+        lambda dataset, run: results.precision_at(dataset, protocol, alpha, run),
+        lambda name, method: FIGURE2_LAPITQPLUS[name] if method == "LapITQPlus" else {},
+    )[0]  # fmt: skip
 
 
 def draw_figure3(results: Results, protocol: str) -> Figure:

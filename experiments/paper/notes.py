@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["ATTEMPTS", "FAR_FROM_PUBLISHED"]
-
 FAR_FROM_PUBLISHED = 5.0
 """Points of difference from which a cell counts as far off and the report says what was tried."""
 

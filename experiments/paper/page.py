@@ -24,8 +24,6 @@ from thpi.pages import figure_html
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["PaperReport"]
-
 CAPTIONS = {
     "figure1": "MAP against alpha, the share of rows whose target is known in training (Figure 1 of the paper).",
     "figure2": "Precision among the first K rows (Figure 2). Of the paper three points of LapITQ+ could be read.",

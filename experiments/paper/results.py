@@ -14,8 +14,6 @@ from experiments.paper.runs import MethodRun
 from experiments.paper.settings import EXPERIMENTS, Settings
 from experiments.paper.task import PaperTask, measured
 
-__all__ = ["Results"]
-
 Floats = npt.NDArray[np.float64]
 
 
@@ -75,33 +73,16 @@ class Results:
                 return str(entry["unavailable"])
         return None
 
-    def splits(
-        self,
-        dataset: str,
-        protocol: str,
-        alpha: float,
-        run: MethodRun,
-        kind: str = "target",
-        measure: str | None = None,
-    ) -> Floats:
-        """A measure by split; empty where the run is unavailable. By default the protocol's own measure."""
+    def splits(self, dataset: str, protocol: str, alpha: float, run: MethodRun, kind: str = "target") -> Floats:
+        """The protocol's measure by split; empty where the run is unavailable."""
         entries = self.entries(dataset, protocol, alpha, run)
         if not entries or any("unavailable" in e or kind not in e["measures"] for e in entries):
             return np.empty(0)
-        name = measure or PROTOCOLS[protocol].measure
-        return 100 * np.array([entry["measures"][kind][name] for entry in entries])
+        return 100 * np.array([entry["measures"][kind][PROTOCOLS[protocol].measure] for entry in entries])
 
-    def mean(
-        self,
-        dataset: str,
-        protocol: str,
-        alpha: float,
-        run: MethodRun,
-        kind: str = "target",
-        measure: str | None = None,
-    ) -> float | None:
+    def mean(self, dataset: str, protocol: str, alpha: float, run: MethodRun, kind: str = "target") -> float | None:
         """Mean over splits, or None."""
-        values = self.splits(dataset, protocol, alpha, run, kind, measure)
+        values = self.splits(dataset, protocol, alpha, run, kind)
         return float(values.mean()) if values.size else None
 
     def precision_at(self, dataset: str, protocol: str, alpha: float, run: MethodRun) -> dict[int, float]:

@@ -7,8 +7,6 @@ from typing import Any, Literal
 
 from thpi import HASHERS
 
-__all__ = ["MethodRun", "tunable"]
-
 
 def tunable(method: str) -> tuple[str, ...]:
     """Return those of lambda1 and lambda2 that a method has.

@@ -7,38 +7,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from experiments.harness.data import DataSpec, data_identity
+from experiments.harness.data import DataSpec, check_grid, data_identity
 from experiments.harness.protocol import PROTOCOLS
 from experiments.paper.published import METHOD_TITLES
 from experiments.paper.runs import MethodRun
 from experiments.paper.task import PaperTask
 from thpi.evaluation import LAMBDA_GRID, SelectionRule
 
-__all__ = [
-    "EXPERIMENTS",
-    "METHODS",
-    "Settings",
-    "full_settings",
-    "quick_settings",
-    "reference_runs",
-    "runs_of",
-    "sweep_runs",
-    "tasks_of",
-]
-
 METHODS = tuple(METHOD_TITLES)
 """The paper's six methods, then ITQ and Spectral Hashing beside them."""
 
 EXPERIMENTS = ("table1", "figure1", "figure2", "figure3")
 
-BITS = (8, 16, 32, 64)
-ALPHAS = (0.1, 0.3, 0.5, 0.7)
-SWEEP_BITS = 32
 SWEEP_FIXED = 0.01
-_SWEEP_SPLITS = 3
 _LARGE = ("ddtp", "openclipart", "mediamill")
-_LARGE_ROWS = 3_000
-_LARGE_SPLITS = 5
 _SMALL_ENOUGH = ("digits", "bbc", "reuters", "nuswide", "wikipedia")
 
 
@@ -50,14 +32,14 @@ class Settings:
     ``splits`` None means 10, and 5 for the large sets. ``max_rows`` bounds the large sets.
     """
 
-    datasets: tuple[str, ...]
+    datasets: tuple[str, ...] = ("bbc", "reuters", "ddtp", "nuswide", "openclipart", "mediamill")
     protocols: tuple[str, ...] = ("authors", "standard")
-    bits: tuple[int, ...] = BITS
-    alphas: tuple[float, ...] = ALPHAS
+    bits: tuple[int, ...] = (8, 16, 32, 64)
+    alphas: tuple[float, ...] = (0.1, 0.3, 0.5, 0.7)
     table_alpha: float = 0.5
-    figure_bits: int = SWEEP_BITS
+    figure_bits: int = 32
     splits: int | None = None
-    max_rows: int | None = _LARGE_ROWS
+    max_rows: int | None = 3_000
     grid: tuple[float, ...] = LAMBDA_GRID
     selection: SelectionRule = SelectionRule()  # noqa: RUF009 - frozen
     quick: bool = False
@@ -70,7 +52,7 @@ class Settings:
         """Number of splits of Table 1 and Figures 1 and 2."""
         if self.splits is not None:
             return self.splits
-        return _LARGE_SPLITS if dataset in _LARGE else 10
+        return 5 if dataset in _LARGE else 10
 
     @property
     def sweep_protocols(self) -> tuple[str, ...]:
@@ -79,17 +61,7 @@ class Settings:
 
     def n_sweep_splits(self, dataset: str) -> int:
         """Number of splits of Figure 3, whose fits are many."""
-        return min(1 if self.quick else _SWEEP_SPLITS, self.n_splits(dataset))
-
-
-def full_settings(**changes: Any) -> Settings:
-    """Return the settings of the full run.
-
-    >>> full_settings(splits=2).n_splits("bbc")
-    2
-    """
-    names = ("bbc", "reuters", "ddtp", "nuswide", "openclipart", "mediamill")
-    return replace(Settings(names), **changes)
+        return min(1 if self.quick else 3, self.n_splits(dataset))
 
 
 def quick_settings(datasets: tuple[str, ...] = ("digits",), **changes: Any) -> Settings:
@@ -169,7 +141,10 @@ def tasks_of(
     >>> len(tasks), len(tasks[0].runs)
     (4, 20)
     """
-    _check(settings)
+    check_grid((*settings.alphas, settings.table_alpha), (*settings.bits, settings.figure_bits), settings.splits)
+    for protocol in settings.protocols:
+        if protocol not in PROTOCOLS:
+            raise ValueError(f"protocol={protocol!r} must be one of {', '.join(PROTOCOLS)}.")
     wanted = list(experiments)
     for name in wanted:
         if name not in EXPERIMENTS:
@@ -195,17 +170,3 @@ def tasks_of(
 
 def _ordered(runs: Iterable[MethodRun]) -> tuple[MethodRun, ...]:
     return tuple(sorted(runs, key=lambda run: (run.bits, METHODS.index(run.method), run.trained_on, run.parameters)))
-
-
-def _check(settings: Settings) -> None:
-    for name in settings.protocols:
-        if name not in PROTOCOLS:
-            raise ValueError(f"protocol={name!r} must be one of {', '.join(PROTOCOLS)}.")
-    for alpha in (*settings.alphas, settings.table_alpha):
-        if not 0 < alpha < 1:
-            raise ValueError(f"alpha={alpha!r} must be greater than 0 and less than 1.")
-    for bits in (*settings.bits, settings.figure_bits):
-        if bits < 1:
-            raise ValueError(f"bits={bits!r} must be a positive integer.")
-    if settings.splits is not None and settings.splits < 1:
-        raise ValueError(f"splits={settings.splits!r} must be a positive integer.")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from experiments.harness.gains import Gain, gain_over, shown_share
 from experiments.harness.protocol import PROTOCOLS, RELEVANCES
 from experiments.harness.tables import Cell, Column, Grid, Records, Section, Table, register
 from experiments.paper.notes import FAR_FROM_PUBLISHED
@@ -13,9 +14,7 @@ from experiments.paper.published import METHOD_TITLES, published_for, table1
 from experiments.paper.results import Results
 from experiments.paper.runs import MethodRun
 from experiments.paper.settings import runs_of, sweep_runs
-from thpi.evaluation import paired_difference, transfer_efficiency
-
-__all__ = ["Value", "run_title", "table1_grid", "values", "worth_grid"]
+from thpi.evaluation import transfer_efficiency
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ def _value(results: Results, dataset: str, section: Section, bits: int, run: Met
     known = None
     if section == ("target", "authors") and against is not None and run.trained_on == "pairs":
         known = table1().get((against.name, bits, run.method))
-    gain = paired_difference(found, few) if found.size and found.size == few.size else None
+    gain = gain_over(found, few) if found.size and found.size == few.size else None
     share = None
     if mean is not None and full is not None and few.size:
         share = transfer_efficiency(mean, float(few.mean()), full)
@@ -96,8 +95,8 @@ def _value(results: Results, dataset: str, section: Section, bits: int, run: Met
         difference=None if known is None or mean is None else mean - known,
         stand_in=against is not None and not against.same,
         gain=gain.mean if gain else None,
-        gain_low=gain.low if gain and gain.n > 1 else None,
-        gain_high=gain.high if gain and gain.n > 1 else None,
+        gain_low=gain.low if gain else None,
+        gain_high=gain.high if gain else None,
         efficiency=share,
         reason=results.reason(dataset, protocol, alpha, run),
     )
@@ -142,14 +141,8 @@ def _table1_cell(value: Value, best: float | None, reasons: Sequence[str]) -> Ce
     shown = Cell(f"{value.value:.2f}", reference=value.reference, best=value.value == best)
     if value.difference is None:
         return shown
-    return Cell(
-        shown.text,
-        (f"{value.published:.2f}",),
-        f"{value.difference:+.2f}",
-        far=abs(value.difference) > FAR_FROM_PUBLISHED,
-        reference=value.reference,
-        best=shown.best,
-    )
+    far = abs(value.difference) > FAR_FROM_PUBLISHED
+    return replace(shown, small=(f"{value.published:.2f}",), difference=f"{value.difference:+.2f}", far=far)
 
 
 def worth_grid(found: Sequence[Value]) -> Grid:
@@ -172,9 +165,9 @@ def worth_grid(found: Sequence[Value]) -> Grid:
 def _worth_cell(value: Value) -> Cell:
     if value.gain is None:
         return Cell("-")
-    interval = "" if value.gain_low is None else f"{value.gain_low:+.1f} to {value.gain_high:+.1f}, "
-    share = "no gap" if value.efficiency is None else f"{100 * value.efficiency:.0f} %"
-    return Cell(f"{value.gain:+.2f}", (interval + share,))
+    gain = Gain(value.gain, value.gain_low, value.gain_high, value.n_splits)
+    small = (gain.interval(), shown_share(value.efficiency))
+    return Cell(f"{value.gain:+.2f}", (", ".join(text for text in small if text),))
 
 
 def _table1_grids(results: Results, section: Section) -> list[Grid]:

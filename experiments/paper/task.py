@@ -19,8 +19,6 @@ from thpi.base import BaseHasher, TooManyBitsError
 from thpi.evaluation import SelectionRule, select_lambdas
 from thpi.metrics import average_precision, pooled_precision_recall_area, precision_at_k, query_mean
 
-__all__ = ["PRECISION_AT", "Fitter", "PaperTask", "measured"]
-
 PRECISION_AT = (1, 10, 20, 30, 40, 50, *range(100, 501, 50))
 """The paper's K for precision at K."""
 

@@ -8,55 +8,40 @@ from typing import Annotated, Any, Optional, TypeVar
 
 import typer
 
-from experiments.harness.report import produce
+from experiments.harness.report import DataHome, Output, ResultsFolder, produce
 from experiments.harness.store import ResultStore
 from experiments.transfer.page import TransferReport
 from experiments.transfer.results import TransferResults
-from experiments.transfer.settings import full_settings, quick_settings, transfer_tasks
+from experiments.transfer.settings import TransferSettings, quick_settings, transfer_tasks
 from experiments.transfer.task import forget
 
 # typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
 # ruff: noqa: UP045
 
 Value = TypeVar("Value")
+Listed = Optional[list[str]]
+
+
+def _list(name: str, text: str) -> Any:
+    return typer.Option(name, metavar="A,B", help=text)
 
 
 def transfer(
-    sets: Annotated[
-        Optional[list[str]], typer.Option("--sets", metavar="A,B", help="Data sets; default: all ten.")
-    ] = None,
-    alphas: Annotated[
-        Optional[list[str]],
-        typer.Option("--alphas", metavar="A,B", help="Shares of rows that are pairs. Default: .05,.1,.3."),
-    ] = None,
-    bits: Annotated[
-        Optional[list[str]], typer.Option("--bits", metavar="A,B", help="Code lengths. Default: 16,32,64.")
-    ] = None,
+    sets: Annotated[Listed, _list("--sets", "Data sets; default: all ten.")] = None,
+    alphas: Annotated[Listed, _list("--alphas", "Shares of rows that are pairs. Default: .05,.1,.3.")] = None,
+    bits: Annotated[Listed, _list("--bits", "Code lengths. Default: 16,32,64.")] = None,
     control_bits: Annotated[
-        Optional[list[str]],
-        typer.Option(
-            "--control-bits",
-            metavar="A,B",
-            help="Code lengths of the controls and of KernelAutoHasher. Default: the middle one.",
-        ),
+        Listed,
+        _list("--control-bits", "Code lengths of controls and of KernelAutoHasher. Default: the middle one."),
     ] = None,
-    relevances: Annotated[
-        Optional[list[str]],
-        typer.Option("--relevances", metavar="A,B", help="Meanings of relevant. Default: target,labels,source."),
-    ] = None,
+    relevances: Annotated[Listed, _list("--relevances", "Meanings of relevant. Default: target,labels,source.")] = None,
     splits: Annotated[Optional[int], typer.Option("--splits", help="Splits per setting. Default: 5.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Bundled digits, 1,000 rows, 2 splits, 16 bits.")] = False,
-    again: Annotated[
-        Optional[list[str]],
-        typer.Option("--again", metavar="A,B", help="Lines to run again, for instance auto,auto_shuffled."),
-    ] = None,
-    results: Annotated[Path, typer.Option("--results", help="Folder where results are kept.")] = Path("results"),
-    output: Annotated[
-        Optional[Path],
-        typer.Option("--output", help="Folder for tables, figures and the page. Default: in the results folder."),
-    ] = None,
+    again: Annotated[Listed, _list("--again", "Lines to run again, for instance auto,auto_shuffled.")] = None,
+    results: ResultsFolder = Path("results"),
+    output: Output = None,
     jobs: Annotated[Optional[int], typer.Option("--jobs", help="Processes. Default: one per core.")] = None,
-    data_home: Annotated[Optional[Path], typer.Option("--data-home", help="Folder of the data sets.")] = None,
+    data_home: DataHome = None,
 ) -> None:
     """Does the source help? All sets, three meanings of relevant, both reference lines, a control.
 
@@ -69,21 +54,17 @@ def transfer(
       python -m experiments transfer --sets bbc,wikipedia --alphas .1
       python -m experiments transfer --data-home DIR --output docs/transfer
     """
-    changes: dict[str, Any] = {}
-    for name, given, read in (("sets", sets, str), ("alphas", alphas, float), ("relevances", relevances, str)):
+    changes: dict[str, Any] = {} if splits is None else {"splits": splits}
+    for option, given, read in (
+        ("--sets", sets, str), ("--alphas", alphas, float), ("--bits", bits, int),
+        ("--control-bits", control_bits, int), ("--relevances", relevances, str),
+    ):  # fmt: skip
         if given:
-            changes[name] = _values(f"--{name}", given, read)
-    if bits:
-        changes["bits"] = _values("--bits", bits, int)
-    if control_bits:
-        changes["control_bits"] = _values("--control-bits", control_bits, int)
-    if splits is not None:
-        changes["splits"] = splits
+            changes[option[2:].replace("-", "_")] = _values(option, given, read)
     if jobs is not None and jobs < 1:
         raise ValueError(f"--jobs {jobs!r} must be a positive integer.")
-    home = None if data_home is None else str(data_home)
-    settings = quick_settings(**changes) if quick else full_settings(**changes)
-    tasks, store = transfer_tasks(settings, home), ResultStore(results)
+    settings = quick_settings(**changes) if quick else TransferSettings(**changes)
+    tasks, store = transfer_tasks(settings, data_home), ResultStore(results)
     forget(tasks, store, _values("--again", again or [], str))
     produce(
         TransferReport(),
@@ -91,7 +72,7 @@ def transfer(
         lambda tasks, store: TransferResults(settings, tasks, store),
         store,
         output or results / "transfer-report",
-        data_home=home,
+        data_home=data_home,
         workers=jobs,
     )
 

@@ -6,20 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.harness.figures import DASHED, legend_below, open_axis, panels
 from experiments.harness.protocol import RELEVANCES
-from experiments.transfer.lines import (
-    AUTO,
-    AUTO_NO_SOURCE,
-    AUTO_TOLD_SOURCE,
-    AUTO_UNLABELLED,
-    CONTROL,
-    KERNEL,
-    KERNEL_CONTROL,
-    LINES,
-    TOLD_SOURCE_CONTROL,
-    TOLD_SOURCE_NO_SOURCE,
-    UNLABELLED_CONTROL,
-    UNLABELLED_NO_SOURCE,
-)
+from experiments.transfer.lines import LINES
 from experiments.transfer.results import Setting, TransferResults
 from experiments.transfer.settings import SETS
 from experiments.transfer.tables import Value, summary_values
@@ -27,7 +14,12 @@ from experiments.transfer.tables import Value, summary_values
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["draw_alpha", "draw_gains"]
+_DRAWN = (
+    *("auto_told_source_no_source", "auto_unlabelled_no_source", "auto_no_source"),
+    *("lap_itq_plus", "transfer_itq", "auto_told_source", "auto_unlabelled", "auto", "auto_kernel"),
+    *("auto_shuffled", "auto_unlabelled_shuffled", "auto_told_source_shuffled", "auto_kernel_shuffled"),
+)
+"""Lines in the figure of gains: without source, methods, controls."""
 
 
 def draw_gains(results: TransferResults) -> Figure:
@@ -36,10 +28,7 @@ def draw_gains(results: TransferResults) -> Figure:
 
     kinds = [kind for kind in results.settings.relevances if results.sets(kind)]
     names = [name for name in results.settings.sets if any(name in results.sets(kind) for kind in kinds)]
-    references = (TOLD_SOURCE_NO_SOURCE, UNLABELLED_NO_SOURCE, AUTO_NO_SOURCE)
-    methods = ("lap_itq_plus", "transfer_itq", AUTO_TOLD_SOURCE, AUTO_UNLABELLED, AUTO, KERNEL)
-    order = (*references, *methods, CONTROL, UNLABELLED_CONTROL, TOLD_SOURCE_CONTROL, KERNEL_CONTROL)
-    lines = [line for line in order if line in results.settings.lines]
+    lines = [line for line in _DRAWN if line in results.settings.lines]
     height = 1.8 + 0.11 * len(lines) * len(names)
     figure = NewFigure(figsize=(3.9 * len(kinds) + 1.5, height), layout="constrained")
     axes = figure.subplots(1, len(kinds), squeeze=False, sharey=True)[0]

@@ -3,31 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from thpi import HASHERS
 
-__all__ = [
-    "ALL_PAIRS",
-    "ALL_TARGET",
-    "AUTO",
-    "AUTO_NO_SOURCE",
-    "AUTO_TOLD_SOURCE",
-    "AUTO_UNLABELLED",
-    "CONTROL",
-    "FINER",
-    "FINER_NO_SOURCE",
-    "KERNEL",
-    "KERNEL_CONTROL",
-    "LINES",
-    "Line",
-    "NO_SOURCE",
-    "TOLD_SOURCE_CONTROL",
-    "TOLD_SOURCE_NO_SOURCE",
-    "UNLABELLED_CONTROL",
-    "UNLABELLED_NO_SOURCE",
-]
+NO_SOURCE, ALL_TARGET, AUTO = "itq", "itq_all", "auto"
+"""The two reference lines of every table, and the method that is judged."""
 
 
 @dataclass(frozen=True)
@@ -41,13 +23,16 @@ class Line:
     it still defines what is near in it. A line of ``one_length`` is costly and is run at the middle code length alone.
     ``order`` is that of the database rows: by Hamming distance, or by the asymmetric distance of the query's
     projections to the codes. ``only`` are the meanings under which a line is measured (none: all); ``told_as`` is the
-    meaning it is fitted for, if that is another one. ``short`` is the title on a terminal (empty: not shown there);
-    ``colour`` and ``marker`` are for figures.
+    meaning it is fitted for, if that is another one. ``alone`` and ``control`` are the same line without source and
+    with shuffled pairs. ``short`` is the title on a terminal (empty: not shown there).
     """
 
     key: str
     title: str
     method: str
+    colour: str = "#000000"
+    marker: str = "x"
+    short: str = ""
     role: Literal["reference", "method", "control"] = "method"
     trained_on: Literal["pairs", "all"] = "pairs"
     per_relevance: bool = False
@@ -57,9 +42,8 @@ class Line:
     only: tuple[str, ...] = ()
     told_as: str | None = None
     order: Literal["hamming", "asymmetric"] = "hamming"
-    short: str = ""
-    colour: str = "#000000"
-    marker: str = "x"
+    alone: str = ""
+    control: str = ""
 
     def is_under(self, relevance: str) -> bool:
         """Whether the line is in the table of a meaning."""
@@ -83,7 +67,7 @@ class Line:
         return self.is_under(relevance) if told is None or self.told_as is not None else told == relevance
 
     def hasher(self, bits: int, relevance: str | None, random_state: Any) -> Any:
-        """Give the estimator of this line, not yet fitted.
+        """Return the estimator of this line, not yet fitted.
 
         >>> LINES["itq"].hasher(16, None, 0)
         ITQ(n_bits=16, random_state=0)
@@ -109,78 +93,67 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, (str, int, float, bool, type(None))) else repr(value)
 
 
-NO_SOURCE, ALL_TARGET, AUTO, CONTROL = "itq", "itq_all", "auto", "auto_shuffled"
-AUTO_NO_SOURCE, AUTO_UNLABELLED, ALL_PAIRS = "auto_no_source", "auto_unlabelled", "auto_all"
-UNLABELLED_CONTROL, KERNEL, KERNEL_CONTROL = "auto_unlabelled_shuffled", "auto_kernel", "auto_kernel_shuffled"
-AUTO_TOLD_SOURCE, TOLD_SOURCE_CONTROL = "auto_told_source", "auto_told_source_shuffled"
-UNLABELLED_NO_SOURCE, TOLD_SOURCE_NO_SOURCE = "auto_unlabelled_no_source", "auto_told_source_no_source"
-FINER, FINER_NO_SOURCE = "auto_asymmetric", "itq_asymmetric"
-
-# Okabe and Ito's colours, as in the figures of the paper.
-_AUTO = Line(AUTO, "AutoHasher", "AutoHasher", per_relevance=True, short="Auto", colour="#0072B2", marker="o")
-_UNLABELLED = replace(
-    _AUTO, key=AUTO_UNLABELLED, title="AutoHasher, source but no labels", only=("labels",), told_as="groups",
-    short="no y", colour="#E69F00", marker="^",
-)  # fmt: skip
+_REFERENCE: dict[str, Any] = {"role": "reference"}
+_ALONE: dict[str, Any] = {"role": "reference", "without_source": True}
+_SHUFFLED: dict[str, Any] = {"role": "control", "shuffled": True, "one_length": True}
+_ASYMMETRIC: dict[str, Any] = {"one_length": True, "order": "asymmetric"}
+_AUTO: dict[str, Any] = {"method": "AutoHasher", "per_relevance": True}
+_GROUPS = _AUTO | {"only": ("labels",), "told_as": "groups"}
 # The fits of "near in source space", evaluated by class: they are not made twice.
-_TOLD_SOURCE = replace(
-    _AUTO, key=AUTO_TOLD_SOURCE, title="AutoHasher, no labels, told source", only=("labels",), told_as="source",
-    short="", colour="#8a6d00", marker=">",
-)  # fmt: skip
+_TOLD = _AUTO | {"only": ("labels",), "told_as": "source"}
 # Under target relevance it is AutoHasher.
-_KERNEL = replace(
-    _AUTO, key=KERNEL, title="KernelAutoHasher", method="KernelAutoHasher", one_length=True, only=("labels", "source"),
-    short="kernel", colour="#004166", marker="h",
-)  # fmt: skip
-_ITQ = Line(NO_SOURCE, "ITQ, no source", "ITQ", role="reference", short="ITQ")
+_KERNEL = {"method": "KernelAutoHasher", "per_relevance": True, "one_length": True, "only": ("labels", "source")}
 
 
-def _no_source(line: Line, key: str, title: str, short: str, colour: str, marker: str) -> Line:
-    looks = {"short": short, "colour": colour, "marker": marker}
-    return replace(line, key=key, title=title, role="reference", without_source=True, **looks)  # type: ignore[arg-type]
-
-
-def _shuffled(line: Line, key: str, title: str, short: str, colour: str, marker: str) -> Line:
-    looks = {"short": short, "colour": colour, "marker": marker}
-    return replace(line, key=key, title=title, role="control", shuffled=True, one_length=True, **looks)  # type: ignore[arg-type]
+def _line(key: str, title: str, looks: str = "#000000 x", *kinds: dict[str, Any], **more: Any) -> Line:
+    """A line that looks so: a colour (Okabe and Ito's, as in the paper's figures), a marker, a short title."""
+    colour, marker, *short = looks.split(maxsplit=2)
+    parts: dict[str, Any] = {name: value for kind in (*kinds, more) for name, value in kind.items()}
+    return Line(key, title, colour=colour, marker=marker, short="".join(short), **parts)
 
 
 LINES: dict[str, Line] = {
     line.key: line
     for line in (
-        _ITQ,
-        Line("itq_plus", "ITQ+", "ITQPlus", colour="#56B4E9", marker="v"),
-        Line("lap_itq_plus", "LapITQ+", "LapITQPlus", short="Lap+", colour="#D55E00", marker="P"),
-        Line("transfer_itq", "TransferITQ", "TransferITQ", short="TrITQ", colour="#009E73", marker="s"),
-        _no_source(_AUTO, AUTO_NO_SOURCE, "AutoHasher, no source", "alone", "#CC79A7", "d"),
-        _no_source(
-            _UNLABELLED, UNLABELLED_NO_SOURCE, "AutoHasher, no source, no labels", "no y alone", "#9c5b80", "v"
+        _line(NO_SOURCE, "ITQ, no source", "#000000 x ITQ", _REFERENCE, method="ITQ"),
+        _line("itq_plus", "ITQ+", "#56B4E9 v", method="ITQPlus"),
+        _line("lap_itq_plus", "LapITQ+", "#D55E00 P Lap+", method="LapITQPlus"),
+        _line("transfer_itq", "TransferITQ", "#009E73 s TrITQ", method="TransferITQ"),
+        _line("auto_no_source", "AutoHasher, no source", "#CC79A7 d alone", _AUTO, _ALONE),
+        _line(
+            "auto_unlabelled_no_source", "AutoHasher, no source, no labels", "#9c5b80 v no y alone", _GROUPS, _ALONE
         ),
-        _no_source(_TOLD_SOURCE, TOLD_SOURCE_NO_SOURCE, "AutoHasher, no source, told source", "", "#d9a8c4", "<"),
-        _UNLABELLED,
-        _TOLD_SOURCE,
-        _AUTO,
-        _KERNEL,
-        replace(
-            _ITQ, key=FINER_NO_SOURCE, title="ITQ, asymmetric order", one_length=True, order="asymmetric", short=""
+        _line("auto_told_source_no_source", "AutoHasher, no source, told source", "#d9a8c4 <", _TOLD, _ALONE),
+        _line(
+            "auto_unlabelled", "AutoHasher, source but no labels", "#E69F00 ^ no y", _GROUPS,
+            alone="auto_unlabelled_no_source", control="auto_unlabelled_shuffled",
         ),
-        replace(
-            _AUTO, key=FINER, title="AutoHasher, asymmetric order", one_length=True, order="asymmetric", short=""
+        _line(
+            "auto_told_source", "AutoHasher, no labels, told source", "#8a6d00 >", _TOLD,
+            alone="auto_told_source_no_source", control="auto_told_source_shuffled",
         ),
-        _shuffled(_AUTO, CONTROL, "AutoHasher, shuffled pairs", "shuf", "#999999", "D"),
-        _shuffled(
-            _UNLABELLED, UNLABELLED_CONTROL, "AutoHasher, no labels, shuffled pairs", "no y shuf", "#c9a24a", "^"
+        _line(AUTO, "AutoHasher", "#0072B2 o Auto", _AUTO, alone="auto_no_source", control="auto_shuffled"),
+        _line(
+            "auto_kernel", "KernelAutoHasher", "#004166 h kernel", _KERNEL,
+            alone="auto_no_source", control="auto_kernel_shuffled",
         ),
-        _shuffled(_TOLD_SOURCE, TOLD_SOURCE_CONTROL, "AutoHasher, told source, shuffled pairs", "", "#b8ac7a", ">"),
-        replace(
-            _shuffled(_KERNEL, KERNEL_CONTROL, "KernelAutoHasher, shuffled pairs", "", "#6f8796", "h"),
+        _line("itq_asymmetric", "ITQ, asymmetric order", "#000000 x", _REFERENCE, _ASYMMETRIC, method="ITQ"),
+        _line("auto_asymmetric", "AutoHasher, asymmetric order", "#0072B2 o", _AUTO, _ASYMMETRIC),
+        _line("auto_shuffled", "AutoHasher, shuffled pairs", "#999999 D shuf", _AUTO, _SHUFFLED),
+        _line(
+            "auto_unlabelled_shuffled", "AutoHasher, no labels, shuffled pairs", "#c9a24a ^ no y shuf",
+            _GROUPS, _SHUFFLED,
+        ),
+        _line("auto_told_source_shuffled", "AutoHasher, told source, shuffled pairs", "#b8ac7a >", _TOLD, _SHUFFLED),
+        _line(
+            "auto_kernel_shuffled", "KernelAutoHasher, shuffled pairs", "#6f8796 h", _KERNEL, _SHUFFLED,
             only=("source",),
         ),
-        replace(_ITQ, key=ALL_TARGET, title="ITQ, all target data", trained_on="all", short="all", marker="_"),
+        _line(ALL_TARGET, "ITQ, all target data", "#000000 _ all", _REFERENCE, method="ITQ", trained_on="all"),
         # What these hash functions can reach if every row is paired.
-        replace(
-            _AUTO, key=ALL_PAIRS, title="AutoHasher, all pairs", role="reference", trained_on="all", only=("source",),
-            short="all pairs", marker="_",
+        _line(
+            "auto_all", "AutoHasher, all pairs", "#0072B2 _ all pairs", _AUTO, _REFERENCE,
+            trained_on="all", only=("source",),
         ),
     )
 }  # fmt: skip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from experiments.transfer.lines import AUTO, AUTO_NO_SOURCE, AUTO_UNLABELLED, UNLABELLED_NO_SOURCE
+from experiments.transfer.lines import AUTO, LINES
 from experiments.transfer.settings import SETS
 from experiments.transfer.tables import Value
 
@@ -15,25 +15,27 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["MEANINGS", "Merit", "draw_merits", "merits"]
-
 LEARNER, SOURCE, LOST = "#b9bec4", "#0072B2", "#D55E00"
 
 
 class Meaning(NamedTuple):
-    """A panel: the line without and the line with the source, under one meaning of relevant."""
+    """A panel: one meaning of relevant, and the line whose gain is divided."""
 
     title: str
     relevance: str
-    alone: str
-    helped: str
+    helped: str = AUTO
+
+    @property
+    def alone(self) -> str:
+        """The same line without source."""
+        return LINES[self.helped].alone
 
 
 MEANINGS = (
-    Meaning("near in target space", "target", AUTO_NO_SOURCE, AUTO),
-    Meaning("near in source space", "source", AUTO_NO_SOURCE, AUTO),
-    Meaning("same class, labels unknown", "labels", UNLABELLED_NO_SOURCE, AUTO_UNLABELLED),
-    Meaning("same class, labels known", "labels", AUTO_NO_SOURCE, AUTO),
+    Meaning("near in target space", "target"),
+    Meaning("near in source space", "source"),
+    Meaning("same class, labels unknown", "labels", "auto_unlabelled"),
+    Meaning("same class, labels known", "labels"),
 )
 
 

@@ -6,32 +6,26 @@ from typing import NamedTuple
 
 import numpy as np
 
+from experiments.harness.gains import Gain, gain_over
 from experiments.harness.protocol import RELEVANCES
 from experiments.harness.tables import Cell, Column, Grid, Section
-from experiments.transfer.lines import AUTO, FINER, FINER_NO_SOURCE, NO_SOURCE
+from experiments.transfer.lines import AUTO, NO_SOURCE
 from experiments.transfer.results import TransferResults
 from experiments.transfer.words import order_title
-from thpi.evaluation import paired_difference
-
-__all__ = ["ORDER_COLUMNS", "OrderRow", "order_grids", "order_rows", "order_texts"]
 
 ORDER_COLUMNS = ("ITQ, Hamming", "ITQ, asymmetric", "AutoHasher, Hamming", "AutoHasher, asymmetric", "gain, asymmetric")
 """Titles of the texts of :func:`order_texts`, after the name of the set."""
 
+FINER, FINER_NO_SOURCE = "auto_asymmetric", "itq_asymmetric"
 _LINES = (NO_SOURCE, FINER_NO_SOURCE, AUTO, FINER)
 
 
 class OrderRow(NamedTuple):
-    """MAP of ITQ in both orders, then of AutoHasher, and the gain of the last over ITQ in the same order.
-
-    ``low`` and ``high`` are its 95 % interval over splits, None for one split.
-    """
+    """MAP of ITQ in both orders, then of AutoHasher, and the gain of the last over ITQ in the same order."""
 
     set: str
     values: tuple[float, ...]
-    gain: float
-    low: float | None
-    high: float | None
+    gain: Gain
 
 
 def order_rows(results: TransferResults, relevance: str) -> list[OrderRow]:
@@ -40,30 +34,24 @@ def order_rows(results: TransferResults, relevance: str) -> list[OrderRow]:
         return []
     rows = []
     for name in results.sets(relevance):
-        if not results.settings_of(name, relevance, FINER):
-            continue
-        runs = {line: results.runs(name, relevance, line, of=FINER) for line in _LINES}
-        gain = paired_difference(runs[FINER].mean(axis=0), runs[FINER_NO_SOURCE].mean(axis=0))
-        low, high = (gain.low, gain.high) if gain.n > 1 else (None, None)
-        values = tuple(float(runs[line].mean()) for line in _LINES)
-        rows.append(OrderRow(name, values, gain.mean, low, high))
+        if results.settings_of(name, relevance, FINER):
+            runs = {line: results.runs(name, relevance, line, of=FINER) for line in _LINES}
+            gain = gain_over(runs[FINER].mean(axis=0), runs[FINER_NO_SOURCE].mean(axis=0))
+            rows.append(OrderRow(name, tuple(float(runs[line].mean()) for line in _LINES), gain))
     return rows
 
 
 def order_texts(rows: list[OrderRow]) -> list[tuple[str, ...]]:
     """Rows as text, the mean over sets last.
 
-    >>> order_texts([OrderRow("bbc", (18.4, 19.9, 20.0, 20.7), 0.8, None, None)])[0]
+    >>> order_texts([OrderRow("bbc", (18.4, 19.9, 20.0, 20.7), Gain(0.8, None, None, 1))])[0]
     ('bbc', '18.4', '19.9', '20.0', '20.7', '+0.8')
     """
-    shown = [(row.set, *(f"{value:.1f}" for value in row.values), f"{row.gain:+.1f}{_interval(row)}") for row in rows]
-    means = np.mean([row.values for row in rows], axis=0)
-    mean_gain = float(np.mean([row.gain for row in rows]))
-    return [*shown, ("mean over sets", *(f"{value:.1f}" for value in means), f"{mean_gain:+.1f}")]
-
-
-def _interval(row: OrderRow) -> str:
-    return "" if row.low is None else f" ({row.low:+.1f} to {row.high:+.1f})"
+    means = np.mean([row.values for row in rows], axis=0).tolist()
+    mean = OrderRow(
+        "mean over sets", tuple(means), Gain(float(np.mean([row.gain.mean for row in rows])), None, None, 0)
+    )
+    return [(row.set, *(f"{value:.1f}" for value in row.values), row.gain.text()) for row in (*rows, mean)]
 
 
 def order_grids(results: TransferResults, section: Section) -> list[Grid]:

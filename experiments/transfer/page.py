@@ -21,8 +21,6 @@ from thpi.pages import NARROW_STYLE, figure_html
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["TransferReport"]
-
 
 class TransferReport(Report[TransferResults]):
     """Targets, and for each meaning of relevant the gains over ITQ without source."""

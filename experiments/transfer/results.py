@@ -14,8 +14,6 @@ from experiments.transfer.lines import LINES
 from experiments.transfer.settings import TransferSettings
 from experiments.transfer.task import TransferTask, finished
 
-__all__ = ["Setting", "TransferResults"]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -6,12 +6,10 @@ import os
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from experiments.harness.data import DataSpec, data_identity
+from experiments.harness.data import DataSpec, check_grid, data_identity
 from experiments.harness.protocol import RELEVANCES
 from experiments.transfer.lines import LINES
 from experiments.transfer.task import TransferTask
-
-__all__ = ["SETS", "TransferSet", "TransferSettings", "full_settings", "quick_settings", "transfer_tasks"]
 
 MAX_ROWS = 3_000
 
@@ -98,26 +96,10 @@ class TransferSettings:
             for value in values:
                 if value not in allowed:
                     raise ValueError(f"{argument}: {value!r} is not one of {', '.join(allowed)}.")
-        for alpha in self.alphas or (0.0,):
-            if not 0 < alpha < 1:
-                raise ValueError(f"alphas: {alpha!r} must be greater than 0 and less than 1.")
-        for bits in self.bits or (0,):
-            if bits < 1:
-                raise ValueError(f"bits: {bits!r} must be a positive integer.")
+        check_grid(self.alphas or (0.0,), self.bits or (0,), self.splits)
         for bits in self.control_lengths:
             if bits not in self.bits:
                 raise ValueError(f"control_bits: {bits!r} is not one of the code lengths {self.bits}.")
-        if self.splits < 1:
-            raise ValueError(f"splits={self.splits!r} must be a positive integer.")
-
-
-def full_settings(**changes: Any) -> TransferSettings:
-    """Return the settings of the full run.
-
-    >>> full_settings(splits=2).splits
-    2
-    """
-    return replace(TransferSettings(), **changes)
 
 
 def quick_settings(**changes: Any) -> TransferSettings:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from experiments.harness.gains import Gain, gain_over, shown_share
 from experiments.harness.protocol import RELEVANCES
 from experiments.harness.tables import Cell, Column, Grid, Records, Section, Table, register
-from experiments.transfer.lines import ALL_TARGET, AUTO, CONTROL, LINES, NO_SOURCE
+from experiments.transfer.lines import ALL_TARGET, AUTO, LINES, NO_SOURCE
 from experiments.transfer.orders import order_grids
 from experiments.transfer.results import Setting, TransferResults
 from experiments.transfer.settings import SETS
 from experiments.transfer.words import left_out_html, line_title
 from thpi import datasets
-from thpi.evaluation import paired_difference, transfer_efficiency
-
-__all__ = ["LOSS", "Value", "run_records", "setting_values", "summary_values"]
+from thpi.evaluation import transfer_efficiency
 
 LOSS = 1.0
 """A run is a loss where it is more than this many points below ITQ on the pairs."""
@@ -50,15 +49,14 @@ class Value:
     n_splits: int
 
     @property
-    def title(self) -> str:
-        """Name of the line in print."""
-        return LINES[self.line].title
+    def over_itq(self) -> Gain:
+        """The gain with its interval."""
+        return Gain(self.gain, self.gain_low, self.gain_high, self.n_splits)
 
 
 def _value(relevance: str, name: str, at: Setting | None, line: str, runs: Mapping[str, Any]) -> Value:
     mine, base, full = runs[line], runs[NO_SOURCE], runs.get(ALL_TARGET)
-    gain = paired_difference(mine.mean(axis=0), base.mean(axis=0))
-    known = gain.n > 1
+    gain = gain_over(mine.mean(axis=0), base.mean(axis=0))
     return Value(
         relevance=relevance,
         set=name,
@@ -68,12 +66,12 @@ def _value(relevance: str, name: str, at: Setting | None, line: str, runs: Mappi
         line=line,
         value=float(mine.mean()),
         gain=gain.mean,
-        gain_low=gain.low if known else None,
-        gain_high=gain.high if known else None,
+        gain_low=gain.low,
+        gain_high=gain.high,
         efficiency=None if full is None else transfer_efficiency(mine.mean(), base.mean(), full.mean()),
         losses=float(np.mean(mine - base < -LOSS)),
         n_settings=len(mine),
-        n_splits=gain.n,
+        n_splits=gain.n_splits,
     )
 
 
@@ -117,17 +115,6 @@ def run_records(results: TransferResults) -> list[dict[str, Any]]:
     return rows
 
 
-def _shown(value: Value) -> tuple[str, str, str, str]:
-    """Value, gain, interval and efficiency as text.
-
-    >>> _shown(Value("target", "bbc", "development", None, None, "auto", 31.04, 1.0, 0.2, 1.8, 0.25, 0.0, 9, 5))
-    ('31.0', '+1.0', '+0.2 to +1.8', '25 %')
-    """
-    interval = "" if value.gain_low is None else f"{value.gain_low:+.1f} to {value.gain_high:+.1f}"
-    share = "no gap" if value.efficiency is None else f"{100 * value.efficiency:.0f} %"
-    return f"{value.value:.1f}", f"{value.gain:+.1f}", interval, share
-
-
 def _summary_grids(results: TransferResults, section: Section) -> list[Grid]:
     relevance = section.relevance
     found = {(value.set, value.line): value for value in summary_values(results, relevance)}
@@ -158,13 +145,14 @@ def _summary_grids(results: TransferResults, section: Section) -> list[Grid]:
 def _summary_cell(value: Value | None, best: float) -> Cell:
     if value is None:
         return Cell("-", reference=True)
-    text, gain, interval, share = _shown(value)
-    reference, best_one = LINES[value.line].role != "method", value.value == best and _comparable(value.line)
+    best_one = value.value == best and _comparable(value.line)
+    shown = Cell(f"{value.value:.1f}", reference=LINES[value.line].role != "method", best=best_one)
     if value.line == NO_SOURCE:
-        return Cell(text, reference=reference, best=best_one)
+        return shown
+    share = shown_share(value.efficiency)
     losses = () if value.line == ALL_TARGET else (f"{share}, {100 * value.losses:.0f} % lose",)
-    brief = f"{gain} ({interval}), {share}" if interval else f"{gain}, {share}"
-    return Cell(text, (gain, interval, *losses), brief=brief, reference=reference, best=best_one)
+    small = (f"{value.gain:+.1f}", value.over_itq.interval(), *losses)
+    return replace(shown, small=small, brief=f"{value.over_itq.text()}, {share}")
 
 
 def _mean_cell(found: Mapping[tuple[str, str], Value], names: tuple[str, ...], line: str) -> Cell:
@@ -184,7 +172,7 @@ def _choice_grids(results: TransferResults, section: Section) -> list[Grid]:
     relevance, rows = section.relevance, []
     for name in results.sets(relevance):
         cells = [Cell(name)]
-        for line in (AUTO, CONTROL):
+        for line in (AUTO, LINES[AUTO].control):
             share = results.source_share(name, relevance, line) if line in results.lines(relevance) else None
             if share is None:
                 return []

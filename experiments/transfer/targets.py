@@ -7,29 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.transfer.lines import (
-    ALL_TARGET,
-    AUTO,
-    AUTO_NO_SOURCE,
-    AUTO_TOLD_SOURCE,
-    AUTO_UNLABELLED,
-    CONTROL,
-    KERNEL,
-    KERNEL_CONTROL,
-    LINES,
-    NO_SOURCE,
-    TOLD_SOURCE_CONTROL,
-    TOLD_SOURCE_NO_SOURCE,
-    UNLABELLED_CONTROL,
-    UNLABELLED_NO_SOURCE,
-)
+from experiments.harness.gains import Gain, gain_over
+from experiments.transfer.lines import ALL_TARGET, AUTO, LINES, NO_SOURCE
 from experiments.transfer.results import TransferResults
 from experiments.transfer.settings import SETS
 from experiments.transfer.tables import Value, summary_values
 from experiments.transfer.words import line_title
-from thpi.evaluation import PairedDifference, paired_difference
-
-__all__ = ["Judged", "judge_targets"]
 
 GAP = 2.0
 """Under target relevance a gain is asked for where ITQ on all target rows is this much above ITQ on the pairs."""
@@ -69,49 +52,41 @@ class _Table:
         return [self.cells[self.judged, name] for name in (self.sets if sets is None else sets)]
 
     def named(self, text: str) -> str:
-        """Give the text of a target, with the name of the line where that is not AutoHasher itself."""
+        """Return the text of a target, with the name of the line where that is not AutoHasher itself."""
         if self.judged == AUTO:
             return text
         return f"{line_title(self.results, self.judged)}: {text[0].lower()}{text[1:]}"
 
-    def lead(self, line: str, over: str, *sets: str) -> PairedDifference:
+    def lead(self, line: str, over: str, *sets: str) -> Gain:
         """Points by which a line is above another, mean over the sets, with the interval over splits."""
         leads = []
         for name in sets:
             runs = [self.results.runs(name, self.relevance, key, of=self.judged) for key in (line, over)]
             leads.append((runs[0] - runs[1]).mean(axis=0))
         by_split = np.mean(leads, axis=0)
-        return paired_difference(by_split, np.zeros_like(by_split))
+        return gain_over(by_split, np.zeros_like(by_split))
 
     def gap(self, name: str) -> float:
         return self.lead(ALL_TARGET, NO_SOURCE, name).mean
 
-    def judge(self, text: str, met: bool | None, found: str) -> Judged:
+    def judge(self, rule: Rule) -> Judged:
+        text, met, found = rule(self)
         return Judged(self.relevance, self.named(text), met, found)
 
 
-Rule = Callable[[_Table], Judged]
+Found = tuple[str, "bool | None", str]
+Rule = Callable[[_Table], Found]
+"""From a table to the text of a target, whether it is met, and the figures."""
 
-# What AutoHasher gains by better learners or by labels is not the source's gain, and stays when pairs are shuffled.
-_WITHOUT_SOURCE = {
-    AUTO: AUTO_NO_SOURCE,
-    AUTO_UNLABELLED: UNLABELLED_NO_SOURCE,
-    AUTO_TOLD_SOURCE: TOLD_SOURCE_NO_SOURCE,
-    KERNEL: AUTO_NO_SOURCE,
-}
-
-_CONTROLS = {
-    AUTO: CONTROL,
-    AUTO_UNLABELLED: UNLABELLED_CONTROL,
-    AUTO_TOLD_SOURCE: TOLD_SOURCE_CONTROL,
-    KERNEL: KERNEL_CONTROL,
-}
+_NO_LABELS = ("auto_unlabelled", "auto_told_source")
+_KERNEL = "auto_kernel"
 
 
 def judge_targets(results: TransferResults) -> list[Judged]:
     """Judge AutoHasher, and the control, under every meaning of relevant that was run."""
-    needed = {NO_SOURCE, ALL_TARGET, "lap_itq_plus", *_WITHOUT_SOURCE.values(), *_CONTROLS, *_CONTROLS.values()}
-    if needed - {KERNEL, KERNEL_CONTROL} - set(results.settings.lines):
+    needed = {NO_SOURCE, ALL_TARGET, "lap_itq_plus", AUTO, *_NO_LABELS}
+    needed |= {partner for key in (AUTO, *_NO_LABELS) for partner in (LINES[key].alone, LINES[key].control)}
+    if needed - set(results.settings.lines):
         return []
     judged: list[Judged] = []
     for relevance in results.settings.relevances:
@@ -122,31 +97,27 @@ def judge_targets(results: TransferResults) -> list[Judged]:
             rules = (_no_set_loses, _few_runs_lose, _gain_where_there_is_a_gap, _control)
         tables = [_Table(results, relevance)]
         if relevance == "labels":  # what the source gives where classes are meant and nobody has named them
-            tables += [_Table(results, relevance, line) for line in (AUTO_UNLABELLED, AUTO_TOLD_SOURCE)]
-        judged += [rule(table) for table in tables for rule in rules]
-        kernel = _Table(results, relevance, KERNEL)
+            tables += [_Table(results, relevance, line) for line in _NO_LABELS]
+        judged += [table.judge(rule) for table in tables for rule in rules]
+        kernel = _Table(results, relevance, _KERNEL)
         if kernel.sets:
-            controlled = LINES[KERNEL_CONTROL].is_under(relevance)
-            judged += [rule(kernel) for rule in rules if controlled or rule is not _control]
+            controlled = LINES[LINES[_KERNEL].control].is_under(relevance)
+            judged += [kernel.judge(rule) for rule in rules if controlled or rule is not _control]
     return judged
 
 
 def _worst(cells: Sequence[Value]) -> str:
     worst = min(cells, key=lambda cell: cell.gain)
-    return f"lowest: {worst.set} {worst.gain:+.2f}{_interval(worst)}"
+    return f"lowest: {worst.set} {worst.over_itq.text(2)}"
 
 
-def _interval(cell: Value) -> str:
-    return "" if cell.gain_low is None else f" ({cell.gain_low:+.2f} to {cell.gain_high:+.2f})"
-
-
-def _no_set_loses(table: _Table) -> Judged:
+def _no_set_loses(table: _Table) -> Found:
     cells = table.of_judged()
     text = "On no set more than 0.5 below ITQ on average."
-    return table.judge(text, all(cell.gain >= -0.5 for cell in cells), f"{_worst(cells)}.")
+    return text, all(cell.gain >= -0.5 for cell in cells), f"{_worst(cells)}."
 
 
-def _few_runs_lose(table: _Table) -> Judged:
+def _few_runs_lose(table: _Table) -> Found:
     leads = [
         table.results.runs(name, table.relevance, table.judged)
         - table.results.runs(name, table.relevance, NO_SOURCE, of=table.judged)
@@ -154,77 +125,73 @@ def _few_runs_lose(table: _Table) -> Judged:
     ]
     lost = np.concatenate([(lead < -1).ravel() for lead in leads])
     found = f"{lost.sum()} of {lost.size} runs, {100 * lost.mean():.1f} %."
-    return table.judge("At most 5 % of runs more than 1 below ITQ.", bool(lost.mean() <= 0.05), found)
+    return "At most 5 % of runs more than 1 below ITQ.", bool(lost.mean() <= 0.05), found
 
 
-def _gain_where_there_is_a_gap(table: _Table) -> Judged:
+def _gain_where_there_is_a_gap(table: _Table) -> Found:
     text = f"At least +1.0 over ITQ on average over the sets whose gap to all target rows is above {GAP:g}."
     wide = [name for name in table.sets if table.gap(name) > GAP]
     if not wide:
-        return table.judge(text, None, "No set has such a gap.")
+        return text, None, "No set has such a gap."
     cells = table.of_judged(wide)
     mean = float(np.mean([cell.gain for cell in cells]))
-    return table.judge(text, mean >= 1.0, f"{mean:+.2f} over {len(wide)} sets ({_listed(cells)}).")
+    return text, mean >= 1.0, f"{mean:+.2f} over {len(wide)} sets ({_listed(cells)})."
 
 
-def _not_below_beyond_interval(table: _Table) -> Judged:
+def _not_below_beyond_interval(table: _Table) -> Found:
     cells = table.of_judged()
     text = "On no set below ITQ beyond the interval."
     if cells[0].gain_high is None:
-        return table.judge(text, None, "One split has no interval.")
+        return text, None, "One split has no interval."
     below = [cell.set for cell in cells if cell.gain_high is not None and cell.gain_high < 0]
     found = f"below: {', '.join(below)}; " if below else ""
-    return table.judge(text, not below, f"{found}{_worst(cells)}.")
+    return text, not below, f"{found}{_worst(cells)}."
 
 
-def _mean_gain(table: _Table) -> Judged:
+def _mean_gain(table: _Table) -> Found:
     text = "At least +7 over ITQ on average over the labelled sets."
     if not table.labelled:
-        return table.judge(text, None, "No set has classes.")
+        return text, None, "No set has classes."
     cells = table.of_judged(table.labelled)
     mean = float(np.mean([cell.gain for cell in cells]))
-    return table.judge(text, mean >= 7, f"{mean:+.2f} over {len(cells)} sets ({_listed(cells)}).")
+    return text, mean >= 7, f"{mean:+.2f} over {len(cells)} sets ({_listed(cells)})."
 
 
 def _listed(cells: Sequence[Value]) -> str:
     return ", ".join(f"{cell.set} {cell.gain:+.2f}" for cell in cells)
 
 
-def _above_lap(table: _Table) -> Judged:
+def _above_lap(table: _Table) -> Found:
     text = "Above LapITQ+ on every labelled set."
     apart = {name: table.lead(table.judged, "lap_itq_plus", name) for name in table.labelled}
     if not apart:
-        return table.judge(text, None, "No set has classes.")
+        return text, None, "No set has classes."
     below = [name for name, lead in apart.items() if lead.mean <= 0]
     shown = below or [min(apart, key=lambda name: apart[name].mean)]
-    found = ", ".join(f"{name} {_with_interval(apart[name])}" for name in shown)
-    return table.judge(text, not below, f"{'not above' if below else 'least apart'}: {found}.")
+    found = ", ".join(f"{name} {apart[name].text(2)}" for name in shown)
+    return text, not below, f"{'not above' if below else 'least apart'}: {found}."
 
 
-def _efficiency(table: _Table) -> Judged:
+def _efficiency(table: _Table) -> Found:
     text = "Transfer efficiency above 100 % on average: summed gains over summed gaps to ITQ on all target rows."
     gains = sum(cell.gain for cell in table.of_judged())
     gaps = sum(table.gap(name) for name in table.sets)
     if gaps <= 0:
-        return table.judge(text, None, f"More target rows do not help: the gaps sum to {gaps:+.2f}.")
+        return text, None, f"More target rows do not help: the gaps sum to {gaps:+.2f}."
     share = gains / gaps
-    return table.judge(text, share > 1, f"{100 * share:.0f} % (gains {gains:+.2f}, gaps {gaps:+.2f}).")
+    return text, share > 1, f"{100 * share:.0f} % (gains {gains:+.2f}, gaps {gaps:+.2f})."
 
 
-def _control(table: _Table) -> Judged:
-    base = _WITHOUT_SOURCE[table.judged]
-    control = _Table(table.results, table.relevance, _CONTROLS[table.judged])
+def _control(table: _Table) -> Found:
+    # What AutoHasher gains by better learners or by labels is not the source's, and stays when pairs are shuffled.
+    base = LINES[table.judged].alone
+    control = _Table(table.results, table.relevance, LINES[table.judged].control)
     text = (
         f"The control with shuffled pairs loses the gain over {LINES[base].title}: at most a quarter of it is left, on "
         "average."
     )
     if not control.sets:
-        return table.judge(text, None, "The control was not run.")
+        return text, None, "The control was not run."
     real, left = (control.lead(line, base, *control.sets) for line in (table.judged, control.judged))
-    found = f"{LINES[table.judged].method} {_with_interval(real)}, with shuffled pairs {_with_interval(left)}."
-    return table.judge(text, None if real.mean <= 0 else left.mean <= real.mean / 4, found)
-
-
-def _with_interval(lead: PairedDifference) -> str:
-    interval = f" ({lead.low:+.2f} to {lead.high:+.2f})" if lead.n > 1 else ""
-    return f"{lead.mean:+.2f}{interval}"
+    found = f"{LINES[table.judged].method} {real.text(2)}, with shuffled pairs {left.text(2)}."
+    return text, None if real.mean <= 0 else left.mean <= real.mean / 4, found

@@ -15,8 +15,6 @@ from experiments.harness.store import ResultStore
 from experiments.transfer.lines import LINES, Line
 from thpi.base import TooManyBitsError
 
-__all__ = ["PROTOCOL", "Fit", "TransferTask", "finished", "fitted", "forget"]
-
 KIND = "transfer"
 PROTOCOL = PROTOCOLS["standard"]
 

@@ -8,8 +8,6 @@ from experiments.transfer.lines import LINES
 from experiments.transfer.results import TransferResults
 from experiments.transfer.settings import SETS
 
-__all__ = ["discipline", "left_out", "left_out_html", "line_title", "order_title", "what_was_run"]
-
 
 def discipline(results: TransferResults) -> str:
     """Say which sets were used to choose methods and defaults, and which only to confirm."""

@@ -12,16 +12,6 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-__all__ = [
-    "FIGURE2_LAPITQPLUS",
-    "FIGURE3_AT_ZERO",
-    "METHOD_TITLES",
-    "PublishedFor",
-    "figure1",
-    "published_for",
-    "table1",
-]
-
 METHOD_TITLES = {
     "LSH": "LSH",
     "DSH": "DSH",

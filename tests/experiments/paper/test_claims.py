@@ -31,9 +31,7 @@ class Numbers(Results):
         self._value, self._precision = value, precision
         self._entries = {("bbc", "authors", alpha): {} for alpha in self.settings.alphas}
 
-    def splits(
-        self, dataset: str, protocol: str, alpha: float, run: MethodRun, kind: str = "target", measure: Any = None
-    ):  # type: ignore[no-untyped-def,override]
+    def splits(self, dataset: str, protocol: str, alpha: float, run: MethodRun, kind: str = "target"):  # type: ignore[no-untyped-def]
         value = self._value(alpha, run)
         return np.empty(0) if value is None else value + np.array([-0.1, 0.0, 0.1])
 

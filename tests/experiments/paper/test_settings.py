@@ -9,7 +9,6 @@ from experiments.paper.settings import (
     EXPERIMENTS,
     METHODS,
     Settings,
-    full_settings,
     quick_settings,
     sweep_runs,
     tasks_of,
@@ -35,7 +34,7 @@ def test_table1_has_every_method_and_both_reference_lines_at_every_length() -> N
 def test_figure1_varies_alpha_and_figure3_the_parameters() -> None:
     assert {task.alpha for task in _tasks("figure1")} == {0.1, 0.3, 0.5, 0.7}
     assert {run.bits for task in _tasks("figure1") for run in task.runs} == {32}
-    sweep = sweep_runs(full_settings())
+    sweep = sweep_runs(Settings())
     assert [dict(run.parameters) for run in sweep["lambda1"]] == [{"lambda1": v, "lambda2": 0.01} for v in LAMBDA_GRID]
     assert [dict(run.parameters) for run in sweep["lambda2"]] == [{"lambda1": 0.01, "lambda2": v} for v in LAMBDA_GRID]
     tasks = _tasks("figure3")
@@ -51,7 +50,7 @@ def test_a_run_that_several_experiments_need_is_done_once() -> None:
 
 
 def test_large_sets_are_sampled_and_split_less() -> None:
-    settings = full_settings()
+    settings = Settings()
     assert settings.data("ddtp").max_rows == 3000
     assert settings.data("bbc").max_rows is None
     assert (settings.n_splits("ddtp"), settings.n_splits("bbc")) == (5, 10)

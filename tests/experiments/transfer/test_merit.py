@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.transfer.lines import AUTO, AUTO_NO_SOURCE
+from experiments.transfer.lines import AUTO, LINES
 from experiments.transfer.merit import MEANINGS, Merit, draw_merits, merits
 from experiments.transfer.tables import Value, summary_values
 
@@ -30,7 +30,7 @@ def cells():
     return [
         _cell(*at, line, gain)
         for at, both in gains.items()
-        for line, gain in zip((AUTO_NO_SOURCE, AUTO), both, strict=True)
+        for line, gain in zip((LINES[AUTO].alone, AUTO), both, strict=True)
     ]
 
 

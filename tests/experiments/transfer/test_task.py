@@ -117,7 +117,7 @@ def test_bad_settings_are_refused_by_name():
     for changes, words in (
         ({"sets": ("bcc",)}, "'bcc' is not one of"),
         ({"alphas": (1.5,)}, "1.5 must be greater than 0"),
-        ({"bits": (0,)}, "bits: 0"),
+        ({"bits": (0,)}, "bits=0 must be"),
         ({"splits": 0}, "splits=0"),
         ({"relevances": ("near",)}, "'near' is not one of"),
         ({"control_bits": (8,)}, "control_bits: 8"),
