@@ -8,8 +8,17 @@ from scipy import sparse
 from sklearn.neighbors import kneighbors_graph
 
 from thpi.graph import laplacian
+from thpi.solvers.balance import balanced_signs
 from thpi.solvers.quantisation import iterative_quantisation
-from thpi.solvers.slack_quantisation import code_step, slack_quantisation
+from thpi.solvers.slack_quantisation import GraphCodes, slack_quantisation
+
+
+def _code_step(M, rng, L, lambda2, former=None):
+    graph = GraphCodes(L, lambda2, M.dtype)
+    if former is not None:
+        graph.cuts = lambda2 * np.einsum("ij,ij->j", former, L @ former.astype(np.float64))
+        former = np.ascontiguousarray(former.T) > 0
+    return np.where(graph.step(np.ascontiguousarray(M.T), rng, former=former)[0].T, 1, -1)
 
 
 def _views(n=60, p=8, q=7, seed=0):
@@ -61,7 +70,7 @@ def _balanced_codes(n):
 def test_code_step_equals_brute_force(n, c):
     rng = np.random.RandomState(n)
     M = rng.standard_normal((n, c))
-    B = code_step(M, rng, None, 0.0)
+    B = balanced_signs(M, rng)
     # <B, M> is a sum over the columns, and so is its maximum.
     best = sum(max(b @ M[:, j] for b in _balanced_codes(n)) for j in range(c))
     np.testing.assert_allclose(np.sum(B * M), best)
@@ -83,7 +92,7 @@ def test_graph_code_step_is_close_to_brute_force_on_tiny_problems(lambda2):
     for seed in range(40):
         n = 6 + seed % 7
         rng, M, L = _graph_problem(n, seed)
-        B = code_step(M, rng, L, lambda2)
+        B = _code_step(M, rng, L, lambda2)
         best = min(_value(b, M[:, 0], L, lambda2) for b in _balanced_codes(n))
         found = _value(B[:, 0].astype(float), M[:, 0], L, lambda2)
         assert found >= best - 1e-9
@@ -96,7 +105,7 @@ def test_graph_code_step_never_gets_worse_than_the_former_code():
     for seed in range(30):
         rng, M, L = _graph_problem(12, seed)
         best = min(_balanced_codes(12), key=lambda b: _value(b, M[:, 0], L, 0.7))
-        B = code_step(M, rng, L, 0.7, former=best.astype(np.int8)[:, None])
+        B = _code_step(M, rng, L, 0.7, former=best.astype(np.int8)[:, None])
         np.testing.assert_allclose(_value(B[:, 0].astype(float), M[:, 0], L, 0.7), _value(best, M[:, 0], L, 0.7))
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg, sparse
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.validation import check_is_fitted, validate_data
+
+from thpi._types import Floats, InMemory, MatrixLike, Seed
 
 
 class EnergyPCA(TransformerMixin, BaseEstimator):
@@ -21,19 +21,19 @@ class EnergyPCA(TransformerMixin, BaseEstimator):
 
         sum_{i<=k} s_i^2 / ||Xc||_F^2 >= energy.
 
-    ``sklearn.decomposition.PCA(n_components=energy)`` gives the same for dense rows, but takes no share for sparse
-    rows, and bag-of-words rows are too wide to be made dense. Here:
+    ``sklearn.decomposition.PCA(energy, svd_solver="covariance_eigh")`` finds the same components (on the digits up to
+    1e-13), but always decomposes the d x d matrix, which is too large for bags of words. Here:
 
-    - if the smaller side of X has at most ``exact_up_to`` rows or columns, the eigenvectors of the smaller of the
-      centred Gram matrices Xc Xc' and Xc' Xc are computed; exact;
-    - else the leading ``max_components`` singular vectors come from a randomised SVD. If these hold less than
+    - if the smaller side of X is at most ``exact_up_to``, the smaller of the centred Gram matrices Xc Xc' and Xc' Xc is
+      decomposed exactly;
+    - otherwise a randomised SVD finds the leading ``max_components`` singular vectors. If these hold less than
       ``energy``, all of them are kept and a warning says how much they hold.
 
     Parameters
     ----------
     energy : share of the variance to keep, in (0, 1].
     exact_up_to : largest side of a Gram matrix that is decomposed exactly.
-    max_components : largest number of components where the randomised SVD is used.
+    max_components : largest number of components of the randomised SVD.
     random_state : seed of the randomised SVD.
 
     Attributes
@@ -56,30 +56,30 @@ class EnergyPCA(TransformerMixin, BaseEstimator):
         *,
         exact_up_to: int = 4_000,
         max_components: int = 500,
-        random_state: int | np.random.RandomState | None = 0,
+        random_state: Seed = 0,
     ) -> None:
         self.energy = energy
         self.exact_up_to = exact_up_to
         self.max_components = max_components
         self.random_state = random_state
 
-    def fit(self, X: Any, y: object = None) -> EnergyPCA:
+    def fit(self, X: MatrixLike, y: object = None) -> EnergyPCA:
         """Find the components of the rows of ``X``."""
         if not 0 < self.energy <= 1:
             raise ValueError(f"energy={self.energy!r} must be greater than 0 and at most 1.")
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
-        self.mean_ = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
-        if min(X.shape) <= self.exact_up_to:
-            self._fit_exact(X)
+        rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
+        self.mean_ = np.asarray(rows.mean(axis=0), dtype=np.float64).ravel()
+        if min(rows.shape) <= self.exact_up_to:
+            self._fit_exact(rows)
         else:
-            self._fit_randomized(X)
+            self._fit_randomized(rows)
         return self
 
-    def transform(self, X: Any) -> npt.NDArray[np.float64]:
+    def transform(self, X: MatrixLike) -> Floats:
         """Project rows: (X - mean) components'."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        projected: npt.NDArray[np.float64] = np.asarray(X @ self.components_.T) - self.mean_ @ self.components_.T
+        rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        projected: Floats = np.asarray(rows @ self.components_.T) - self.mean_ @ self.components_.T
         return projected
 
     @property
@@ -91,12 +91,12 @@ class EnergyPCA(TransformerMixin, BaseEstimator):
     def _n_features_out(self) -> int:
         return self.n_components_
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
-    def _fit_exact(self, X: Any) -> None:
+    def _fit_exact(self, X: InMemory) -> None:
         n, d = X.shape
         wide = n < d
         gram = _centred_gram(X, self.mean_, of_rows=wide)
@@ -114,11 +114,11 @@ class EnergyPCA(TransformerMixin, BaseEstimator):
             components = vectors[:, :k].T
         self._keep(components, float(eigenvalues[:k].sum() / total))
 
-    def _fit_randomized(self, X: Any) -> None:
+    def _fit_randomized(self, X: sparse.csr_array) -> None:
         squares = X.multiply(X).sum() if sparse.issparse(X) else np.einsum("ij,ij->", X, X)
         total = float(squares - X.shape[0] * (self.mean_ @ self.mean_))
-        # The rows are centred after the fact: one component more takes up the direction of the mean, and the
-        # small problem within the found subspace is solved with the centred rows.
+        # The SVD is of the rows as they are: one more component covers the direction of the mean, and the small
+        # problem within the subspace is solved with the centred rows.
         size = min(self.max_components + 1, *X.shape)
         seed = check_random_state(self.random_state)
         _, _, basis = randomized_svd(X, size, n_oversamples=20, n_iter=4, random_state=seed)
@@ -137,13 +137,13 @@ class EnergyPCA(TransformerMixin, BaseEstimator):
             )
         self._keep((basis.T @ vectors[:, :k]).T, held)
 
-    def _count(self, eigenvalues: npt.NDArray[np.float64], total: float) -> int:
+    def _count(self, eigenvalues: Floats, total: float) -> int:
         shares = np.cumsum(eigenvalues) / total
         # Directions without variance cannot be normalised; with energy=1 rounding must not ask for them.
         positive = int(np.count_nonzero(eigenvalues > total * 1e-12))
         return min(int(np.searchsorted(shares, self.energy)) + 1, positive)
 
-    def _keep(self, components: npt.NDArray[np.float64], held: float) -> None:
+    def _keep(self, components: Floats, held: float) -> None:
         # The sign of an eigenvector is arbitrary: make its largest entry positive, so that runs agree.
         largest = np.abs(components).argmax(axis=1)
         signs = np.sign(components[np.arange(len(components)), largest])
@@ -151,8 +151,8 @@ class EnergyPCA(TransformerMixin, BaseEstimator):
         self.explained_energy_ = held
 
 
-def _centred_gram(X: Any, mean: npt.NDArray[np.float64], *, of_rows: bool) -> npt.NDArray[np.float64]:
-    """Give Xc Xc' or Xc' Xc without centring X itself, which would make sparse rows dense."""
+def _centred_gram(X: InMemory, mean: Floats, *, of_rows: bool) -> Floats:
+    """Return Xc Xc' or Xc' Xc without centring X itself, which would make sparse rows dense."""
     product = X @ X.T if of_rows else X.T @ X
     gram = np.asarray(product.toarray() if sparse.issparse(product) else product, dtype=np.float64)
     if not of_rows:

@@ -97,7 +97,7 @@ def row_blocks(X: Matrix) -> Iterator[slice]:
 
 
 def take_block(X: sparse.csr_array, rows: slice) -> sparse.csr_array:
-    """Return a block of rows of a CSR matrix without copying it.
+    """Return a block of rows of an array or of a CSR matrix without copying it.
 
     >>> take_block(sparse.csr_matrix(np.eye(3)), slice(1, 3)).toarray()
     array([[0., 1., 0.],
@@ -105,6 +105,8 @@ def take_block(X: sparse.csr_array, rows: slice) -> sparse.csr_array:
     """
     if rows.start == 0 and rows.stop == X.shape[0]:
         return X
+    if not sparse.issparse(X):
+        return X[rows]
     low, high = X.indptr[rows.start], X.indptr[rows.stop]
     parts = X.data[low:high], X.indices[low:high], X.indptr[rows.start : rows.stop + 1] - low
     return type(X)(parts, shape=(rows.stop - rows.start, X.shape[1]), copy=False)

@@ -54,28 +54,7 @@ def laplacian_box_qp(
     tol: float = 1e-6,
     max_iter: int = 2000,
 ) -> LaplacianQPResult:
-    """Minimise the relaxed LapITQ+ objective in the codes.
-
-    ::
-
-        min_B  F(B) = -2 <B, K> + lambda2 tr(B' L B)    with -1 <= B <= 1 and 1'B = 0
-
-    (the paper's update of B with its ||B L|| read as tr(B' L B)). The columns share the Hessian 2 lambda2 L and
-    decouple. Solved by accelerated projected gradient in the metric of the degrees, which is valid because L <= 2 D for
-    non-negative weights, with the exact projection in that metric. The momentum is that of greedy FISTA (Liang, Luo and
-    Schoenlieb 2022): factor 1, dropped in a column as soon as it points uphill there. It has no proven rate; the
-    certificate below bounds the error instead.
-
-    Certificate. F is convex, so with g = F'(b) every feasible x has F(b) - F(x) <= <g, b> - <g, x>. The
-    smallest <g, x> over the feasible set is, by linear duality in the multiplier m of 1'x = 0,
-    max_m min_{|x|<=1} <g - m, x> = -min_m sum_i |g_i - m| = -sum_i |g_i - median(g)|. Hence::
-
-        F(b) - F* <= <g, b> + sum_i |g_i - median(g)| = sum_i (|h_i| + h_i b_i),   h = g - median(g)
-
-    where the last form, equal because 1'b = 0, is a sum of non-negative terms and loses no digits. It is computed in
-    float64 for any dtype of ``K``. Iteration stops when the sum over all columns is at most ``tol * max(1, |F(B)|)``;
-    columns that have reached their share stop earlier. For odd n the +-1 codes have column sums of +-1 and lie outside
-    these constraints; to bound them too, append a row of zeros to ``K`` and an isolated vertex to the graph.
+    """Minimise the relaxed LapITQ+ objective in the codes, as :class:`BoxQP` does, after checking the problem.
 
     Parameters
     ----------
@@ -106,7 +85,7 @@ def laplacian_box_qp(
     >>> result.converged, result.B.ravel().round(3).tolist()
     (True, [1.0, 0.625, -0.75, -0.875])
     """
-    K, L, degrees = check_problem(K, laplacian, lambda2)
+    K, L = _checked(K, laplacian, lambda2)
     if start is not None:
         start = np.asarray(start, dtype=K.dtype)
         if start.shape != K.shape or not np.isfinite(start).all():
@@ -115,15 +94,35 @@ def laplacian_box_qp(
         raise ValueError(f"tol={tol!r} must be >= 0.")
     if max_iter < 1:
         raise ValueError(f"max_iter={max_iter!r} must be at least 1.")
-    if lambda2 == 0 or not degrees.any():
+    if lambda2 == 0 or not L.diagonal().any():
         return LaplacianQPResult(_linear_optimum(K), 0.0, 0, True)
     return BoxQP(L, lambda2, K.dtype).solve(K, start, tol, max_iter)
 
 
 class BoxQP:
-    """:func:`laplacian_box_qp` for many linear terms: the parts that depend only on the graph are computed once.
+    """The relaxed LapITQ+ objective in the codes, for one graph and many linear terms.
 
-    The graph has at least one edge, lambda2 > 0, and ``dtype`` is float32 or float64.
+    ::
+
+        min_B  F(B) = -2 <B, K> + lambda2 tr(B' L B)    with -1 <= B <= 1 and 1'B = 0
+
+    (the paper's update of B with its ||B L|| read as tr(B' L B)). The columns share the Hessian 2 lambda2 L and
+    decouple. Solved by accelerated projected gradient in the metric of the degrees, which is valid because L <= 2 D for
+    non-negative weights, with the exact projection in that metric. The momentum is that of greedy FISTA (Liang, Luo and
+    Schoenlieb 2022): factor 1, dropped in a column as soon as it points uphill there. It has no proven rate; the
+    certificate below bounds the error instead.
+
+    Certificate. F is convex, so with g = F'(b) every feasible x has F(b) - F(x) <= <g, b> - <g, x>. The
+    smallest <g, x> over the feasible set is, by linear duality in the multiplier m of 1'x = 0,
+    max_m min_{|x|<=1} <g - m, x> = -min_m sum_i |g_i - m| = -sum_i |g_i - median(g)|. Hence::
+
+        F(b) - F* <= <g, b> + sum_i |g_i - median(g)| = sum_i (|h_i| + h_i b_i),   h = g - median(g)
+
+    where the last form, equal because 1'b = 0, is a sum of non-negative terms and loses no digits. It is computed in
+    float64 for any dtype of ``K``. Iteration stops when the sum over all columns is at most ``tol * max(1, |F(B)|)``;
+    columns that have reached their share stop earlier. For odd n the +-1 codes have column sums of +-1 and lie outside
+    these constraints; to bound them too, append a row of zeros to ``K`` and an isolated vertex to the graph. The
+    graph has at least one edge, lambda2 > 0, and ``dtype`` is float32 or float64.
 
     >>> solver = BoxQP(np.array([[1.0, -1.0], [-1.0, 1.0]]), 1.0, np.float64)
     >>> solver.solve(np.array([[0.5], [-0.5]]), None, 1e-9, 100).B.round(6).ravel()
@@ -134,60 +133,82 @@ class BoxQP:
         self.L = sparse.csr_array(laplacian).astype(np.float64)
         self.lambda2, self.dtype = lambda2, np.dtype(dtype)
         degrees = self.L.diagonal()
-        self.metric = np.where(degrees > 0, degrees, _ISOLATED_DEGREE * degrees[degrees > 0].min())
+        metric = np.where(degrees > 0, degrees, _ISOLATED_DEGREE * degrees[degrees > 0].min())
+        self.weight, self.inverse = metric.astype(self.dtype), (1 / metric).astype(self.dtype)
         # One gradient step from Y is averaging @ Y + pull; the step length 1 / (2 bound lambda2 d_i) is folded in.
-        self.bound = _curvature_bound(self.L, self.metric)
-        step = sparse.diags_array(1 / (self.bound * self.metric))
+        self.bound = _curvature_bound(self.L, metric)
+        step = sparse.diags_array(1 / (self.bound * metric))
         self.averaging = (sparse.eye_array(len(degrees)) - step @ self.L).tocsr().astype(self.dtype)
 
     def solve(self, K: Array, start: Array | None, tol: float, max_iter: int) -> LaplacianQPResult:
         """Solve for ``K`` (n x c) from ``start``."""
-        K = np.ascontiguousarray(K, dtype=self.dtype)
-        inverse = (1 / self.metric).astype(K.dtype)
-        pull = K * (inverse[:, None] / K.dtype.type(self.bound * self.lambda2))
-        return _accelerated(K, self, inverse, pull, start, tol, max_iter)
+        K, pull = self._scaled(K)
+        c = K.shape[1]
+        B = np.empty_like(K)
+        gaps, values = np.empty(c), np.empty(c)
+        active = np.arange(c)
+        multiplier = np.zeros(c, dtype=K.dtype)
+        X = np.zeros_like(K) if start is None else project_from(start, self.inverse, multiplier)
+        Y = X.copy()
+        n_iter = 0
+        while True:
+            # A check of a start at zero would be of no use.
+            if (n_iter % _ITERATIONS_PER_CHECK == 0 and (n_iter or start is not None)) or n_iter == max_iter:
+                gaps[active], values[active] = _gap_and_value(X, K[:, active], self.L, self.lambda2)
+                B[:, active] = X
+                if gaps.sum() <= tol * max(1.0, abs(values.sum())) or n_iter == max_iter:
+                    break
+                # Half of the tolerance each for the two terms, so that all shares together stay within it.
+                going = gaps[active] > 0.5 * tol * np.maximum(1 / c, np.abs(values[active]))
+                if not going.all():
+                    active, multiplier = active[going], multiplier[going]
+                    X, Y, pull = (np.compress(going, part, axis=1) for part in (X, Y, pull))  # row by row in memory
+                    if not len(active):
+                        break
+            X, Y, _ = self._iterate(X, Y, pull, multiplier)
+            n_iter += 1
+        gap = float(gaps.sum())
+        return LaplacianQPResult(B, gap, n_iter, gap <= tol * max(1.0, abs(float(values.sum()))))
 
     def improve(self, K: Array, start: Array, *, settled: float = 1e-4, max_iter: int = 20) -> Array:
         """Go on from ``start`` until a step's mean square is at most ``settled``, without the costly certificate."""
-        K = np.ascontiguousarray(K, dtype=self.dtype)
-        inverse = (1 / self.metric).astype(K.dtype)
-        pull = K * (inverse[:, None] / K.dtype.type(self.bound * self.lambda2))
+        K, pull = self._scaled(K)
         multiplier = np.zeros(K.shape[1], dtype=K.dtype)
         X = Y = np.ascontiguousarray(start)  # some columns of an array are not
-        weight = self.metric.astype(K.dtype)
         for _ in range(max_iter):
-            X, Y, moved = _iterate(X, Y, self.averaging, pull, inverse, weight, multiplier)
+            X, Y, moved = self._iterate(X, Y, pull, multiplier)
             if moved <= settled * K.size:
                 break
         return X
 
+    def _scaled(self, K: Array) -> tuple[Array, Array]:
+        K = np.ascontiguousarray(K, dtype=self.dtype)
+        return K, K * (self.inverse[:, None] / K.dtype.type(self.bound * self.lambda2))
 
-def _iterate(
-    X: Array, Y: Array, averaging: sparse.csr_array, pull: Array, inverse: Array, weight: Array, multiplier: Array
-) -> tuple[Array, Array, float]:
-    """Make one step of greedy FISTA; return the new point, the one to go on from, and the squared length of the step.
+    def _iterate(self, X: Array, Y: Array, pull: Array, multiplier: Array) -> tuple[Array, Array, float]:
+        """Make a step of greedy FISTA; return the new point, the one to go on from, and the squared length.
 
-    Works block by block, so that intermediate results stay in the cache.
-    """
-    V = np.empty_like(pull)
-    multiply = row_products(averaging, Y, n_products=_ITERATIONS)
+        Works block by block, so that intermediate results stay in the cache.
+        """
+        V = np.empty_like(pull)
+        multiply = row_products(self.averaging, Y, n_products=_ITERATIONS)
 
-    def gradient_step(rows: slice) -> None:
-        multiply(rows, V[rows])
-        V[rows] += pull[rows]
+        def gradient_step(rows: slice) -> None:
+            multiply(rows, V[rows])
+            V[rows] += pull[rows]
 
-    def extrapolate(rows: slice) -> None:
-        step = X_new[rows] - X[rows]
-        step *= kept
-        np.add(X_new[rows], step, out=V[rows])
+        def extrapolate(rows: slice) -> None:
+            step = X_new[rows] - X[rows]
+            step *= kept
+            np.add(X_new[rows], step, out=V[rows])
 
-    for_blocks(gradient_step, V)
-    X_new = project_from(V, inverse, multiplier)
-    turn, moved = sum_blocks(lambda rows: _turn_and_length(X[rows], Y[rows], X_new[rows], weight[rows]), V)
-    # Where the last step and the last extrapolation disagree the momentum is dropped.
-    kept = (turn <= 0).astype(V.dtype)
-    for_blocks(extrapolate, V)
-    return X_new, V, float(moved)
+        for_blocks(gradient_step, V)
+        X_new = project_from(V, self.inverse, multiplier)
+        turn, moved = sum_blocks(lambda rows: _turn_and_length(X[rows], Y[rows], X_new[rows], self.weight[rows]), V)
+        # Where the last step and the last extrapolation disagree the momentum is dropped.
+        kept = (turn <= 0).astype(V.dtype)
+        for_blocks(extrapolate, V)
+        return X_new, V, float(moved)
 
 
 def _turn_and_length(X: Array, Y: Array, X_new: Array, weight: Array) -> tuple[Array, Array]:
@@ -195,40 +216,6 @@ def _turn_and_length(X: Array, Y: Array, X_new: Array, weight: Array) -> tuple[A
     turn = Y - X_new
     turn *= step
     return weight @ turn, np.vdot(step, step)
-
-
-def _accelerated(
-    K: Array, problem: BoxQP, inverse: Array, pull: Array, start: Array | None, tol: float, max_iter: int
-) -> LaplacianQPResult:
-    L64, lambda2, averaging, metric = problem.L, problem.lambda2, problem.averaging, problem.metric
-    c = K.shape[1]
-
-    B = np.empty_like(K)
-    gaps, values = np.empty(c), np.empty(c)
-    active = np.arange(c)
-    weight = metric.astype(K.dtype)
-    multiplier = np.zeros(c, dtype=K.dtype)
-    X = np.zeros_like(K) if start is None else project_from(start, inverse, multiplier)
-    Y = X.copy()
-    n_iter = 0
-    while True:
-        # A check of a start at zero would be of no use.
-        if (n_iter % _ITERATIONS_PER_CHECK == 0 and (n_iter or start is not None)) or n_iter == max_iter:
-            gaps[active], values[active] = _gap_and_value(X, K[:, active], L64, lambda2)
-            B[:, active] = X
-            if gaps.sum() <= tol * max(1.0, abs(values.sum())) or n_iter == max_iter:
-                break
-            # Half of the tolerance each for the two terms, so that all shares together stay within it.
-            going = gaps[active] > 0.5 * tol * np.maximum(1 / c, np.abs(values[active]))
-            if not going.all():
-                active, multiplier = active[going], multiplier[going]
-                X, Y, pull = (np.compress(going, part, axis=1) for part in (X, Y, pull))  # row by row in memory
-                if not len(active):
-                    break
-        X, Y, _ = _iterate(X, Y, averaging, pull, inverse, weight, multiplier)
-        n_iter += 1
-    gap = float(gaps.sum())
-    return LaplacianQPResult(B, gap, n_iter, gap <= tol * max(1.0, abs(float(values.sum()))))
 
 
 def _curvature_bound(L: sparse.csr_array, metric: Array) -> float:
@@ -267,8 +254,8 @@ def _linear_optimum(K: Array) -> Array:
     return np.asarray(np.where(at_median, share, signs), dtype=K.dtype)
 
 
-def check_problem(K: npt.ArrayLike, laplacian: MatrixLike, lambda2: float) -> tuple[Array, sparse.csr_array, Array]:
-    """Validate the problem; return K as floats, L as CSR and its diagonal."""
+def _checked(K: npt.ArrayLike, laplacian: MatrixLike, lambda2: float) -> tuple[Array, sparse.csr_array]:
+    """Validate the problem; return K as floats, L as CSR."""
     K = np.asarray(K)
     if K.dtype not in (np.float32, np.float64):
         K = K.astype(np.float64)
@@ -282,4 +269,4 @@ def check_problem(K: npt.ArrayLike, laplacian: MatrixLike, lambda2: float) -> tu
         raise ValueError(f"lambda2={lambda2!r} must be a finite number >= 0.")
     if not (np.isfinite(K).all() and np.isfinite(L.data).all()):
         raise ValueError("K and laplacian must hold finite numbers only, got NaN or infinity.")
-    return np.ascontiguousarray(K), L, L.diagonal().astype(np.float64)
+    return np.ascontiguousarray(K), L

@@ -11,14 +11,14 @@ from scipy import sparse
 
 from thpi._types import Array, Bools, Ints, Signs
 from thpi.kernels._threads import own_threads
-from thpi.solvers.balance import balanced_halves, balanced_signs
+from thpi.solvers.balance import balanced_halves
 from thpi.solvers.laplacian_qp import BoxQP
 from thpi.solvers.pair_moments import PairMoments
 from thpi.solvers.procrustes import random_orthonormal
 from thpi.solvers.quantisation import has_converged
 from thpi.solvers.swap_descent import SwapDescent
 
-__all__ = ["GraphCodes", "SlackResult", "code_step", "slack_quantisation"]
+__all__ = ["GraphCodes", "SlackResult", "slack_quantisation"]
 
 _COARSE_SHARE = 0.75
 
@@ -134,32 +134,6 @@ def _alternate(
     return SlackResult(
         np.ascontiguousarray(_signs(best[0]).T), best[1].astype(X.dtype), best[2].astype(X.dtype), objective, converged
     )
-
-
-def code_step(
-    M: Array,
-    rng: np.random.RandomState,
-    laplacian: sparse.csr_matrix | None,
-    lambda2: float,
-    *,
-    former: Signs | None = None,
-) -> Signs:
-    """Minimise ``-2 <B, M> + lambda2 tr(B'LB)`` over balanced codes (n x c), the paper's eqs. (3) and (11).
-
-    Without a graph term the balanced signs of ``M`` are exact. With it, see :class:`GraphCodes`.
-
-    >>> code_step(np.array([[2.0], [1.0], [-1.0], [0.0]]), np.random.RandomState(0), None, 0.0).ravel()
-    array([ 1,  1, -1, -1], dtype=int8)
-    """
-    if lambda2 == 0 or laplacian is None:
-        return balanced_signs(M, rng)
-    graph = GraphCodes(laplacian, lambda2, M.dtype)
-    present = None
-    if former is not None:
-        present = np.ascontiguousarray(former.T) > 0
-        graph.cuts = lambda2 * np.einsum("ij,ij->j", former, laplacian @ former.astype(np.float64))
-    positive, _ = graph.step(np.ascontiguousarray(M.T), rng, former=present)
-    return np.ascontiguousarray(_signs(positive).T)
 
 
 class GraphCodes:

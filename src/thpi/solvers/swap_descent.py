@@ -5,33 +5,24 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from thpi._types import Array, Ints, MatrixLike, Signs
 from thpi.kernels import pays_off
 from thpi.kernels._threads import n_threads, run_in_order
-from thpi.solvers.laplacian_qp import check_problem
 
-__all__ = ["SwapDescent", "balanced_descent"]
+__all__ = ["SwapDescent"]
 
 # Pairs of words compared in the time that one row of a bit takes without the kernel, and descents in a fit of LapITQ+.
 _WORDS_PER_ROW = 500
 _DESCENTS = 20
 
 
-def balanced_descent(
-    B: npt.ArrayLike,
-    K: npt.ArrayLike,
-    laplacian: MatrixLike,
-    lambda2: float,
-    *,
-    max_swaps: int | None = None,
-) -> Signs:
-    """Lower the LapITQ+ objective of balanced codes by the best swap, as long as there is one.
+class SwapDescent:
+    """Lowers the LapITQ+ objective of balanced codes by the best swap, as long as there is one.
 
-    For each column b of B the objective is F(b) = -2 <b, k> + lambda2 b'Lb. With g = F'(b), exchanging the
-    signs of i (at +1) and j (at -1) changes it by::
+    For each bit b the objective is F(b) = -2 <b, k> + lambda2 b'Lb. With g = F'(b), exchanging the signs of i (at +1)
+    and j (at -1) changes it by::
 
         (-2 g_i + 4 lambda2 L_ii) + (2 g_j + 4 lambda2 L_jj) - 8 lambda2 L_ij
 
@@ -39,48 +30,8 @@ def balanced_descent(
     adjacent. In any case both members of a best pair are among the first (largest number of neighbours + 1) of their
     side, because one of these is not adjacent to the partner. The compiled kernel keeps both sides in heaps, so that a
     swap costs the degrees times log n; without it the selection costs O(n). Both make the same swaps. The objective
-    never rises. For odd n a column may also change its sum between +1 and -1 by a single flip: a swap with an extra
+    never rises. For odd n a bit may also change its sum between +1 and -1 by a single flip: a swap with an extra
     vertex that has neither edges nor a linear term.
-
-    Parameters
-    ----------
-    B : array of shape (n, c)
-        Codes of -1 and +1 with column sums 0 (even n) or +-1 (odd n).
-    K, laplacian, lambda2
-        The problem, as in :func:`thpi.solvers.laplacian_qp.laplacian_box_qp`.
-    max_swaps : int, optional
-        Most swaps in one column; n if not given.
-
-    Returns
-    -------
-    array of shape (n, c), int8
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> L = np.array([[1, -1, 0, 0], [-1, 1, 0, 0], [0, 0, 1, -1], [0, 0, -1, 1]])
-    >>> balanced_descent([[1], [-1], [1], [-1]], [[0.1], [0.0], [0.0], [0.0]], L, 1.0).ravel()
-    array([ 1,  1, -1, -1], dtype=int8)
-    """
-    K, L, _ = check_problem(K, laplacian, lambda2)
-    codes = np.asarray(B)
-    if codes.shape != K.shape:
-        raise ValueError(f"B must have the shape {K.shape} of K, got {codes.shape}.")
-    if not np.isin(codes, (-1, 1)).all():
-        raise ValueError("B must hold only -1 and +1.")
-    n = len(K)
-    codes = codes.astype(np.int8)
-    sums = codes.sum(axis=0, dtype=np.int64)
-    if (np.abs(sums) != n % 2).any():
-        raise ValueError(f"B must have columns that sum to {'+-1' if n % 2 else '0'}, got sums {sums}.")
-    max_swaps = n if max_swaps is None else max_swaps
-
-    rows = SwapDescent(L, lambda2).descend(np.ascontiguousarray(codes.T), K.T, max_swaps=max_swaps)[0]
-    return np.ascontiguousarray(rows.T)
-
-
-class SwapDescent:
-    """:func:`balanced_descent` for many codes on one graph; one bit per row.
 
     >>> rows, values, cuts = SwapDescent(np.array([[1.0, -1.0], [-1.0, 1.0]]), 0.5).descend(
     ...     np.array([[1, -1]], dtype=np.int8), np.array([[-1.0, 2.0]]))
@@ -98,7 +49,7 @@ class SwapDescent:
         self.widest = int(np.diff(L.indptr).max(initial=0)) + 1
 
     def descend(self, codes: Signs, K: Array, *, max_swaps: int | None = None) -> tuple[Signs, Array, Array]:
-        """Descend from ``codes`` (c x n, balanced) with the linear terms ``K`` (c x n).
+        """Descend from balanced ``codes`` (c x n) with the linear terms ``K`` (c x n), by at most n swaps in each code.
 
         Returns the new codes, the objective -2 <b, k> + lambda2 b'Lb of each, and its graph term lambda2 b'Lb alone.
         """
