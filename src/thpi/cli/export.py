@@ -16,9 +16,6 @@ from thpi.cli._output import show, spinner, uninterrupted
 if TYPE_CHECKING:
     from thpi.stores import FileFormat, StoreInfo
 
-# typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
-# ruff: noqa: UP045
-
 
 def _format_names() -> list[str]:
     from thpi.stores import FORMATS, STORES

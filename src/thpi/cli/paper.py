@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from thpi.paper.experiments import Settings
 
 # typer reads annotations at run time, on Python 3.10 too: Optional and List as it knows them.
-# ruff: noqa: UP045
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, help="Table 1 and Figures 1-3 of the paper, on real data."

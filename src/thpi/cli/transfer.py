@@ -11,9 +11,6 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-# typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
-# ruff: noqa: UP045
-
 Value = TypeVar("Value")
 
 
