@@ -157,8 +157,6 @@ def test_target_rows_without_a_source_reach_the_method(shop, tmp_path, refused):
     assert "ITQPlus does not take --target; TransferITQ," in refused([*command, "--method", "ITQPlus", "--force"])
     target = shop / "target.npy"
     assert "can be part of DATA" in refused(["fit", target, tmp_path / "n", "--target", target])
-        ["fit", shop / "target.npy", tmp_path / "n", "--target", shop / "target.npy"]
-    )
     wrong = [*command[:-1], pairs + "same", "--method", "TransferITQ", "--force"]
     assert "columns and DATA 64" in refused(wrong)
 

@@ -56,9 +56,7 @@ def export(
         Optional[str],
         typer.Option("--format", autocompletion=_format_names, help="Format or store, if TARGET does not show it."),
     ] = None,
-    append: Annotated[
-        bool, typer.Option("--append", help="Add to a table or collection that already holds codes.")
-    ] = False,
+    append: Annotated[bool, typer.Option("--append", help="Add to a table that already holds codes.")] = False,
     token: Annotated[str, typer.Option("--token", envvar="THPI_MILVUS_TOKEN", help="Token of a Milvus server.")] = "",
     bits: CodeBits = None,
     force: Force = False,
