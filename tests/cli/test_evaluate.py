@@ -72,7 +72,7 @@ def test_bad_input_is_one_line(shop, tmp_path, refused, halves):
     assert "--neighbours 200 must be at most" in refused([*command, "--neighbours", "200"])
     assert "--radius 0 must be above 0" in refused([*command, "--radius", "0"])
     assert "has 50 labels" in refused([*command, "--labels", tmp_path / "q.txt"])
-    assert "go with --queries" in refused([*command, "--query-labels", tmp_path / "q.txt"])
+    assert "needs --queries" in refused([*command, "--query-labels", tmp_path / "q.txt"])
     assert "both files need labels" in refused(
         [*command, "--queries", tmp_path / "q.npy", "--labels", shop / "labels.txt"]
     )

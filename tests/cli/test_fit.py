@@ -117,8 +117,9 @@ def test_bad_input_is_one_line_that_names_it(shop, tmp_path, refused):
     assert "does not exist" in refused(["fit", tmp_path / "no.npy", out])
     assert "must be a .npy," in refused(["fit", shop / "labels.txt", out])
     assert "the folder" in refused(["fit", target, tmp_path / "no" / "m"])
-    assert "is read by this command too" in refused(["fit", target, target, "--force"])
-    assert "is read by this command too" in refused(["fit", target, views, "--force", "--privileged", f"{views}:same"])
+    assert "is also an input of this command" in refused(["fit", target, target, "--force"])
+    privileged = ["--privileged", f"{views}:same"]
+    assert "is also an input of this command" in refused(["fit", target, views, "--force", *privileged])
     assert list(tmp_path.iterdir()) == []
 
 
@@ -154,7 +155,8 @@ def test_target_rows_without_a_source_reach_the_method(shop, tmp_path, refused):
         expected.fit(arrays["target"], privileged=arrays["same"], target=arrays["rest"])
     np.testing.assert_array_equal(thpi.load(model).projection_, expected.projection_)
     assert "ITQPlus does not take --target; TransferITQ," in refused([*command, "--method", "ITQPlus", "--force"])
-    assert "can stand in DATA" in refused(["fit", shop / "target.npy", tmp_path / "n", "--target", shop / "target.npy"])
+    target = shop / "target.npy"
+    assert "can be part of DATA" in refused(["fit", target, tmp_path / "n", "--target", target])
     wrong = [*command[:-1], pairs + "same", "--method", "TransferITQ", "--force"]
     assert "columns and DATA 64" in refused(wrong)
 

@@ -82,9 +82,9 @@ def test_rerank_orders_the_nearest_by_asymmetric_distance(shop, capsys):
     ("arguments", "message"),
     [
         (["QUERIES", "MODEL", "-k", "10", "--rerank", "9"], "--rerank 9 must be at least k=10"),
-        (["QUERIES", "MODEL", "--rerank", "50", "--radius", "3"], "--radius 3 asks for all within"),
+        (["QUERIES", "MODEL", "--rerank", "50", "--radius", "3"], "--radius 3 returns all within"),
         (["QUERIES", "--rerank", "50"], "--rerank 50 needs the projections of the queries"),
-        (["--row", "3", "--rerank", "50"], "of an item of the index only the code is known"),
+        (["--row", "3", "--rerank", "50"], "the index holds only codes"),
     ],
 )
 def test_rerank_says_what_it_needs(shop, refused, arguments, message):
@@ -133,7 +133,7 @@ def test_bad_input_is_one_line(shop, tmp_path, refused):
     assert "say what to search for" in refused(["search", index])
     assert "--row 300 is beyond the rows of the index; it has 300" in refused(["search", index, "--row", "300"])
     assert "'B-1' is not in the index; it has ids like A-000," in refused(["search", index, "--id", "B-1"])
-    assert "--model says which" in refused(["search", index, "-"])
+    assert "--model names the model" in refused(["search", index, "-"])
     assert "without metadata" in refused(["search", index, shop / "target.npy"])
     assert "is a npy file; an index is needed" in refused(["search", shop / "codes.npy", "--row", "1"])
     assert "leave out QUERIES" in refused(["search", index, shop / "codes.npy", "--id", "A-000"])

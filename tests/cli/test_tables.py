@@ -67,10 +67,10 @@ def test_columns_are_found_by_name_and_the_key_kept_apart(tmp_path):
         ("a,b\n1,2\n3,x\n", "line 3, column b: 'x' is not a finite number (--ignore b"),
         ("1,2\n3,nan\n", "line 2, column 2: 'nan' is not a finite number."),
         ("a,b\n1,\n", "column b: '' is not"),
-        ("a,a\n1,2\n", "two columns of one name"),
+        ("a,a\n1,2\n", "two columns with the same name"),
         ("", "has no rows"),
         ("a,b\n", "has no rows"),
-        (b"a,b\n1,\xff\n", "no text in UTF-8"),
+        (b"a,b\n1,\xff\n", "not UTF-8 text"),
         ('a,b\n1,"2\n', "after line 1: unexpected end of data"),
     ],
 )

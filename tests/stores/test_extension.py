@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -67,3 +69,10 @@ def test_a_file_format_from_outside(
 def test_it_is_gone_afterwards() -> None:
     assert "toy" not in STORES
     assert "toyfile" not in FORMATS
+
+
+def test_the_registry_is_light() -> None:
+    """Every command that opens a file reads it, so it must not import the libraries of learning."""
+    code = "import sys, thpi.stores; print(sorted({'sklearn', 'scipy', 'pyarrow', 'pymilvus'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

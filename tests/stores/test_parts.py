@@ -91,7 +91,7 @@ def test_commands_take_folders(rows, tmp_path, capsys):
     assert run(["fit", str(folder), str(tmp_path / "n.thpi"), "--ignore", "nothing"]) == 2
     assert "has no column 'nothing'" in capsys.readouterr().err
     assert run(["encode", model, str(folder), str(folder)]) == 2
-    assert "is read by this command too" in capsys.readouterr().err
+    assert "is also an input of this command" in capsys.readouterr().err
     assert run(["encode", model, str(folder), model]) == 2
     assert "is a file; it must be a folder" in capsys.readouterr().err
 

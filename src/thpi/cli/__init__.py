@@ -1,4 +1,4 @@
-"""The ``thpi`` command; one file a command, imported when it is called.
+"""The ``thpi`` command; one file per command, imported when it is used.
 
 To add a command: write ``thpi/cli/<name>.py`` with a function of that name or, for subcommands, a ``typer.Typer``
 named ``app``, and add the name to ``COMMANDS``.
@@ -36,12 +36,12 @@ COMMANDS = (
 
 
 class _LazyGroup(TyperGroup):
-    """A group whose members are imported when they are asked for."""
+    """A group whose members are imported when they are used."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
+    def list_commands(self, ctx: object) -> list[str]:
         return list(COMMANDS)
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+    def get_command(self, ctx: object, cmd_name: str) -> Any:
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"thpi.cli.{cmd_name}")
@@ -79,10 +79,10 @@ def run(arguments: Sequence[str] | None = None, group: typer.Typer = app, name: 
         group(None if arguments is None else list(arguments), prog_name=name)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 0
-    except KeyboardInterrupt:  # before or after the part in which typer sees to it
+    except KeyboardInterrupt:  # outside the part in which typer handles it
         return 130
     except (ValueError, OSError, KeyError, ImportError) as error:
-        if os.environ.get("THPI_TRACEBACK"):  # for whoever works on thpi itself
+        if os.environ.get("THPI_TRACEBACK"):  # for developers of thpi
             raise
         typer.echo(f"error: {error}", err=True)
         return 2

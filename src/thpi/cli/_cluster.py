@@ -10,14 +10,14 @@ from typing import Any
 
 @contextmanager
 def cluster(address: str | None) -> Iterator[Any]:
-    """Connect to a Dask scheduler, where one is named; give its client, or None."""
+    """Connect to a Dask scheduler, if there is an address; yield its client, or None."""
     if address is None:
         yield None
         return
     from thpi._optional import require
 
     distributed = require("distributed", "dask")
-    # What Dask has to say of a lost connection is said once, by the error.
+    # The error reports a lost connection; Dask need not repeat it.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     try:
         client = distributed.Client(address, timeout="10s")

@@ -1,17 +1,21 @@
-"""Where numbers stand: ``FILE`` or ``FILE:NAME``, and columns of ids or labels, one value a row."""
+"""Arrays and columns of files: ``FILE`` or ``FILE:NAME``, and columns of ids or labels, one value per row."""
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from zipfile import BadZipFile
 
 import numpy as np
-import numpy.typing as npt
+
+from thpi._types import Ints
+
+Value: TypeAlias = "int | float | str"
+"""An id or a label."""
 
 _NAMED = re.compile(r"(.+\.(?:npz|csv|tsv|parquet)):([^:/\\]+)", re.IGNORECASE)
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,18}")
@@ -28,7 +32,7 @@ def split_spec(spec: str) -> tuple[Path, str | None]:
 
 
 def is_column(spec: str, name: str) -> bool:
-    """Tell whether ``name`` is a column of a table, not a file: where columns have names, unless there is such a file.
+    """Whether ``name`` is a column of the table: columns must have names, and there must be no such file.
 
     >>> is_column("shop.csv", "sku"), is_column("shop.npy", "sku")
     (True, False)
@@ -37,7 +41,7 @@ def is_column(spec: str, name: str) -> bool:
 
 
 def load_array(argument: str, path: Path, name: str | None) -> Any:
-    """Give the array of a ``.npy`` file (memory-mapped) or of a ``.npz`` file, or a matrix of ``scipy.sparse``."""
+    """Return the array of a ``.npy`` file (memory-mapped) or ``.npz`` file, or a matrix of ``scipy.sparse``."""
     try:
         loaded = np.load(path, mmap_mode="r", allow_pickle=False)
         if isinstance(loaded, np.ndarray):
@@ -58,7 +62,7 @@ def load_array(argument: str, path: Path, name: str | None) -> Any:
 
 
 def csv_rows(argument: str, path: Path | str, lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
-    """Give (line number, cells) of each row that is not blank; what most parts the first line parts them all."""
+    """Iterate over (line number, cells) of rows that are not blank; the first line decides the delimiter."""
     at = 0
     try:
         lines = iter(lines)
@@ -71,19 +75,17 @@ def csv_rows(argument: str, path: Path | str, lines: Iterable[str]) -> Iterator[
     except csv.Error as error:
         raise ValueError(f"{argument}={str(path)!r} after line {at}: {error}.") from None
     except UnicodeDecodeError as error:
-        raise ValueError(f"{argument}={str(path)!r} is no text in UTF-8 ({error.reason}).") from None
+        raise ValueError(f"{argument}={str(path)!r} is not UTF-8 text ({error.reason}).") from None
 
 
-def read_column(argument: str, spec: str) -> list[Any]:
-    """Read ids or labels: a 1-D array, a column (``FILE:NAME``), or a text file with one value a line."""
+def read_column(argument: str, spec: str) -> list[Value]:
+    """Read ids or labels: a 1-D array, a column (``FILE:NAME``), or a text file with one value per line."""
     path, name = split_spec(spec)
     kind = path.suffix.lower()
     if kind in (".npy", ".npz"):
         array = np.asarray(load_array(argument, path, name))
         if array.ndim != 1 or array.dtype.kind not in "iuUf":
-            raise ValueError(
-                f"{argument}={spec!r} has shape {array.shape} and dtype {array.dtype}; it must be 1-D, one value a row."
-            )
+            raise ValueError(f"{argument}={spec!r} has shape {array.shape} and dtype {array.dtype}; it must be 1-D.")
         return list(array.tolist())
     if kind == ".parquet":
         from thpi._optional import require
@@ -107,8 +109,8 @@ def _only(argument: str, spec: str, columns: list[str], name: str | None) -> str
     return chosen
 
 
-def as_ids(values: list[Any]) -> npt.NDArray[Any] | list[str]:
-    """Read texts as 64-bit integers where all of them are written as such, else leave them as texts.
+def as_ids(values: Sequence[Value]) -> Ints | list[str]:
+    """Read texts as 64-bit integers if all are written as integers; otherwise return texts.
 
     >>> as_ids(["7", "8"]), as_ids(["007", "8"])
     (array([7, 8]), ['007', '8'])
@@ -121,5 +123,5 @@ def as_ids(values: list[Any]) -> npt.NDArray[Any] | list[str]:
 
 
 def one_line(error: BaseException) -> str:
-    """Give the message of an error on one line, without a full stop."""
+    """Return the message of an error on one line, without a full stop."""
     return " ".join(str(error).split()).rstrip(".")

@@ -8,9 +8,9 @@ _BLOCKS = " ▁▂▃▄▅▆▇█"
 
 
 def curve(values: Sequence[float], width: int = 60, height: int = 4) -> list[str]:
-    """Draw ``values`` from left to right, the least at the bottom, in ``height`` lines of at most ``width`` columns.
+    """Draw ``values`` from left to right in ``height`` lines of at most ``width`` columns.
 
-    A value is several columns wide where there is room.
+    A value is several columns wide if there is room.
 
     >>> curve([4, 2, 1, 0], width=8, height=1)
     ['██▅▅▃▃▁▁']

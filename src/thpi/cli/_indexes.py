@@ -1,27 +1,30 @@
-"""Index files for the commands: told from other files, and described."""
+"""Index files for the commands: checked and described."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import typer
 
 from thpi.cli._codes import file_kind
-from thpi.cli._output import show
+from thpi.cli._output import Facts, show
+
+if TYPE_CHECKING:
+    from thpi.index import HammingIndex
 
 
 def check_index(path: Path) -> None:
-    """Refuse a file that is something else, and say what it is."""
+    """Refuse a file of another kind, and name its kind."""
     kind = file_kind("INDEX", path)
     if kind != "index":
         raise ValueError(f"INDEX={str(path)!r} is a {kind} file; an index is needed here (see thpi index build).")
 
 
-def show_index(as_json: bool, path: Path, index: Any) -> None:
-    """Print what an index holds; also what ``thpi info`` prints of one."""
+def show_index(as_json: bool, path: Path, index: HammingIndex) -> None:
+    """Describe an index."""
     report = index.report_
-    facts = {
+    facts: Facts = {
         "index": str(path),
         "codes": len(index),
         "bits": index.n_bits,

@@ -1,8 +1,8 @@
-"""Ctrl-C that is never lost, nor shown as a traceback.
+"""Ctrl-C that is never lost, and never shown as a traceback.
 
-Python turns Ctrl-C into a ``KeyboardInterrupt`` wherever the program happens to be. Where that is a callback of the
-garbage collector, of a weak reference (the import system has such ones) or of the end of the program, nobody can catch
-it: Python prints "Exception ignored in ..." with a traceback, and the command goes on as if nothing had been pressed.
+Python raises ``KeyboardInterrupt`` wherever the program happens to be. In a callback of the garbage collector, of a
+weak reference (the import system has some) or at exit, no code can catch it: Python prints "Exception ignored in ..."
+with a traceback, and the command continues as if nothing had been pressed.
 """
 
 from __future__ import annotations
@@ -10,22 +10,20 @@ from __future__ import annotations
 import _thread
 import sys
 import threading
-from typing import Any
 
 _MOMENT = 0.01
 """Seconds until the interrupt comes again: long enough to be out of the callback, too short to be noticed."""
 
 
 def resend_lost_interrupts() -> None:
-    """See to it that an interrupt which nobody could catch comes again a moment later, in silence.
+    """Send an interrupt that could not be caught again, a moment later.
 
-    At the very end of the program, when all that is left is to close files, it is passed over: nothing is left to stop.
-
-    It holds for the whole process, so that only the entry point of the command calls it.
+    At the very end of the program it is ignored: nothing is left to stop. This changes the whole process, so only the
+    entry point of the command calls it.
     """
     report = sys.unraisablehook
 
-    def hook(unraisable: Any) -> None:
+    def hook(unraisable: sys.UnraisableHookArgs) -> None:
         if not issubclass(unraisable.exc_type, KeyboardInterrupt):
             report(unraisable)
             return

@@ -1,15 +1,20 @@
-"""Models for the commands that code rows: loaded, and matched with the columns of a table."""
+"""Models for the commands that encode rows."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from thpi.cli._codes import file_kind
+from thpi.cli._output import Facts
+
+if TYPE_CHECKING:
+    from thpi._types import Matrix
+    from thpi.base import BaseHasher
 
 
-def load_model(argument: str, path: Path) -> tuple[Any, tuple[str, ...] | None]:
-    """Load a model, and give the names of the columns that it was fitted on, where the file had names."""
+def load_model(argument: str, path: Path) -> tuple[BaseHasher, tuple[str, ...] | None]:
+    """Load a model; return it and the names of the columns that it was fitted on, if they had names."""
     import thpi
 
     kind = file_kind(argument, path)
@@ -17,13 +22,13 @@ def load_model(argument: str, path: Path) -> tuple[Any, tuple[str, ...] | None]:
         what = "an index" if kind == "index" else f"a {kind} file"
         raise ValueError(f"{argument}={str(path)!r} is {what}; a model is needed here (see thpi fit).")
     hasher = thpi.load(path)
-    # Tables are read by these names; the rows then come as plain arrays, of which scikit-learn would complain.
+    # Tables are read by these names; the rows are then plain arrays, about which scikit-learn would warn.
     names = hasher.__dict__.pop("feature_names_in_", None)
     return hasher, None if names is None else tuple(str(name) for name in names)
 
 
-def check_width(argument: str, spec: str, values: Any, hasher: Any) -> None:
-    """Refuse rows that are not as wide as those the model was fitted on."""
+def check_width(argument: str, spec: str, values: Matrix, hasher: BaseHasher) -> None:
+    """Refuse rows with another number of columns than the model was fitted on."""
     if values.shape[1] != hasher.n_features_in_:
         raise ValueError(
             f"{argument}={spec!r} has {values.shape[1]} columns of features; "
@@ -31,7 +36,7 @@ def check_width(argument: str, spec: str, values: Any, hasher: Any) -> None:
         )
 
 
-def choice_facts(hasher: Any, as_json: bool) -> dict[str, Any]:
+def choice_facts(hasher: Any, as_json: bool) -> Facts:
     """What AutoHasher chose and why, as values or in words; nothing for methods that choose nothing."""
     if not hasattr(hasher, "choice_"):
         return {}

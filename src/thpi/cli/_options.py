@@ -8,8 +8,6 @@ from typing import Annotated, Optional
 import typer
 
 # typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
-# ruff: noqa: UP045
-
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing output.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for scripts.")]
 Bits = Annotated[int, typer.Option("--bits", min=1, help="Length of a code.")]

@@ -10,18 +10,24 @@ import textwrap
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import typer
 
 if TYPE_CHECKING:
+    from rich.progress import ProgressColumn
+
     from thpi.cli._tables import Batch
 
+Facts: TypeAlias = "dict[str, Any]"
+"""What a command found, by name; printed as a list or as JSON."""
 
-def check_output(argument: str, path: Path, *, force: bool, inputs: tuple[Any, ...] = ()) -> None:
-    """Refuse an output that is there already, is one of the inputs, or has no folder: before any work is done."""
-    from thpi.cli._columns import split_spec  # here, for it imports numpy
+
+def check_output(argument: str, path: Path, *, force: bool, inputs: tuple[Path | str | None, ...] = ()) -> None:
+    """Refuse an output that exists, is one of the inputs, or has no folder, before any work is done."""
+    from thpi.cli._columns import split_spec  # imports numpy
 
     if not path.parent.is_dir():
         raise ValueError(f"{argument}={str(path)!r}: the folder {str(path.parent)!r} does not exist.")
@@ -30,7 +36,7 @@ def check_output(argument: str, path: Path, *, force: bool, inputs: tuple[Any, .
     if path.exists():
         files = [split_spec(str(source))[0] for source in inputs if source is not None]
         if any(file.exists() and os.path.samefile(path, file) for file in files):
-            raise ValueError(f"{argument}={str(path)!r} is read by this command too; name another file.")
+            raise ValueError(f"{argument}={str(path)!r} is also an input of this command; name another file.")
         if not force:
             raise ValueError(f"{argument}={str(path)!r} exists already; --force replaces it.")
 
@@ -52,13 +58,11 @@ def uninterrupted() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
-def show(as_json: bool, facts: Mapping[str, Any], title: str = "") -> None:
-    """Print facts: as one line of JSON, or as a list of names and values (those that are None are left out)."""
+def show(as_json: bool, facts: Facts) -> None:
+    """Print facts as one line of JSON, or as a list of names and values without those that are None."""
     if as_json:
         typer.echo(json.dumps(plain(facts), allow_nan=False))
         return
-    if title:
-        typer.echo(title)
     width = max(len(name) for name in facts)
     for name, value in facts.items():
         if value is not None:
@@ -66,7 +70,7 @@ def show(as_json: bool, facts: Mapping[str, Any], title: str = "") -> None:
             typer.echo(f"  {name.replace('_', ' '):{width}}  " + f"\n{'':{width + 4}}".join(lines))
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, Mapping):
@@ -77,7 +81,7 @@ def _text(value: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Give what JSON can say of a value; numbers that it cannot (NaN, infinities) become null.
+    """Return a value as JSON can hold it; NaN and infinities become null.
 
     >>> plain({"a": [1, float("nan")]})
     {'a': [1, None]}
@@ -94,51 +98,47 @@ def plain(value: Any) -> Any:
 
 
 def note(text: str) -> None:
-    """Tell something beside the result: on standard error, so that it does not get into a script's data."""
+    """Print a remark on standard error, so that it does not get into a script's data."""
     typer.echo(text, err=True)
 
 
 @contextmanager
-def spinner(text: str) -> Iterator[None]:
-    """Show that something is going on, and for how long; on a terminal only."""
+def progress_bar(text: str, *columns: str | ProgressColumn) -> Iterator[Callable[..., None]]:
+    """Show a bar on standard error, on a terminal only; yield the function that updates it."""
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress
 
     console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        progress.add_task(text, total=None)
+    shown = ("{task.description}", BarColumn(), *columns)
+    with Progress(*shown, console=console, transient=True, disable=not console.is_terminal) as progress:
+        yield partial(progress.update, progress.add_task(text, total=None, rows=0))
+
+
+@contextmanager
+def spinner(text: str) -> Iterator[None]:
+    """Show that work goes on, and for how long."""
+    from rich.progress import TimeElapsedColumn
+
+    with progress_bar(text, TimeElapsedColumn()):
         yield
 
 
 @contextmanager
 def shown_parts(text: str) -> Iterator[Callable[[int, int], None]]:
-    """Give a function that is told how many of how many parts are done, and shows it; on a terminal only."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    """Yield a function that shows the number of parts done, of all parts."""
+    from rich.progress import MofNCompleteColumn, TimeRemainingColumn
 
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task(text, total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
+    with progress_bar(text, MofNCompleteColumn(), TimeRemainingColumn()) as update:
+        yield lambda done, total: update(completed=done, total=total)
 
 
 def shown_progress(text: str, batches: Iterator[Batch]) -> Iterator[Batch]:
-    """Pass batches on and show how much of the file is read; on a terminal only."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    """Pass batches on and show how much of the file is read."""
+    from rich.progress import TimeRemainingColumn
 
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[rows]:,} rows"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task, rows = progress.add_task(text, total=1.0, rows=0), 0
+    rows = 0
+    with progress_bar(text, "{task.fields[rows]:,} rows", TimeRemainingColumn()) as update:
         for batch in batches:
             yield batch
             rows += batch.values.shape[0]
-            progress.update(task, rows=rows, total=None if batch.done is None else 1.0, completed=batch.done or 0.0)
+            update(rows=rows, total=None if batch.done is None else 1.0, completed=batch.done or 0.0)

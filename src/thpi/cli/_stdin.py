@@ -6,19 +6,19 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
-from typing import Any
 
 import numpy as np
 
-from thpi.cli._columns import csv_rows
+from thpi._types import Floats
+from thpi.cli._columns import Value, csv_rows
 from thpi.cli._tables import Batch, Choice, csv_table
 
-# Rows coded and searched together; few enough that the first answers come soon.
+# Rows encoded and searched together; few, so that the first answers come soon.
 _ROWS = 256
 
 
 def read_stdin(key: str | None, features: Sequence[str] | None) -> Iterator[Batch]:
-    """Give the rows; lines that begin with [ or { are JSON, others csv."""
+    """Iterate over batches of rows; lines that begin with [ or { are JSON, others csv."""
     rest = (line for line in sys.stdin if line.strip())
     first = next(rest, "")
     lines = chain([first] if first else [], rest)
@@ -32,8 +32,8 @@ def read_stdin(key: str | None, features: Sequence[str] | None) -> Iterator[Batc
 def _json_lines(lines: Iterator[str]) -> Iterator[Batch]:
     number = 0
     while portion := list(islice(lines, _ROWS)):
-        rows: list[Any] = []
-        keys: list[Any] = []
+        rows: list[Floats] = []
+        keys: list[Value] = []
         for line in portion:
             vector, name = _vector(line, number)
             if rows and len(vector) != len(rows[0]):
@@ -46,14 +46,14 @@ def _json_lines(lines: Iterator[str]) -> Iterator[Batch]:
         yield Batch(np.stack(rows), keys, None)
 
 
-def _vector(line: str, number: int) -> tuple[Any, Any]:
+def _vector(line: str, number: int) -> tuple[Floats, Value]:
     """Read one line: the vector, and its name (by default the number of the line, from 0)."""
     where = f"QUERIES='-' line {number + 1}"
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{where} is not JSON ({error}).") from None
-    name = number
+    name: Value = number
     if isinstance(value, dict):
         name, value = value.get("id", number), value.get("vector")
     try:

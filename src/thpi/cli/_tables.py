@@ -1,18 +1,18 @@
-"""Rows of numbers from npy, npz, csv and parquet files, read in portions so that a file may be larger than memory."""
+"""Rows of numbers from npy, npz, csv and parquet files, read in portions: files may be larger than memory."""
 
 from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from thpi.cli._columns import csv_rows, load_array, split_spec
+from thpi._types import Array, InMemory
+from thpi.cli._columns import Value, csv_rows, load_array, split_spec
 
 FORMATS = ".npy, .npz, .csv, .tsv or .parquet"
 # Numbers held at a time, 32 MiB of float64.
@@ -20,19 +20,19 @@ _PORTION = 2**22
 
 
 class Batch(NamedTuple):
-    """Some rows, the values of their key column (ids or labels), and how much of the file is read (0 to 1)."""
+    """Some rows, the values of their key column (ids or labels), and the share of the file read so far."""
 
-    values: Any
-    keys: list[Any] | None
+    values: InMemory
+    keys: list[Value] | None
     done: float | None
 
 
 class Table(NamedTuple):
-    """A file open for reading: the names of its columns of features, where it has any, and its rows."""
+    """An open file: the names of its columns of features, if it has names, and its rows."""
 
     names: tuple[str, ...] | None
     batches: Iterator[Batch]
-    whole: Any = None
+    whole: InMemory | None = None
 
 
 def open_table(
@@ -45,7 +45,7 @@ def open_table(
 ) -> Table:
     """Open a file of rows. ``key`` is a column that is not a feature, ``ignore`` are columns to leave out.
 
-    With ``features`` given, just these columns are read, in this order, where the file names its columns.
+    If the file names its columns and ``features`` is given, only these are read, in this order.
     """
     path, name = split_spec(spec)
     kind = path.suffix.lower()
@@ -65,8 +65,8 @@ def open_table(
     return _parquet_table(path, chosen) if kind == ".parquet" else _csv_table(path, chosen)
 
 
-def read_matrix(argument: str, spec: str, **choice: Any) -> tuple[Any, list[Any] | None, tuple[str, ...] | None]:
-    """Read all rows: the matrix (memory-mapped or sparse where the file allows), the keys and the column names."""
+def read_matrix(argument: str, spec: str, **choice: Any) -> tuple[InMemory, list[Value] | None, tuple[str, ...] | None]:
+    """Read all rows: the matrix (memory-mapped or sparse if possible), the keys and the column names."""
     table = open_table(argument, spec, **choice)
     if table.whole is not None:
         for _ in table.batches:  # checks every number
@@ -104,15 +104,15 @@ class Choice(NamedTuple):
         return tuple(name for name in columns if name not in left_out), self.key
 
     def no_number(self, where: str, value: object, column: str | None) -> ValueError:
-        # Only of a column with a name can a user say that it is none of the features.
+        # Only columns with a name can be left out.
         hint = "" if column is None else f" (--ignore {column} leaves the column out)"
         return ValueError(f"{self.argument}={self.spec!r} {where}: {value!r} is not a finite number{hint}.")
 
 
-def _array_table(argument: str, spec: str, array: Any) -> Table:
-    if array.ndim != 2 or array.dtype.kind not in "fiub" or 0 in array.shape:
+def _array_table(argument: str, spec: str, array: InMemory) -> Table:
+    if len(array.shape) != 2 or array.dtype.kind not in "fiub" or 0 in array.shape:
         what = "codes, not vectors" if array.dtype.names else f"an array of shape {array.shape}, dtype {array.dtype}"
-        raise ValueError(f"{argument}={spec!r} holds {what}; it must be a 2-D array of numbers, one row an item.")
+        raise ValueError(f"{argument}={spec!r} holds {what}; it must be a 2-D array of numbers, one row per item.")
 
     def batches() -> Iterator[Batch]:
         n = array.shape[0]
@@ -128,7 +128,7 @@ def _array_table(argument: str, spec: str, array: Any) -> Table:
 
 
 def _csv_table(path: Path, choice: Choice) -> Table:
-    raw = open(path, "rb")  # noqa: SIM115 - read in portions by whoever takes the batches
+    raw = open(path, "rb")  # noqa: SIM115 - read in portions, by the iterator of batches
     size = os.fstat(raw.fileno()).st_size
 
     def rows() -> Iterator[tuple[int, list[str]]]:
@@ -141,8 +141,13 @@ def _csv_table(path: Path, choice: Choice) -> Table:
     return csv_table(choice, rows(), done)
 
 
-def csv_table(choice: Choice, rows: Iterator[tuple[int, list[str]]], done: Any, n_rows: int | None = None) -> Table:
-    """Read rows of cells, ``n_rows`` a batch; a first row with a cell that is no number names the columns."""
+def csv_table(
+    choice: Choice,
+    rows: Iterator[tuple[int, list[str]]],
+    done: Callable[[], float | None],
+    n_rows: int | None = None,
+) -> Table:
+    """Read rows of cells in batches of ``n_rows``; a first row with a cell that is not a number names the columns."""
     first_line, first = next(rows, (0, []))
     if not first:
         raise ValueError(f"{choice.argument}={choice.spec!r} has no rows.")
@@ -156,7 +161,9 @@ def csv_table(choice: Choice, rows: Iterator[tuple[int, list[str]]], done: Any, 
     else:
         header = [cell.strip() for cell in first]
         if len(set(header)) < len(header):
-            raise ValueError(f"{choice.argument}={choice.spec!r} has two columns of one name among {_some(header)}.")
+            raise ValueError(
+                f"{choice.argument}={choice.spec!r} has two columns with the same name among {_some(header)}."
+            )
         names, key = choice.of(header)
         at = [header.index(name) for name in names]
     if not at:
@@ -164,7 +171,7 @@ def csv_table(choice: Choice, rows: Iterator[tuple[int, list[str]]], done: Any, 
     width, key_at = len(first), None if key is None else header.index(key)
 
     def batches() -> Iterator[Batch]:
-        # A cell as text takes many times the memory of its number.
+        # A cell takes many times the memory of its number.
         while portion := list(islice(rows, n_rows or _step(16 * len(at)))):
             for line, cells in portion:
                 if len(cells) != width:
@@ -215,7 +222,7 @@ def _parquet_table(path: Path, choice: Choice) -> Table:
     def batches() -> Iterator[Batch]:
         read, n = 0, file.metadata.num_rows
         columns = [*names, *([] if key is None else [key])]
-        # The length of the lists is not known beforehand; a thousand numbers a list is a common one.
+        # The length of the lists is not known in advance; a thousand numbers is common.
         for part in file.iter_batches(_step(1000 if lists else len(names)), columns=columns):
             values = _from_lists(choice, part.column(names[0])) if lists else _from_columns(part, names)
             if not np.isfinite(values).all():
@@ -228,14 +235,14 @@ def _parquet_table(path: Path, choice: Choice) -> Table:
     return Table(None if lists else names, batches())
 
 
-def _from_columns(part: Any, names: Sequence[str]) -> npt.NDArray[Any]:
-    # A null becomes NaN, which is then refused with its place.
+def _from_columns(part: Any, names: Sequence[str]) -> Array:
+    # A null becomes NaN, which is then refused.
     columns = [part.column(name).to_numpy(zero_copy_only=False) for name in names]
     float32 = all(column.dtype == np.float32 for column in columns)
     return np.column_stack([column.astype(np.float32 if float32 else np.float64) for column in columns])
 
 
-def _from_lists(choice: Choice, column: Any) -> npt.NDArray[Any]:
+def _from_lists(choice: Choice, column: Any) -> Array:
     rows = column.to_pylist()
     widths = {None if row is None else len(row) for row in rows}
     if len(widths) != 1 or None in widths:

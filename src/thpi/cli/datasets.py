@@ -10,9 +10,6 @@ from thpi.cli._options import DataHome, dataset_names
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="List, describe and verify the data sets.")
 
-# typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
-# ruff: noqa: UP045
-
 
 @app.command("list")
 def list_sets(data_home: DataHome = None) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
 
+    from thpi._types import Array, Bools, Ints
     from thpi.base import BaseHasher
     from thpi.datasets import PairedDataset
 
@@ -18,6 +20,8 @@ app = typer.Typer()
 PAIRS = 100
 QUERIES = 300
 ALL_TARGET = "ITQ, all target rows"
+
+Scores: TypeAlias = "dict[tuple[str, int], list[tuple[float, float]]]"
 
 
 @app.command()
@@ -30,10 +34,10 @@ def demo(
 
     The target is the picture (240 pixels) of a handwritten digit, known for a few
     digits only; the source is its Fourier coefficients, known for 1,700 digits
-    while training. Queries are 300 further digits, searched in all the others.
-    Quality is mean average precision in percent: with "near" a digit is relevant
-    where it is within the distance at which digits have their 50th neighbour in
-    target space, with "class" where it is the same digit.
+    during training. 300 further digits are queries, searched among all others.
+    Quality is mean average precision in percent. Relevant are pictures within the
+    mean distance to the 50th neighbour in target space ("near"), or pictures of
+    the same digit ("class").
     """
     import numpy as np
     from rich.console import Console
@@ -46,9 +50,9 @@ def demo(
     console = Console()
     digits = load_digits_views(target="pix", source="fou")
     names = [*thpi.HASHERS, ALL_TARGET]
-    scores: dict[tuple[str, int], list[tuple[float, float]]] = {(name, c): [] for name in names for c in bits}
+    scores: Scores = {(name, c): [] for name in names for c in bits}
     columns = (TextColumn("{task.description:24}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    # One thread: the table is then the same, to the last digit, on any number of cores.
+    # With one thread the table is the same, to the last digit, on any number of cores.
     with Progress(*columns, console=console, transient=True) as progress, threadpool_limits(1):
         task = progress.add_task("", total=len(names) * len(bits) * splits)
         for split in range(splits):
@@ -64,9 +68,9 @@ def demo(
                     progress.advance(task)
     console.print(_table(scores, names, bits, pairs, splits))
     console.print(
-        f"[dim]Every method but the last row knows {pairs} target rows. ITQ uses no source; what is above it "
-        "is due to the source or to a better learner; the transfer benchmark separates the two. The last row is what "
-        "ITQ would do if the missing target rows were known. AutoHasher was told near.[/dim]\n"
+        f"[dim]Every method but the last row knows {pairs} target rows. ITQ uses no source; a better value is due to "
+        "the source or to a better learner. The last row shows what ITQ would reach if the missing target rows were "
+        "known. AutoHasher was set to near.[/dim]\n"
     )
     c = max(bits)
     for name in ("ITQ", "LapITQPlus"):
@@ -74,7 +78,7 @@ def demo(
         _show(console, name, c, hasher, digits, query, database)
 
 
-def _relevance(digits: PairedDataset, query: Any, database: Any) -> tuple[Any, Any]:
+def _relevance(digits: PairedDataset, query: Ints, database: Ints) -> tuple[Bools, Bools]:
     from thpi.ground_truth import label_relevance, neighbour_radius, radius_relevance
 
     X = digits.target
@@ -83,7 +87,7 @@ def _relevance(digits: PairedDataset, query: Any, database: Any) -> tuple[Any, A
     return near, label_relevance(digits.labels[query], digits.labels[database])
 
 
-def _fit(name: str, n_bits: int, seed: int, digits: PairedDataset, train: Any, database: Any) -> BaseHasher:
+def _fit(name: str, n_bits: int, seed: int, digits: PairedDataset, train: Ints, database: Ints) -> BaseHasher:
     import thpi
 
     X, S = digits.target, digits.source
@@ -93,7 +97,9 @@ def _fit(name: str, n_bits: int, seed: int, digits: PairedDataset, train: Any, d
     return hasher.fit(X[train], privileged=S[train], source=S[database[len(train) :]])
 
 
-def _score(hasher: BaseHasher, digits: PairedDataset, query: Any, database: Any, relevant: Any) -> tuple[float, float]:
+def _score(
+    hasher: BaseHasher, digits: PairedDataset, query: Ints, database: Ints, relevant: tuple[Bools, Bools]
+) -> tuple[float, float]:
     from thpi.metrics import mean_average_precision
 
     codes = hasher.transform(digits.target[query]), hasher.transform(digits.target[database])
@@ -101,7 +107,7 @@ def _score(hasher: BaseHasher, digits: PairedDataset, query: Any, database: Any,
     return near, same
 
 
-def _table(scores: Any, names: list[str], bits: list[int], pairs: int, splits: int) -> Any:
+def _table(scores: Scores, names: list[str], bits: list[int], pairs: int, splits: int) -> Table:
     import numpy as np
     from rich.table import Table
 
@@ -122,9 +128,9 @@ def _table(scores: Any, names: list[str], bits: list[int], pairs: int, splits: i
 
 
 def _show(
-    console: Any, name: str, n_bits: int, hasher: BaseHasher, digits: PairedDataset, query: Any, database: Any
+    console: Console, name: str, n_bits: int, hasher: BaseHasher, digits: PairedDataset, query: Ints, database: Ints
 ) -> None:
-    """Draw a query digit and what a method finds nearest, right ones in green."""
+    """Draw a query digit and its nearest by a method, those of the same class in green."""
     import numpy as np
     from rich.columns import Columns
     from rich.text import Text
@@ -132,22 +138,22 @@ def _show(
     from thpi.codes import hamming_distances
 
     assert digits.labels is not None
-    assert digits.pictures is not None
+    assert isinstance(digits.pictures, np.ndarray)
     q = query[0]
     distances = hamming_distances(hasher.transform(digits.target[[q]]), hasher.transform(digits.target[database]))[0]
     shown = min(6, console.width // 18 - 1)  # one line of pictures, 15 pixels wide
     order = np.argsort(distances, kind="stable")[:shown]
-    pictures = [_draw(digits.show(q).picture, "white", "query")]
+    pictures = [_draw(digits.pictures[q], "white", "query")]
     for place in order:
         row = database[place]
         right = digits.labels[row] == digits.labels[q]
-        pictures.append(_draw(digits.show(row).picture, "green" if right else "red", f"distance {distances[place]}"))
+        pictures.append(_draw(digits.pictures[row], "green" if right else "red", f"distance {distances[place]}"))
     console.print(Text(f"{name}, {n_bits} bits: a digit and its nearest", style="bold"))
     console.print(Columns(pictures, padding=(0, 2)))
 
 
-def _draw(picture: npt.NDArray[np.uint8] | Any, colour: str, caption: str) -> Any:
-    """Draw a grey picture with half blocks, two pixels a character."""
+def _draw(picture: Array, colour: str, caption: str) -> Text:
+    """Draw a grey picture with half blocks, two pixels per character."""
     from rich.text import Text
 
     rows = picture.tolist()

@@ -1,20 +1,19 @@
-"""``thpi diagnose``: does the source help, on one's own pairs, for what one means by relevant?"""
+"""``thpi diagnose``: does the source help, on the user's own pairs and for their meaning of relevant?"""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
 from thpi.cli._options import Bits, Force, FurtherSource, FurtherTarget, Ignore, Json, Seed
-from thpi.cli._output import check_output, plain, uninterrupted
+from thpi.cli._output import Facts, check_output, plain, progress_bar, uninterrupted
 
 if TYPE_CHECKING:
-    from thpi.diagnosis import Answer, Diagnosis
+    from rich.table import Table
 
-# typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
-# ruff: noqa: UP045
+    from thpi.diagnosis import Answer, Diagnosis
 
 
 def _relevance_names() -> list[str]:
@@ -44,7 +43,7 @@ def diagnose(
         ),
     ] = None,
     bits: Bits = 32,
-    folds: Annotated[int, typer.Option("--folds", min=2, help="Parts the pairs are divided into.")] = 5,
+    folds: Annotated[int, typer.Option("--folds", min=2, help="Number of folds of the pairs.")] = 5,
     ignore: Ignore = None,
     output: Annotated[
         Optional[Path], typer.Option("--output", metavar="PAGE.html", help="Write a page with tables and plots.")
@@ -53,12 +52,12 @@ def diagnose(
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Say whether the source helps, for what you mean by relevant.
+    """Find out whether the source helps, for your meaning of relevant.
 
-    The answer is found on the pairs alone, by cross-validation: rows held out are
-    queries, the best method with source is compared with the best without.
+    The answer comes from cross-validation on the pairs: held-out rows are the
+    queries, and the best method with source is compared with the best without.
     Relevant may mean near in target space, near in source space, same label, or
-    (groups) of one group of the source, where nobody has named the classes.
+    same group of the source (groups), if there are no labels.
 
     \b
     Examples:
@@ -101,8 +100,8 @@ def _check_relevances(relevances: list[str], labels: str | None) -> None:
 
 def _read(
     data: str, privileged: str, source: str | None, target: str | None, labels: str | None, ignore: list[str]
-) -> dict[str, Any]:
-    """Give the arguments of the function that are rows."""
+) -> Facts:
+    """Read the rows, by the names of the function's arguments."""
     import numpy as np
 
     from thpi.cli._columns import is_column, read_column
@@ -118,7 +117,7 @@ def _read(
         values = keys if key is not None or labels is None else read_column("--labels", labels)
     if S.shape[0] != X.shape[0]:
         raise ValueError(
-            f"--privileged {privileged!r} has {S.shape[0]} rows and DATA {X.shape[0]}; row i of both must be one item."
+            f"--privileged {privileged!r} has {S.shape[0]} rows and DATA {X.shape[0]}; row i must be the same item."
         )
     if values is not None and len(values) != X.shape[0]:
         raise ValueError(f"--labels {labels!r} has {len(values)} values and DATA {X.shape[0]} rows.")
@@ -126,21 +125,19 @@ def _read(
     return {"X": X, "privileged": S, "source": S_U, "target": X_more, "y": y}
 
 
-def _diagnosed(rows: dict[str, Any], relevance: list[str] | None, bits: int, folds: int, seed: int) -> Diagnosis:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+def _diagnosed(rows: Facts, relevance: list[str] | None, bits: int, folds: int, seed: int) -> Diagnosis:
+    from itertools import count
+
+    from rich.progress import TimeElapsedColumn
 
     from thpi import diagnose as diagnosed
 
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        kinds = relevance or (["target", "source"] if rows["y"] is None else ["target", "labels", "source"])
-        bar = progress.add_task("diagnosing", total=len(kinds) * (folds + 2))
-        steps = iter(range(10**6))
+    kinds = relevance or (["target", "source"] if rows["y"] is None else ["target", "labels", "source"])
+    steps, total = count(), len(kinds) * (folds + 2)
+    with progress_bar("diagnosing", TimeElapsedColumn()) as update:
 
         def step(text: str) -> None:
-            progress.update(bar, description=text, completed=next(steps))
+            update(description=text, completed=next(steps), total=total)
 
         return diagnosed(**rows, relevances=kinds, n_bits=bits, n_folds=folds, random_state=seed, on_step=step)
 
@@ -164,7 +161,7 @@ def _print(found: Diagnosis) -> None:
             console.print(Text(sentence))
 
 
-def _table(answer: Answer) -> Any:
+def _table(answer: Answer) -> Table:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
@@ -12,8 +12,10 @@ from thpi.cli._cluster import cluster
 from thpi.cli._options import Force, Json, ModelFile, Scheduler
 from thpi.cli._output import show, shown_parts, shown_progress
 
-# typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
-# ruff: noqa: UP045
+if TYPE_CHECKING:
+    from thpi._types import Codes
+    from thpi.base import BaseHasher
+    from thpi.cli._columns import Value
 
 
 def encode(
@@ -30,7 +32,7 @@ def encode(
         typer.Option(
             "--ids",
             metavar="COLUMN|FILE",
-            help="Ids of the rows: a column of DATA, or a file with one id a row. Default: 0, 1, 2, ...",
+            help="Ids of the rows: a column of DATA, or a file with one id per row. Default: 0, 1, 2, ...",
         ),
     ] = None,
     scheduler: Scheduler = None,
@@ -39,16 +41,15 @@ def encode(
 ) -> None:
     """Write the binary codes of the rows of a file.
 
-    DATA is read in portions, so it may be larger than memory; its codes, a few
-    bytes a row, are kept until all are there. CODES gets its name when it is
-    complete: if you interrupt the command, there is no file.
+    DATA is read in portions, so it may be larger than memory. CODES appears when
+    it is complete: if you interrupt the command, there is no file.
 
-    Where the model was fitted on named columns these are looked up in a csv or
-    parquet file, and other columns are passed over.
+    If the model was fitted on named columns, they are found by name in a csv or
+    parquet file, and other columns are ignored.
 
-    Where DATA is a folder of parquet files, CODES is a folder too and gets one
-    file of codes for each of them. A run that was interrupted goes on where it
-    stopped. With --scheduler the workers of a Dask cluster read and write them.
+    If DATA is a folder of parquet files, CODES is a folder too, with one file of
+    codes for each of them. An interrupted run continues where it stopped. With
+    --scheduler the workers of a Dask cluster read and write the files.
 
     \b
     Examples:
@@ -71,7 +72,7 @@ def encode(
     check_codes_output("CODES", output, kind, force=force, inputs=(model, data))
     start = time.perf_counter()
     hasher, features = load_model("MODEL", model)
-    # A file of ids is read first: what is wrong with it shows before the long part.
+    # A file of ids is read first, so that errors in it show early.
     known = None if ids is None or is_column(data, ids) else as_ids(read_column("--ids", ids))
     codes, keys = _encode(hasher, data, features, ids if known is None else None)
     chosen = known if keys is None else as_ids(keys)
@@ -96,11 +97,11 @@ def _encode_parts(model: Path, data: Path, output: Path, ids: str | None, schedu
     from thpi.stores import encode_parts
 
     if output.exists() and not output.is_dir():
-        raise ValueError(f"CODES={str(output)!r} is a file; it must be a folder where DATA is one.")
+        raise ValueError(f"CODES={str(output)!r} is a file; it must be a folder if DATA is one.")
     if not output.parent.is_dir():
         raise ValueError(f"CODES={str(output)!r}: the folder {str(output.parent)!r} does not exist.")
     if output.exists() and output.samefile(data):
-        raise ValueError(f"CODES={str(output)!r} is read by this command too; name another folder.")
+        raise ValueError(f"CODES={str(output)!r} is also an input of this command; name another folder.")
     hasher, features = load_model("MODEL", model)
     start = time.perf_counter()
     with cluster(scheduler) as client, shown_parts("encoding") as progress:
@@ -111,14 +112,17 @@ def _encode_parts(model: Path, data: Path, output: Path, ids: str | None, schedu
     show(as_json, facts | ({"seconds": round(seconds, 3)} if as_json else {"encoded_in": f"{seconds:.2f} s"}))
 
 
-def _encode(hasher: Any, data: str, features: Any, key: str | None) -> tuple[Any, list[Any] | None]:
+def _encode(
+    hasher: BaseHasher, data: str, features: tuple[str, ...] | None, key: str | None
+) -> tuple[Codes, list[Value] | None]:
     import numpy as np
 
     from thpi.cli._models import check_width
     from thpi.cli._tables import open_table
 
     table = open_table("DATA", data, key=key, features=features)
-    codes, keys = [], []
+    codes: list[Codes] = []
+    keys: list[Value] = []
     for batch in shown_progress("encoding", table.batches):
         check_width("DATA", data, batch.values, hasher)
         codes.append(hasher.transform(batch.values))

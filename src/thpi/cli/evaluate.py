@@ -1,16 +1,20 @@
-"""``thpi evaluate``: how well the codes of a model retrieve what is relevant."""
+"""``thpi evaluate``: retrieval quality of the codes of a model."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple, Optional
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Optional
 
 import typer
 
 from thpi.cli._options import Json, ModelFile
-from thpi.cli._output import show, spinner
+from thpi.cli._output import Facts, show, spinner
 
-# typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
-# ruff: noqa: UP045
+if TYPE_CHECKING:
+    from scipy import sparse
+
+    from thpi._types import Array, Bools, InMemory
+    from thpi.base import BaseHasher
 
 _DEFAULT = ("average_precision", "precision@10", "precision@100", "recall@100", "lookup_precision@2")
 
@@ -23,10 +27,10 @@ def _measure_names() -> list[str]:
 
 
 class _Rows(NamedTuple):
-    """Rows to code and compare, and their labels where there are any."""
+    """Rows to encode and compare, and their labels, if any."""
 
-    X: Any
-    labels: Any
+    X: InMemory
+    labels: Array | None
 
 
 def evaluate(
@@ -41,13 +45,13 @@ def evaluate(
     ] = 200,
     labels: Annotated[
         Optional[str],
-        typer.Option("--labels", metavar="COLUMN|FILE", help="Relevant is what has the label of the query."),
+        typer.Option("--labels", metavar="COLUMN|FILE", help="Relevant: rows with the label of the query."),
     ] = None,
     query_labels: Annotated[
         Optional[str], typer.Option("--query-labels", metavar="FILE", help="Labels of the rows of --queries.")
     ] = None,
     neighbours: Annotated[
-        int, typer.Option("--neighbours", min=1, help="Without --labels: relevant are so many nearest rows.")
+        int, typer.Option("--neighbours", min=1, help="Without --labels: relevant are the N nearest rows.", metavar="N")
     ] = 50,
     radius: Annotated[
         Optional[float],
@@ -55,20 +59,19 @@ def evaluate(
     ] = None,
     measure: Annotated[
         Optional[list[str]],
-        typer.Option("--measure", autocompletion=_measure_names, help="Measure, as precision@10; may be repeated."),
+        typer.Option("--measure", autocompletion=_measure_names, help="Measure, e.g. precision@10; may be repeated."),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the draw of queries.")] = 0,
     as_json: Json = False,
 ) -> None:
     """Measure how well the codes of a model retrieve.
 
-    Every query is searched among the other rows by Hamming distance. What should
-    come first is what has the same label (--labels), else what is near by the
-    Euclidean distance of the rows themselves. Give rows that the model was not
-    fitted on, where you have them.
+    Every query is searched among the other rows by Hamming distance. Relevant are
+    rows with the same label (--labels), else rows at a small Euclidean distance.
+    Use rows that the model was not fitted on, if you have them.
 
-    Items at equal distance count as in random order; a query for which nothing is
-    relevant is left out.
+    Items at equal distance count as in random order. Queries without relevant
+    rows are left out.
 
     \b
     Examples:
@@ -87,12 +90,12 @@ def evaluate(
         database = _rows("DATA", data, features, labels, hasher)
         if queries is None:
             if query_labels is not None:
-                raise ValueError(f"--query-labels {query_labels!r} go with --queries, which is missing.")
+                raise ValueError(f"--query-labels {query_labels!r} needs --queries.")
             asked, database = _drawn(database, n_queries, seed)
         else:
             asked = _rows("--queries", queries, features, query_labels or _column(labels, queries), hasher)
             if (asked.labels is None) != (database.labels is None):
-                raise ValueError("--labels and --query-labels: both files need labels, or none.")
+                raise ValueError("--labels and --query-labels: both files need labels, or neither.")
     with spinner(f"measuring {asked.X.shape[0]:,} queries in {database.X.shape[0]:,} rows"):
         relevance, truth = _relevance(asked, database, neighbours, radius)
         values = measured(hasher.transform(asked.X), hasher.transform(database.X), relevance, hasher.n_bits, names)
@@ -116,13 +119,13 @@ def _check_measures(names: list[str]) -> None:
 
 
 def _column(labels: str | None, spec: str) -> str | None:
-    """Give ``labels`` where it is the name of a column, which then is one of the query file too."""
+    """Return ``labels`` if it names a column of the file."""
     from thpi.cli._columns import is_column
 
     return labels if labels is not None and is_column(spec, labels) else None
 
 
-def _rows(argument: str, spec: str, features: Any, labels: str | None, hasher: Any) -> _Rows:
+def _rows(argument: str, spec: str, features: tuple[str, ...] | None, labels: str | None, hasher: BaseHasher) -> _Rows:
     import numpy as np
 
     from thpi.cli._columns import read_column
@@ -136,7 +139,7 @@ def _rows(argument: str, spec: str, features: Any, labels: str | None, hasher: A
         values = read_column("--labels", labels)
     if values is not None and len(values) != X.shape[0]:
         raise ValueError(f"labels {labels!r} has {len(values)} labels; {argument}={spec!r} has {X.shape[0]} rows.")
-    # As texts, a label is the same whether it was read from csv or from an array of integers.
+    # As texts, labels from csv files and from arrays of integers are equal.
     return _Rows(X, None if values is None else np.array([str(value) for value in values]))
 
 
@@ -152,10 +155,12 @@ def _drawn(rows: _Rows, n_queries: int, seed: int) -> tuple[_Rows, _Rows]:
     return asked, database
 
 
-def _relevance(asked: _Rows, database: _Rows, neighbours: int, radius: float | None) -> tuple[Any, str]:
+def _relevance(
+    asked: _Rows, database: _Rows, neighbours: int, radius: float | None
+) -> tuple[Bools | sparse.csr_array | Callable[[int, int], Bools], str]:
     from thpi.ground_truth import label_relevance_blocks, nearest_relevance, radius_relevance
 
-    if database.labels is not None:
+    if asked.labels is not None and database.labels is not None:
         return label_relevance_blocks(asked.labels, database.labels), "rows with the label of the query"
     if radius is not None:
         if radius <= 0:
@@ -168,10 +173,10 @@ def _relevance(asked: _Rows, database: _Rows, neighbours: int, radius: float | N
     return near, f"the {neighbours} nearest rows (Euclidean)"
 
 
-def _print(as_json: bool, facts: dict[str, Any], values: dict[str, Any]) -> None:
+def _print(as_json: bool, facts: Facts, values: Facts) -> None:
     from thpi.metrics import query_mean
 
-    measures: dict[str, Any] = {}
+    measures: dict[str, dict[str, float]] = {}
     for name, value in values.items():
         if hasattr(value, "shape") and value.shape:
             mean = query_mean(value)

@@ -16,9 +16,6 @@ from thpi.cli._output import show, spinner, uninterrupted
 if TYPE_CHECKING:
     from thpi.stores import FileFormat, StoreInfo
 
-# typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
-# ruff: noqa: UP045
-
 
 def _format_names() -> list[str]:
     from thpi.stores import FORMATS, STORES
@@ -59,9 +56,7 @@ def export(
         Optional[str],
         typer.Option("--format", autocompletion=_format_names, help="Format or store, if TARGET does not show it."),
     ] = None,
-    append: Annotated[
-        bool, typer.Option("--append", help="Add to a table or collection that already holds codes.")
-    ] = False,
+    append: Annotated[bool, typer.Option("--append", help="Add to a table that already holds codes.")] = False,
     token: Annotated[str, typer.Option("--token", envvar="THPI_MILVUS_TOKEN", help="Token of a Milvus server.")] = "",
     bits: CodeBits = None,
     force: Force = False,

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
 from thpi.cli._cluster import cluster
 from thpi.cli._options import Bits, Force, FurtherSource, FurtherTarget, Ignore, Json, Scheduler, Seed
-from thpi.cli._output import check_output, note, show, spinner, uninterrupted
+from thpi.cli._output import Facts, check_output, note, show, spinner, uninterrupted
 
-# typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
-# ruff: noqa: UP045
+if TYPE_CHECKING:
+    from thpi._types import Matrix
+    from thpi.base import BaseHasher
+    from thpi.cli._columns import Value
 
 
 def _method_names() -> list[str]:
@@ -24,7 +26,7 @@ def _method_names() -> list[str]:
 
 
 def _print_methods(wanted: bool) -> None:
-    """List the methods from the registry, each with what it needs and its parameters."""
+    """List the methods of the registry with their inputs and parameters."""
     if not wanted:
         return
     from rich.console import Console
@@ -64,7 +66,7 @@ def fit(
         typer.Option(
             "--labels",
             metavar="FILE",
-            help="Class of each row of DATA: a 1-D array, FILE:COLUMN, or a line a row. Relevant is then same class.",
+            help="Classes of DATA: a 1-D array, FILE:COLUMN, or one line per row. Relevant then means same class.",
         ),
     ] = None,
     ignore: Ignore = None,
@@ -82,20 +84,20 @@ def fit(
 ) -> None:
     """Learn hash functions for the rows of a file and write a model.
 
-    DATA holds the target rows, one row an item. Source rows that go with them
-    (--privileged), and more source rows that have no target row (--source), help
-    where there are few target rows; they are not needed afterwards. Target rows
-    whose source is not known go into a file of their own (--target).
+    DATA holds the target rows, one row per item. Their source rows (--privileged)
+    and further source rows without a target row (--source) help if there are few
+    target rows; they are not needed afterwards. Target rows whose source is not
+    known go into a file of their own (--target).
 
-    AutoHasher decides on the rows themselves whether the source helps, and uses
-    it only then. What counts as relevant is near in target space, with --labels
-    same class, or what --set relevance=source or groups says.
+    AutoHasher decides by cross-validation whether the source helps, and uses it
+    only then. Relevant means near in target space, with --labels same class; set
+    another meaning with --set relevance=source or groups.
 
     In an npz file with several arrays choose one as FILE:NAME. A csv file may
-    begin with a line of column names; the model remembers them, and the other
-    commands then find its columns by name, whatever else is in the file.
+    begin with a line of column names; the model stores them, and the other
+    commands then find the columns by name.
 
-    A folder of parquet files is read in portions, again and again, so it may be
+    A folder of parquet files is read in portions, several times, so it may be
     larger than memory (methods ITQ, LSH, SpectralHashing; and --source, of which
     AutoHasher takes a sample). With --scheduler the workers of a Dask cluster
     read it.
@@ -141,7 +143,7 @@ def _hasher(
     bits: int,
     seed: int,
     parameters: list[str],
-) -> Any:
+) -> BaseHasher:
     from thpi import HASHERS, RELEVANCES
 
     if method is None:
@@ -152,10 +154,10 @@ def _hasher(
     if labels is not None and "relevance" in hasher.get_params():
         hasher.set_params(relevance="labels")
     if hasher.needs_privileged and privileged is None:
-        raise ValueError(f"--method {method} needs --privileged, the source rows that go with the rows of DATA.")
+        raise ValueError(f"--method {method} needs --privileged, the source rows of the items of DATA.")
     if target is not None and not hasher.uses_target:
         able = ", ".join(name for name, each in HASHERS.items() if each.uses_target)
-        also = "" if hasher.needs_privileged else " Rows without a source can stand in DATA."
+        also = "" if hasher.needs_privileged else " Rows without a source can be part of DATA."
         raise ValueError(f"--method {method} does not take --target; {able} do.{also}")
     if source is not None and not (hasher.uses_source and privileged is not None):
         note(f"--source is not used: {method} learns from " + ("pairs only." if privileged else "target rows only."))
@@ -177,7 +179,7 @@ def _hasher(
 
 
 def _value(text: str) -> Any:
-    """Read a number, true, false or none, else take the text as it is."""
+    """Read a number, true, false or none; otherwise return the text."""
     try:
         return json.loads({"None": "null", "none": "null", "True": "true", "False": "false"}.get(text, text))
     except ValueError:
@@ -185,15 +187,15 @@ def _value(text: str) -> Any:
 
 
 def _read(
-    data: str, privileged: str | None, source: str | None, ignore: list[str], client: Any
-) -> tuple[Any, Any, Any, Any]:
+    data: str, privileged: str | None, source: str | None, ignore: list[str], client: object
+) -> tuple[Matrix, Matrix | None, Matrix | None, tuple[str, ...] | None]:
     with spinner("reading"):
         X, names = _rows("DATA", data, ignore, client)
         S = None if privileged is None else _rows("--privileged", privileged, [], None)[0]
         S_U = None if source is None else _rows("--source", source, [], client)[0]
     if S is not None and S.shape[0] != X.shape[0]:
         raise ValueError(
-            f"--privileged {privileged!r} has {S.shape[0]} rows and DATA {X.shape[0]}; row i of both must be one item."
+            f"--privileged {privileged!r} has {S.shape[0]} rows and DATA {X.shape[0]}; row i must be the same item."
         )
     if S is not None and S_U is not None and S.shape[1] != S_U.shape[1]:
         raise ValueError(
@@ -202,14 +204,14 @@ def _read(
     return X, S, S_U, names
 
 
-def _more(target: str, X: Any, names: tuple[str, ...] | None) -> Any:
-    """Target rows without a source; columns that have names are found by them."""
+def _more(target: str, X: Matrix, names: tuple[str, ...] | None) -> Matrix:
+    """Read target rows without a source, by the names of the columns, if they have names."""
     from thpi.cli._tables import read_matrix
     from thpi.rows import Parquet
 
     columns = None if names is None else list(names)
     folder = Path(target).is_dir()
-    found: Any = Parquet(target, columns) if folder else read_matrix("--target", target, features=names)[0]
+    found = Parquet(target, columns) if folder else read_matrix("--target", target, features=names)[0]
     if found.shape[1] != X.shape[1]:
         raise ValueError(
             f"--target {target!r} has {found.shape[1]} columns and DATA {X.shape[1]}; they must be the same."
@@ -217,7 +219,7 @@ def _more(target: str, X: Any, names: tuple[str, ...] | None) -> Any:
     return found
 
 
-def _labels(spec: str, n_rows: int) -> Any:
+def _labels(spec: str, n_rows: int) -> list[Value]:
     from thpi.cli._columns import read_column
 
     values = read_column("--labels", spec)
@@ -226,8 +228,8 @@ def _labels(spec: str, n_rows: int) -> Any:
     return values
 
 
-def _rows(argument: str, spec: str, ignore: list[str], client: Any) -> tuple[Any, Any]:
-    """Give a matrix, or rows that are not in memory where ``spec`` is a folder or a cluster is to read them."""
+def _rows(argument: str, spec: str, ignore: list[str], client: object) -> tuple[Matrix, tuple[str, ...] | None]:
+    """Return a matrix, or rows that are not in memory if ``spec`` is a folder or a cluster reads them."""
     from thpi.cli._tables import read_matrix
 
     if client is not None and not (Path(spec).is_dir() or spec.endswith(".parquet")):
@@ -242,7 +244,7 @@ def _rows(argument: str, spec: str, ignore: list[str], client: Any) -> tuple[Any
     if wrong:
         raise ValueError(f"{argument}={spec!r} has no column {wrong[0]!r}.")
     columns = [name for name in found if name not in ignore]
-    # One column of vectors has no names of features.
+    # A single column of vectors has no names of features.
     names = None if len(columns) == 1 else tuple(columns)
     if client is None:
         return Parquet(spec, columns), names
@@ -255,7 +257,7 @@ def _report(as_json: bool, model: Path, hasher: Any, shape: tuple[int, int], sec
 
     objective = [float(value) for value in hasher.objective_]
     params = {key: value for key, value in hasher.get_params().items() if key not in ("n_bits", "random_state")}
-    facts: dict[str, Any] = {
+    facts: Facts = {
         "model": str(model),
         "method": type(hasher).__name__,
         "rows": shape[0],

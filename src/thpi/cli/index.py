@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
@@ -11,8 +11,8 @@ from thpi.cli._indexes import check_index, show_index
 from thpi.cli._options import CodeBits, Force, Json
 from thpi.cli._output import check_output, show, spinner, uninterrupted
 
-# typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
-# ruff: noqa: UP045
+if TYPE_CHECKING:
+    from thpi.index import HammingIndex
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -30,18 +30,18 @@ def build(
     index: Annotated[Path, typer.Argument(metavar="INDEX", help="Index file to write, for instance shop.index.")],
     recall: Annotated[
         Optional[float],
-        typer.Option("--recall", help="Allow approximate search that finds this part of the true nearest, e.g. 0.99."),
+        typer.Option("--recall", help="Allow approximate search with this recall, e.g. 0.99."),
     ] = None,
-    k: Annotated[int, typer.Option("-k", min=1, help="With --recall: how many nearest it is tuned for.")] = 10,
+    k: Annotated[int, typer.Option("-k", min=1, help="With --recall: number of neighbours it is tuned for.")] = 10,
     bits: CodeBits = None,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
     """Write an index of the codes of a file.
 
-    Search is exact. With --recall the approximate kinds of faiss are tried on
-    these codes, and the fastest one that reaches the recall is used; where none
-    is faster, search stays exact. The table says what was measured.
+    Search is exact. With --recall the approximate kinds of faiss are measured on
+    these codes, and the fastest one that reaches the recall is used; if none is
+    faster, search stays exact. The table shows the measurements.
 
     \b
     Examples:
@@ -68,15 +68,15 @@ def add(
     index: Index,
     codes: CodesFile,
     renumber: Annotated[
-        bool, typer.Option("--renumber", help="Number the codes on from the largest id, instead of their own ids.")
+        bool, typer.Option("--renumber", help="Continue numbering from the largest id, instead of their own ids.")
     ] = False,
     bits: CodeBits = None,
     as_json: Json = False,
 ) -> None:
-    """Add the codes of a file to an index: all of them or, where an id is there already, none.
+    """Add the codes of a file to an index: all of them or, if an id exists already, none.
 
-    The codes are on disk when the command returns. Only one command at a time
-    changes an index; searches go on.
+    The codes are on disk when the command returns. Only one command at a time can
+    change an index; searches continue.
 
     \b
     Examples:
@@ -103,12 +103,12 @@ def remove(
     index: Index,
     ids: Annotated[Optional[list[str]], typer.Argument(metavar="ID", help="Ids to remove.")] = None,
     ids_file: Annotated[
-        Optional[str], typer.Option("--from", metavar="FILE", help="File of ids: one a line, or FILE:COLUMN.")
+        Optional[str], typer.Option("--from", metavar="FILE", help="File of ids: one per line, or FILE:COLUMN.")
     ] = None,
-    compact: Annotated[bool, typer.Option("--compact", help="Write the file anew without what was removed.")] = False,
+    compact: Annotated[bool, typer.Option("--compact", help="Rewrite the file without the removed codes.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Remove ids from an index: all of them or, where one is not there, none.
+    """Remove ids from an index: all of them or, if one is missing, none.
 
     \b
     Examples:
@@ -121,7 +121,7 @@ def remove(
     if not wanted:
         raise ValueError("ID: name at least one id, or a file of them with --from.")
     with _opened(index) as opened:
-        chosen: Any = [str(value) for value in wanted] if opened.id_kind == "string" else as_ids(wanted)
+        chosen = [str(value) for value in wanted] if opened.id_kind == "string" else as_ids(wanted)
         try:
             with uninterrupted():
                 opened.remove(chosen)
@@ -134,7 +134,7 @@ def remove(
 
 @app.command()
 def info(index: Index, as_json: Json = False) -> None:
-    """Say what an index holds.
+    """Describe an index.
 
     \b
     Example:
@@ -146,7 +146,7 @@ def info(index: Index, as_json: Json = False) -> None:
     show_index(as_json, index, HammingIndex.open(index))
 
 
-def _opened(path: Path) -> Any:
+def _opened(path: Path) -> HammingIndex:
     from thpi.index import HammingIndex
 
     check_index(path)

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from thpi.cli._options import Json
-from thpi.cli._output import show
+from thpi.cli._output import Facts, show
 
 
 def info(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Model, index, or codes.")],
     as_json: Json = False,
 ) -> None:
-    """Say what a file holds: a model, an index, or codes.
+    """Describe a file: a model, an index, or codes.
 
-    The file is read and checked as a whole, so this also tells whether it is
-    intact.
+    The whole file is read and checked, so this also shows whether it is intact.
 
     \b
     Examples:
@@ -39,11 +38,8 @@ def info(
     else:
         table = read_codes("FILE", file)
         facts = {"codes": str(file), "format": kind, "rows": len(table.codes), "bits": table.n_bits}
-        show(
-            as_json,
-            facts
-            | {"bytes_a_code": table.codes.shape[1], "file_bytes": None if kind == "parts" else file.stat().st_size},
-        )
+        size = None if kind == "parts" else file.stat().st_size
+        show(as_json, facts | {"bytes_a_code": table.codes.shape[1], "file_bytes": size})
 
 
 def _show_model(as_json: bool, path: Path) -> None:
@@ -51,7 +47,7 @@ def _show_model(as_json: bool, path: Path) -> None:
 
     hasher, names = load_model("FILE", path)
     params = {key: value for key, value in hasher.get_params().items() if key not in ("n_bits", "random_state")}
-    facts: dict[str, Any] = {
+    facts: Facts = {
         "model": str(path),
         "method": type(hasher).__name__,
         "bits": hasher.n_bits,

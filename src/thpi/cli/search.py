@@ -1,4 +1,4 @@
-"""``thpi search``: the nearest items of an index, for a row, a file of rows, or rows on standard input."""
+"""``thpi search``: the nearest items of an index to a row, to rows of a file, or to rows on standard input."""
 
 from __future__ import annotations
 
@@ -6,17 +6,27 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Optional
 
 import typer
 
 from thpi.cli._options import Json
 from thpi.cli._output import plain
 
-# typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
-# ruff: noqa: UP045
+if TYPE_CHECKING:
+    from thpi._types import Codes, Floats
+    from thpi.cli._columns import Value
+    from thpi.index import HammingIndex
 
 _MANY = 1000
+
+
+class _Queries(NamedTuple):
+    """Some queries: names (None: their numbers), codes and, for reranking, projections."""
+
+    names: list[Value] | None
+    codes: Codes
+    projections: Floats | None = None
 
 
 def search(
@@ -29,14 +39,14 @@ def search(
         ),
     ] = None,
     model: Annotated[
-        Optional[Path], typer.Option("--model", help="Model that made the codes of the index; not needed for codes.")
+        Optional[Path], typer.Option("--model", help="Model of the codes of the index; not needed for codes.")
     ] = None,
     row: Annotated[Optional[int], typer.Option("--row", min=0, help="Row of QUERIES, or of the index, from 0.")] = None,
     item: Annotated[Optional[str], typer.Option("--id", help="Item of the index by its id.")] = None,
     ids: Annotated[
         Optional[str], typer.Option("--ids", metavar="COLUMN", help="Column of QUERIES that names the rows.")
     ] = None,
-    k: Annotated[int, typer.Option("-k", min=1, help="How many nearest.")] = 10,
+    k: Annotated[int, typer.Option("-k", min=1, help="Number of neighbours.")] = 10,
     radius: Annotated[
         Optional[int], typer.Option("--radius", min=0, help="All items within this many bits, instead of k.")
     ] = None,
@@ -49,9 +59,9 @@ def search(
     """Show the items of an index whose codes are nearest to a query, by Hamming distance.
 
     A query is an item of the index (--id, or --row without QUERIES), a row of
-    numbers, which --model codes, or a row of a file of codes. On standard input a
-    row is a line: of JSON, a list of numbers or an object {"id": ..., "vector":
-    [...]}, or of csv. With --json every query answers with one line.
+    numbers, which --model encodes, or a row of a file of codes. On standard input
+    a row is a line of csv or of JSON: a list of numbers, or an object {"id": ...,
+    "vector": [...]}. With --json the answer to each query is one line.
 
     Items at equal distance are in the order in which they were added. With
     --rerank the N nearest are ordered by asymmetric distance: the projections of
@@ -76,18 +86,18 @@ def search(
         raise ValueError(f"INDEX={str(index)!r} is empty.")
     recall = opened.recall
     for names, codes, projections in _queries(opened, queries, model, row, item, ids, rerank is not None):
-        # Building an approximate structure takes longer than to answer a few queries exactly.
+        # Building an approximate structure takes longer than answering a few queries exactly.
         opened.recall = recall if len(codes) >= _MANY else None
         most = [opened.n_bits] * len(codes)
         if radius is None:
             answer = opened.search(codes, rerank or k)
-            if rerank is not None:
+            if projections is not None:
                 answer = asymmetric_rerank(opened, answer, projections, k)
                 most = abs(projections).sum(axis=1).tolist()
             found = [(answer.distances[i], answer.ids[i]) for i in range(len(codes))]
         else:
             found = [(some.distances, some.ids) for some in opened.radius_search(codes, radius)]
-        for name, (distances, neighbours), farthest in zip(names, found, most, strict=True):
+        for name, (distances, neighbours), farthest in zip(names or [], found, most, strict=True):
             _print(as_json, name, distances.tolist(), neighbours.tolist(), opened.n_bits, farthest)
 
 
@@ -95,9 +105,9 @@ def _check_rerank(rerank: int | None, k: int, radius: int | None, queries: str |
     if rerank is None:
         return
     if radius is not None:
-        raise ValueError(f"--rerank {rerank} orders the N nearest; --radius {radius} asks for all within a distance.")
+        raise ValueError(f"--rerank {rerank} orders the N nearest; --radius {radius} returns all within a distance.")
     if queries is None:
-        raise ValueError(f"--rerank {rerank} needs QUERIES with rows: of an item of the index only the code is known.")
+        raise ValueError(f"--rerank {rerank} needs QUERIES with rows: the index holds only codes.")
     if rerank < k:
         raise ValueError(f"--rerank {rerank} must be at least k={k}.")
     if model is None:
@@ -105,17 +115,17 @@ def _check_rerank(rerank: int | None, k: int, radius: int | None, queries: str |
 
 
 def _queries(
-    index: Any,
+    index: HammingIndex,
     queries: str | None,
     model: Path | None,
     row: int | None,
     item: str | None,
     ids: str | None,
     finer: bool,
-) -> Iterator[tuple[list[Any], Any, Any]]:
-    """Give the names, the codes and, for a finer order, the projections of the queries, in portions."""
+) -> Iterator[_Queries]:
+    """Iterate over the queries in portions, with projections if they are to be reranked."""
     if queries is None:
-        yield *_stored(index, row, item), None
+        yield _stored(index, row, item)
         return
     if item is not None:
         raise ValueError(f"--id {item!r} is an item of the index; leave out QUERIES={queries!r}, or use --row.")
@@ -124,11 +134,11 @@ def _queries(
         names = list(range(start, start + len(codes))) if names is None else names
         start += len(codes)
         if row is None:
-            yield names, codes, projections
+            yield _Queries(names, codes, projections)
         elif row < start:
             at = row - start + len(codes)
             one = slice(at, at + 1)
-            yield names[one], codes[one], None if projections is None else projections[one]
+            yield _Queries(names[one], codes[one], None if projections is None else projections[one])
             return
     if row is not None:
         raise ValueError(f"--row {row} is beyond the rows of QUERIES={queries!r}; it has {start}, from 0.")
@@ -136,7 +146,7 @@ def _queries(
         raise ValueError(f"QUERIES={queries!r} has no rows.")
 
 
-def _stored(index: Any, row: int | None, item: str | None) -> tuple[list[Any], Any]:
+def _stored(index: HammingIndex, row: int | None, item: str | None) -> _Queries:
     from thpi.cli._columns import as_ids
 
     if (row is None) == (item is None):
@@ -144,18 +154,17 @@ def _stored(index: Any, row: int | None, item: str | None) -> tuple[list[Any], A
     if item is not None:
         chosen = [item] if index.id_kind == "string" else as_ids([item])
         try:
-            return [item], index.get_codes(chosen)
+            return _Queries([item], index.get_codes(chosen))
         except (KeyError, ValueError):
             few = ", ".join(str(value) for value in index.ids[:3].tolist())
             raise ValueError(f"--id {item!r} is not in the index; it has ids like {few}.") from None
-    if row is not None and row >= len(index):
+    at = row or 0
+    if at >= len(index):
         raise ValueError(f"--row {row} is beyond the rows of the index; it has {len(index)}, from 0.")
-    return index.ids[row : row + 1].tolist(), index.codes[row : row + 1]  # type: ignore[operator]
+    return _Queries(index.ids[at : at + 1].tolist(), index.codes[at : at + 1])
 
 
-def _asked(
-    index: Any, queries: str, model: Path | None, ids: str | None, finer: bool
-) -> Iterator[tuple[list[Any] | None, Any, Any]]:
+def _asked(index: HammingIndex, queries: str, model: Path | None, ids: str | None, finer: bool) -> Iterator[_Queries]:
     from thpi.cli._codes import file_kind, read_codes
     from thpi.cli._models import check_width, load_model
     from thpi.cli._tables import open_table
@@ -164,11 +173,11 @@ def _asked(
     if model is None:
         path = Path(queries)
         if queries == "-" or file_kind("QUERIES", path) not in ("index", *FORMATS):
-            raise ValueError(f"QUERIES={queries!r} holds rows of numbers; --model says which model codes them.")
+            raise ValueError(f"QUERIES={queries!r} holds rows of numbers; --model names the model that encodes them.")
         table = read_codes("QUERIES", path)
         if table.n_bits != index.n_bits:
             raise ValueError(f"QUERIES={queries!r} has codes of {table.n_bits} bits, INDEX of {index.n_bits}.")
-        yield table.ids.tolist(), table.codes, None
+        yield _Queries(table.ids.tolist(), table.codes)
         return
     hasher, features = load_model("--model", model)
     if hasher.n_bits != index.n_bits:
@@ -184,10 +193,10 @@ def _asked(
     for batch in batches:
         check_width("QUERIES", queries, batch.values, hasher)
         codes = hasher.transform(batch.values)
-        yield batch.keys, codes, hasher.decision_function(batch.values) if finer else None
+        yield _Queries(batch.keys, codes, hasher.decision_function(batch.values) if finer else None)
 
 
-def _print(as_json: bool, name: Any, distances: list[float], ids: list[Any], n_bits: int, farthest: float) -> None:
+def _print(as_json: bool, name: Value, distances: list[float], ids: list[Value], n_bits: int, farthest: float) -> None:
     """Print one query; ``farthest`` is the distance at which all bits differ."""
     if as_json:
         neighbours = [{"id": item, "distance": distance} for item, distance in zip(ids, distances, strict=True)]
@@ -202,6 +211,6 @@ def _print(as_json: bool, name: Any, distances: list[float], ids: list[Any], n_b
         typer.echo(f"  {rank:>4}  {text:{width}}  distance {shown}  {bar}")
 
 
-def _printable(item: Any) -> str:
-    """Give an id as text that cannot move the cursor or colour the terminal."""
+def _printable(item: Value) -> str:
+    """Return an id as text that cannot move the cursor or colour the terminal."""
     return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in str(item))

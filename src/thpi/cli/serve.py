@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import socket
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
 from thpi.cli._options import DataHome
+from thpi.cli._output import note, progress_bar
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -16,9 +18,6 @@ if TYPE_CHECKING:
     from thpi.web import Catalogue, Settings
 
 app = typer.Typer(add_completion=False)
-
-# typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
-# ruff: noqa: UP045
 
 
 def _demo_names() -> list[str]:
@@ -32,7 +31,7 @@ def serve(
     model: Annotated[Optional[Path], typer.Option(help="Model file that `thpi fit` wrote.")] = None,
     index: Annotated[Optional[Path], typer.Option(help="Index file of codes of that model.")] = None,
     demo: Annotated[
-        bool, typer.Option("--demo", help="Show a data set with every method in place of a model.")
+        bool, typer.Option("--demo", help="Show a data set with every method, instead of a model.")
     ] = False,
     dataset: Annotated[
         str, typer.Option(autocompletion=_demo_names, help="Data set that --demo shows; see thpi datasets info.")
@@ -42,12 +41,12 @@ def serve(
     port: Annotated[int, typer.Option(help="Port; 0 takes a free one.", min=0, max=65535)] = 8000,
     token: Annotated[
         Optional[str],
-        typer.Option(envvar="THPI_TOKEN", help="Bearer token that requests must bring.", show_envvar=True),
+        typer.Option(envvar="THPI_TOKEN", help="Bearer token that requests must carry.", show_envvar=True),
     ] = None,
-    max_k: Annotated[int, typer.Option(help="Most neighbours of a search.", min=1)] = 1000,
-    max_batch: Annotated[int, typer.Option(help="Most vectors in one request.", min=1)] = 1000,
-    max_body: Annotated[int, typer.Option(help="Largest request body, in bytes.", min=1)] = 16_000_000,
-    time_limit: Annotated[float, typer.Option(help="Seconds for one search.")] = 10.0,
+    max_k: Annotated[int, typer.Option(help="Maximum number of neighbours of a search.", min=1)] = 1000,
+    max_batch: Annotated[int, typer.Option(help="Maximum number of vectors in one request.", min=1)] = 1000,
+    max_body: Annotated[int, typer.Option(help="Maximum size of a request body, in bytes.", min=1)] = 16_000_000,
+    time_limit: Annotated[float, typer.Option(help="Time limit of one search, in seconds.")] = 10.0,
 ) -> None:
     """Serve similarity search: by vector, by id, by uploaded batch; with a page for the browser.
 
@@ -57,10 +56,9 @@ def serve(
 
     Your own model and index:  thpi serve --model shop.thpi --index shop.index
 
-    The server listens on this machine only unless --host says otherwise. Ctrl-C
-    or SIGTERM stops it once the requests that are running have been answered. The
-    token is better set as THPI_TOKEN than given here, where others who use this
-    machine can read it.
+    The server listens on this machine only, unless --host is given. Ctrl-C or
+    SIGTERM stops it after the running requests are answered. Set the token as
+    THPI_TOKEN rather than here, where other users of this machine can read it.
     """
     try:
         import fastapi  # noqa: F401
@@ -80,10 +78,10 @@ def serve(
         n_threads=os.cpu_count() or 1,
     )
     if demo and (model or index):
-        raise ValueError("--demo shows a data set; it goes without --model and --index.")
+        raise ValueError("--demo shows a data set; it excludes --model and --index.")
     catalogue = _demo(dataset, data_home) if demo else _own(model, index)
     if not is_loopback(host) and token is None:
-        typer.echo(f"warning: anyone who reaches {host} can search; set THPI_TOKEN to ask for a token.", err=True)
+        typer.echo(f"warning: anyone who reaches {host} can search; set THPI_TOKEN to require a token.", err=True)
     _run(catalogue, settings, host, port)
 
 
@@ -93,25 +91,21 @@ def _own(model: Path | None, index: Path | None) -> Catalogue:
     from thpi.web import Catalogue, Engine
 
     if model is None or index is None:
-        raise ValueError("give --model and --index, or --demo to see the bundled digits.")
+        raise ValueError("set --model and --index, or --demo to see the bundled digits.")
     engine = Engine(thpi.load(model), HammingIndex.open(index))
     return Catalogue(index.name, (engine,), description=f"Codes of {engine.n_bits} bits by {engine.method}.")
 
 
 def _demo(dataset: str, data_home: Path | None) -> Catalogue:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import MofNCompleteColumn
 
     from thpi.web import demo_catalogue
 
-    console = Console(stderr=True)
-    console.print(f"loading {dataset} and fitting every method; this takes some seconds")
-    columns = (TextColumn("{task.description:32}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("starting", total=None)
+    note(f"loading {dataset} and fitting every method; this takes some seconds")
+    with progress_bar("starting", MofNCompleteColumn()) as update:
 
         def progress(text: str, done: int, total: int) -> None:
-            bar.update(task, description=text, completed=done, total=total)
+            update(description=f"{text:32}", completed=done, total=total)
 
         return demo_catalogue(dataset, data_home, progress=progress)
 
@@ -131,11 +125,11 @@ def _run(catalogue: Catalogue, settings: Settings, host: str, port: int) -> None
             if not (ignored and sig == signal.SIGINT):
                 super().handle_exit(sig, frame)
 
-        async def startup(self, sockets: Any = None) -> None:
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             for server in self.servers:
-                for socket in server.sockets:
-                    address, bound = socket.getsockname()[:2]
+                for listening in server.sockets:
+                    address, bound = listening.getsockname()[:2]
                     name = f"[{address}]" if ":" in address else address
                     typer.echo(f"serving {catalogue.title} at http://{name}:{bound}")
 
@@ -147,10 +141,10 @@ def _run(catalogue: Catalogue, settings: Settings, host: str, port: int) -> None
         access_log=False,
         server_header=False,
         lifespan="off",
-        # Reading a body and searching have a limit each; a request that keeps to both is finished.
+        # Reading a body and searching have a limit each; a request within both is finished.
         timeout_graceful_shutdown=int(2 * settings.time_limit) + 1,
     )
-    # uvicorn raises the signal again once it has stopped; a stop that was asked for is no failure.
+    # uvicorn raises the signal again after it has stopped; a requested stop is not a failure.
     signal.signal(signal.SIGTERM, lambda *_: None)
     with suppress(KeyboardInterrupt):
         Server(config).run()

@@ -17,7 +17,6 @@ import numpy as np
 from thpi._files import atomic_write
 from thpi._optional import require
 from thpi._types import PathLike
-from thpi.rows._parquet import Parquet, parquet_files, record_values
 from thpi.stores._files import read_parquet, write_parquet
 from thpi.stores._table import CodeTable
 
@@ -61,6 +60,8 @@ def encode_parts(
         Its workers read and write the parts; they must see both folders under the same paths.
     progress : called with the number of finished parts and of all parts
     """
+    from thpi.rows._parquet import Parquet, parquet_files  # imports scikit-learn, which stores do not need
+
     files, folder = parquet_files(rows), Path(output)
     folder.mkdir(exist_ok=True)
     _check_manifest(folder, {"model": _digest(hasher), "columns": list(columns) if columns else None, "ids": ids})
@@ -106,6 +107,8 @@ def _run(
 def _encode_part(
     hasher: BaseHasher, source: str, target: str, start: int, columns: list[str] | None, ids: str | None
 ) -> str:
+    from thpi.rows._parquet import Parquet, record_values
+
     file = Parquet(source).open(Path(source))
     names = columns or [name for name in file.schema_arrow.names if name != ids]
     missing = [name for name in (*names, *([] if ids is None else [ids])) if name not in file.schema_arrow.names]
@@ -123,6 +126,8 @@ def _encode_part(
 
 
 def _is_done(part: Path, n_rows: int) -> bool:
+    from thpi.rows._parquet import Parquet
+
     # A part gets its name when it is complete; a different number of rows means different rows.
     return part.exists() and Parquet(part).open(part).metadata.num_rows == n_rows
 
@@ -155,6 +160,8 @@ def _check_manifest(output: Path, about: dict[str, str | list[str] | None]) -> N
 
 def read_parts(folder: PathLike) -> CodeTable:
     """Read all parts of a folder of :func:`encode_parts` as one table."""
+    from thpi.rows._parquet import parquet_files
+
     tables = [read_parquet(file) for file in parquet_files(folder)]
     bits = {table.n_bits for table in tables}
     if len(bits) > 1:

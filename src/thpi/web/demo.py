@@ -29,7 +29,7 @@ def demo_catalogue(
     *,
     bits: Sequence[int] = BITS,
     random_state: int = 0,
-    progress: Callable[[str, int, int], None] = lambda text, done, total: None,
+    progress: Callable[[str, int, int], None] = lambda *_: None,
 ) -> Catalogue:
     """Load a data set, fit every method at every code length, and measure how well each retrieves.
 
@@ -53,8 +53,7 @@ def demo_catalogue(
     total = 1 + len(thpi.HASHERS) * len(bits)
     progress(f"loading {name}", 0, total)
     items = datasets.load(name, data_home, **demo.options)
-    order = np.random.RandomState(random_state).permutation(items.n)[: demo.rows]
-    items = items.take(order)
+    items = items.take(np.random.RandomState(random_state).permutation(items.n)[: demo.rows])
     if items.pictures is not None and not isinstance(items.pictures, np.ndarray):
         items = replace(items, pictures=tuple(items.pictures))  # read zipped pictures once
     held_out, rest = np.arange(items.n - HELD_OUT, items.n), np.arange(items.n - HELD_OUT)
@@ -72,7 +71,6 @@ def demo_catalogue(
                 engines.append(_engine(hasher, X))
                 truth.measure(engines[-1])
     progress("ready", total, total)
-    middle = sorted(bits)[len(bits) // 2]
     return Catalogue(
         title=demo.title,
         engines=tuple(engines),
@@ -83,7 +81,7 @@ def demo_catalogue(
         prepare=prepare,
         gallery=held_out,
         truth=truth.ground_truth(),
-        first=("LapITQPlus", middle),
+        first=("LapITQPlus", sorted(bits)[len(bits) // 2]),
     )
 
 
