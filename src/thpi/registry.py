@@ -28,7 +28,7 @@ from thpi.hashers import (
     TransferITQ,
 )
 
-__all__ = ["HASHERS", "RELEVANCES", "load", "needs", "register", "unregister"]
+__all__ = ["HASHERS", "RELEVANCES", "load", "methods_table", "needs", "register", "unregister"]
 
 HASHERS: dict[str, type[BaseHasher]] = {
     method.__name__: method
@@ -115,3 +115,17 @@ def needs(method: type[BaseHasher]) -> str:
     ]
     required = "pairs" if method.needs_privileged else "target"
     return f"{required}; optional: {', '.join(optional)}" if optional else required
+
+
+def methods_table() -> str:
+    """The table of methods as Markdown, for the README and the documentation.
+
+    >>> print(methods_table().splitlines()[2])
+    | `LSH` | Gaussian random projections of centred data | target |
+    """
+    rows = [f"| `{name}` | {method.summary} | {needs(method)} |" for name, method in HASHERS.items()]
+    return "\n".join(["| class | what it does | needs |", "|---|---|---|", *rows])
+
+
+if __name__ == "__main__":
+    print(methods_table())
