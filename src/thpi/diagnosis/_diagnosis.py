@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from thpi._types import Floats, Ints, MatrixLike, Seed
 from thpi._views import Views, Whole
-from thpi.auto import RELEVANCES, AutoHasher, find_relevance
+from thpi.auto import RELEVANCES, AutoHasher, candidates, find_relevance
 from thpi.auto._trial import Trial, least_r2
 from thpi.diagnosis._answer import Answer, Diagnosis
 from thpi.diagnosis._folds import Fold, divide
@@ -105,6 +105,8 @@ def _checked_names(relevances: Sequence[str] | None, y: Any) -> tuple[str, ...]:
     for name in names:
         if find_relevance(name).needs_labels and y is None:
             raise ValueError(f"relevances has {name!r}, which needs y, the labels of the pairs.")
+        if not any(candidate.uses_source for candidate in candidates(name)):
+            raise ValueError(f"relevances has {name!r}, for which no candidate uses the source.")
     return tuple(names)
 
 
