@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass, field
-from numbers import Integral
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
 
 from thpi._checks import FLOATS, check_magnitude, check_rows, gathered, named_errors, some_rows
+from thpi._params import count
 from thpi._types import Array, Codes, Constraints, Fitted, MatrixLike, PathLike, Seed, Signs
 from thpi._views import TooManyBitsError, Views, Whole, check_labels, dimension_limit, pair_limit
 from thpi.codes import n_bytes, pack_signs
@@ -62,13 +61,8 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     streams_source: ClassVar[bool] = False
     """The same for unpaired source rows."""
 
-    _parameter_constraints: ClassVar[Constraints] = {
-        "n_bits": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
-    }
-
-    n_bits: int = 32
-    random_state: Seed = field(default=None, kw_only=True)
+    n_bits: int = count(32)
+    random_state: Seed = field(default=None, kw_only=True, metadata={"allowed": ["random_state"]})
     mean_: Array = field(init=False)
     projection_: Array = field(init=False)
     codes_: Codes = field(init=False)  # empty if the training rows are on a cluster
@@ -76,6 +70,11 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     n_iter_: int = field(init=False)
     converged_: bool = field(init=False)
     n_features_in_: int = field(init=False)
+
+    @property
+    def _parameter_constraints(self) -> Constraints:
+        """What scikit-learn checks, from the fields."""
+        return {each.name: each.metadata["allowed"] for each in fields(self) if "allowed" in each.metadata}
 
     # ------------------------------------------------------------------ what a method fills in
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from thpi._types import Array, Constraints, Fitted
+from thpi._params import count, parameter, weight
+from thpi._types import Array, Fitted
 from thpi.auto._decision import Entry, decide
 from thpi.auto._relevance import Candidate, Relevance
 from thpi.auto._relevances import candidates, find_relevance
 from thpi.auto._trial import LEAST_PAIRS, Plan, Trial
 from thpi.base import BaseHasher, Views
-from thpi.hashers._constraints import COUNT, SIZE, WEIGHT
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -105,31 +105,19 @@ class AutoHasher(BaseHasher):
     uses_target = True
     uses_labels = True
 
-    _parameter_constraints: ClassVar[Constraints] = {
-        **BaseHasher._parameter_constraints,
-        "relevance": [str],
-        "use_source": ["boolean"],
-        "n_folds": [Interval(Integral, 2, None, closed="left")],
-        "n_standard_errors": WEIGHT,
-        "max_pairs": [Interval(Integral, LEAST_PAIRS, None, closed="left")],
-        "max_unpaired": SIZE,
-        "n_starts": [*COUNT, None],
-        "n_jobs": [Integral, None],
-    }
-
     candidates_json_: str = field(init=False)
     gain_: float = field(init=False)
     gain_limits_: Array = field(init=False)
     pairs_r2_: float = field(init=False)
 
-    relevance: str = "target"
-    use_source: bool = True
-    n_folds: int = 3
-    n_standard_errors: float = 1.0
-    max_pairs: int = 500
-    max_unpaired: int = 3000
-    n_starts: int | None = None
-    n_jobs: int | None = None
+    relevance: str = parameter("target", str)
+    use_source: bool = parameter(True, "boolean")
+    n_folds: int = count(3, least=2)
+    n_standard_errors: float = weight(1.0)
+    max_pairs: int = count(500, least=LEAST_PAIRS)
+    max_unpaired: int = count(3000, least=0)
+    n_starts: int | None = parameter(None, Interval(Integral, 1, None, closed="left"), None)
+    n_jobs: int | None = parameter(None, Integral, None)
 
     @property
     def candidates_(self) -> list[Entry]:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from thpi._types import Array, Constraints, Fitted, InMemory
+from thpi._params import count, positive
+from thpi._types import Array, Fitted, InMemory
 from thpi.auto._auto import AutoHasher
 from thpi.auto._trial import Space, Trial
 from thpi.base import Views
 from thpi.codes import n_bytes
-from thpi.hashers._constraints import COUNT, POSITIVE
 from thpi.hashers._geometry import Geometry, target_coordinates
 from thpi.solvers.kernel_features import kernel_root
 from thpi.solvers.moments import centred_product
@@ -69,18 +68,12 @@ class KernelAutoHasher(AutoHasher):
 
     summary = "the same, with kernel hash functions beside the linear ones"
 
-    _parameter_constraints: ClassVar[Constraints] = {
-        **AutoHasher._parameter_constraints,
-        "gamma": POSITIVE,
-        "n_landmarks": COUNT,
-    }
-
     landmarks_: InMemory = field(init=False)
     centre_: Array = field(init=False)
     gamma_: float = field(init=False)
 
-    gamma: float = 1.0
-    n_landmarks: int = 500
+    gamma: float = positive(1.0)
+    n_landmarks: int = count(500)
 
     @property
     def is_kernel_(self) -> bool:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from thpi._types import Constraints, Fitted
+from thpi._params import count, weight
+from thpi._types import Fitted
 from thpi.base import BaseHasher, TooManyBitsError, Views, pair_limit
-from thpi.hashers._constraints import RESTARTS, WEIGHT
 from thpi.hashers._itq import restart_seeds
 from thpi.rows import Beside, Rows
 from thpi.solvers.cca import CCAResult, ridge_cca, ridge_cca_of_moments
@@ -89,16 +89,10 @@ class CCAITQ(BaseHasher):
     needs_privileged = True
     streams = True
 
-    _parameter_constraints: ClassVar[Constraints] = {
-        **BaseHasher._parameter_constraints,
-        **RESTARTS,
-        "ridge": WEIGHT,
-    }
-
-    ridge: float = 10.0
-    n_init: int = 1
-    tol: float = 1e-6
-    max_iter: int = 150
+    ridge: float = weight(10.0)
+    n_init: int = count(1)
+    tol: float = weight(1e-6)
+    max_iter: int = count(150)
 
     def _max_bits(self, views: Views) -> tuple[int, str]:
         return pair_limit(views)

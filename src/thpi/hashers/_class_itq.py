@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from thpi._types import Array, Constraints
-from thpi.base import BaseHasher
-from thpi.hashers._constraints import ITERATION, POSITIVE, SIZE, WEIGHT
+from thpi._params import count, positive, weight
+from thpi._types import Array
 from thpi.hashers._geometry import Geometry
 from thpi.hashers._geometry_hasher import GeometryHasher
 from thpi.hashers._learned import Learned, Limits
@@ -64,23 +62,13 @@ class ClassITQ(GeometryHasher):
     summary = "ITQ in a metric learned from the labels, extended by the source"
     uses_labels = True
 
-    _parameter_constraints: ClassVar[Constraints] = {
-        **BaseHasher._parameter_constraints,
-        "label_weight": WEIGHT,
-        "imputed_weight": WEIGHT,
-        "pseudo_label_weight": WEIGHT,
-        "shrinkage": POSITIVE,
-        "max_unpaired": SIZE,
-        **ITERATION,
-    }
-
-    label_weight: float = 16.0
-    imputed_weight: float = 0.3
-    pseudo_label_weight: float = 0.1
-    shrinkage: float = 1.0
-    max_unpaired: int = 3000
-    tol: float = 1e-6
-    max_iter: int = 150
+    label_weight: float = weight(16.0)
+    imputed_weight: float = weight(0.3)
+    pseudo_label_weight: float = weight(0.1)
+    shrinkage: float = positive(1.0)
+    max_unpaired: int = count(3000, least=0)
+    tol: float = weight(1e-6)
+    max_iter: int = count(150)
 
     def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
         """See :class:`~thpi.hashers._geometry_hasher.GeometryLearner`."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from thpi._types import Constraints, Fitted
+from thpi._params import weight
+from thpi._types import Fitted
 from thpi.base import BaseHasher, Views, pair_limit
 from thpi.hashers._cca_itq import canonical_directions
-from thpi.hashers._constraints import WEIGHT
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -51,12 +50,7 @@ class CVH(BaseHasher):
     needs_privileged = True
     streams = True
 
-    _parameter_constraints: ClassVar[Constraints] = {
-        **BaseHasher._parameter_constraints,
-        "ridge": WEIGHT,
-    }
-
-    ridge: float = 10.0
+    ridge: float = weight(10.0)
 
     def _max_bits(self, views: Views) -> tuple[int, str]:
         return pair_limit(views)

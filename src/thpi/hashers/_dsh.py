@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
-from numbers import Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.special import entr
-from sklearn.utils._param_validation import Interval
 
-from thpi._types import Constraints, Fitted
+from thpi._params import count, positive
+from thpi._types import Fitted
 from thpi.base import BaseHasher, TooManyBitsError, Views
-from thpi.hashers._constraints import COUNT
 from thpi.solvers.moments import centred_product
 
 
@@ -57,19 +55,12 @@ class DSH(BaseHasher):
     """
 
     summary = "planes between adjacent groups of the data, the most even ones (Jin et al. 2014)"
-    _parameter_constraints: ClassVar[Constraints] = {
-        **BaseHasher._parameter_constraints,
-        "expansion": [Interval(Real, 0, None, closed="neither")],
-        "n_adjacent": COUNT,
-        "kmeans_iter": COUNT,
-    }
-
     offset_: Any = field(init=False)
     entropy_: Any = field(init=False)
 
-    expansion: float = 1.5
-    n_adjacent: int = 3
-    kmeans_iter: int = 3
+    expansion: float = positive(1.5)
+    n_adjacent: int = count(3)
+    kmeans_iter: int = count(3)
 
     def _fit(self, views: Views, rng: np.random.RandomState) -> Fitted:
         centres = self._group_centres(views, rng) - views.mean

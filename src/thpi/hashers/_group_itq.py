@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from numbers import Real
 
 import numpy as np
+from sklearn.utils._param_validation import Interval
 
-from thpi._types import Constraints
-from thpi.base import BaseHasher
-from thpi.hashers._constraints import ITERATION, SHARE, SIZE, WEIGHT
+from thpi._params import count, parameter, weight
 from thpi.hashers._geometry import Geometry
 from thpi.hashers._geometry_hasher import GeometryHasher
 from thpi.hashers._groups import group_coordinates
@@ -71,21 +70,12 @@ class GroupITQ(GeometryHasher):
 
     summary = "ITQ in a metric learned from groups: rows that short paths between neighbours connect"
 
-    _parameter_constraints: ClassVar[Constraints] = {
-        **BaseHasher._parameter_constraints,
-        "group_weight": WEIGHT,
-        "target_share": SHARE,
-        "imputed_weight": WEIGHT,
-        "max_unpaired": SIZE,
-        **ITERATION,
-    }
-
-    group_weight: float = 8.0
-    target_share: float = 0.1
-    imputed_weight: float = 0.3
-    max_unpaired: int = 3000
-    tol: float = 1e-6
-    max_iter: int = 150
+    group_weight: float = weight(8.0)
+    target_share: float = parameter(0.1, Interval(Real, 0, 1, closed="both"))
+    imputed_weight: float = weight(0.3)
+    max_unpaired: int = count(3000, least=0)
+    tol: float = weight(1e-6)
+    max_iter: int = count(150)
 
     def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
         """See :class:`~thpi.hashers._geometry_hasher.GeometryLearner`."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from thpi._types import Constraints, Fitted
+from thpi._params import count, parameter, weight
+from thpi._types import Fitted
 from thpi.base import BaseHasher, Views, dimension_limit
 from thpi.codes import pack_signs
-from thpi.hashers._constraints import RESTARTS
 from thpi.hashers._geometry import Geometry
 from thpi.hashers._learned import Learned, Limits
 from thpi.solvers.moments import centred_product, principal_axes
@@ -57,16 +56,10 @@ class ITQ(BaseHasher):
     summary = "PCA, then the rotation whose signs lose least (Gong and Lazebnik 2011)"
     streams = True
 
-    _parameter_constraints: ClassVar[Constraints] = {
-        **BaseHasher._parameter_constraints,
-        **RESTARTS,
-        "balanced": ["boolean"],
-    }
-
-    balanced: bool = False
-    n_init: int = 1
-    tol: float = 1e-6
-    max_iter: int = 150
+    balanced: bool = parameter(False, "boolean")
+    n_init: int = count(1)
+    tol: float = weight(1e-6)
+    max_iter: int = count(150)
 
     def _max_bits(self, views: Views) -> tuple[int, str]:
         return dimension_limit(views)

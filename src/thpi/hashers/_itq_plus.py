@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy import linalg
 from sklearn.metrics import pairwise_distances
 from sklearn.utils._param_validation import StrOptions
 
-from thpi._types import Array, Constraints, Fitted
+from thpi._params import count, one_of, parameter, weight
+from thpi._types import Array, Fitted
 from thpi.base import BaseHasher, Views, dimension_limit, pair_limit
 from thpi.codes import pack_signs
 from thpi.hashers._cca_itq import canonical_directions
-from thpi.hashers._constraints import RESTARTS, WEIGHT
 from thpi.hashers._itq import restart_seeds
 from thpi.solvers.moments import Coordinates, centred_product, column_mean, full_rank_coordinates, principal_axes
 from thpi.solvers.pair_moments import cross_moment
@@ -93,24 +93,14 @@ class ITQPlus(BaseHasher):
     summary = "ITQ+: a slack function of the paired source approximates the quantisation error"
     needs_privileged = True
 
-    _parameter_constraints: ClassVar[Constraints] = {
-        **BaseHasher._parameter_constraints,
-        **RESTARTS,
-        "lambda1": WEIGHT,
-        "variant": [StrOptions({"reduce", "trace", "loss"})],
-        "reduction": [StrOptions({"pca", "cca"})],
-        "ridge": WEIGHT,
-        "scale": [StrOptions({"unit", "radius"}), None],
-    }
-
-    lambda1: float = 0.01
-    variant: Literal["reduce", "trace", "loss"] = "trace"
-    reduction: Literal["pca", "cca"] = "pca"
-    ridge: float = 10.0
-    scale: Literal["unit", "radius"] | None = "unit"
-    n_init: int = 1
-    tol: float = 1e-6
-    max_iter: int = 150
+    lambda1: float = weight(0.01)
+    variant: Literal["reduce", "trace", "loss"] = one_of("trace", "reduce", "loss")
+    reduction: Literal["pca", "cca"] = one_of("pca", "cca")
+    ridge: float = weight(10.0)
+    scale: Literal["unit", "radius"] | None = parameter("unit", StrOptions({"unit", "radius"}), None)
+    n_init: int = count(1)
+    tol: float = weight(1e-6)
+    max_iter: int = count(150)
 
     def _max_bits(self, views: Views) -> tuple[int, str]:
         return pair_limit(views) if self.variant == "reduce" and self.reduction == "cca" else dimension_limit(views)

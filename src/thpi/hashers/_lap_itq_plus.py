@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
-from thpi._types import Constraints, Fitted
+from thpi._params import count, one_of, weight
+from thpi._types import Fitted
 from thpi.base import Views
 from thpi.codes import n_bytes, pack_signs
 from thpi.graph import hamming_knn_graph, laplacian
-from thpi.hashers._constraints import COUNT, SIZE, WEIGHT
 from thpi.hashers._imputed_rows import join_imputed
 from thpi.hashers._itq import restart_seeds
 from thpi.hashers._itq_plus import ITQPlus
@@ -87,20 +86,11 @@ class LapITQPlus(ITQPlus):
     uses_source = True
     streams_source = True
 
-    _parameter_constraints: ClassVar[Constraints] = {
-        **ITQPlus._parameter_constraints,
-        "lambda2": WEIGHT,
-        "n_neighbors": COUNT,
-        "graph_scope": [StrOptions({"paired", "all"})],
-        "graph_symmetrize": [StrOptions({"union", "mutual", "mean"})],
-        "max_imputed": SIZE,
-    }
-
-    lambda2: float = 0.05
-    n_neighbors: int = 10
-    graph_scope: Literal["paired", "all"] = "paired"
-    graph_symmetrize: Literal["union", "mutual", "mean"] = "union"
-    max_imputed: int = 0
+    lambda2: float = weight(0.05)
+    n_neighbors: int = count(10)
+    graph_scope: Literal["paired", "all"] = one_of("paired", "all")
+    graph_symmetrize: Literal["union", "mutual", "mean"] = one_of("union", "mutual", "mean")
+    max_imputed: int = count(0, least=0)
 
     def _fit(self, views: Views, rng: np.random.RandomState) -> Fitted:
         streams = restart_seeds(rng, self.n_init)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral, Real
-from typing import ClassVar, Literal
+from numbers import Real
+from typing import Literal
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
-from thpi._types import Array, Constraints, Fitted
-from thpi.base import BaseHasher, Views
-from thpi.hashers._constraints import ITERATION, POSITIVE, SIZE, WEIGHT
+from thpi._params import count, one_of, parameter, positive, weight
+from thpi._types import Array, Fitted
+from thpi.base import Views
 from thpi.hashers._geometry import Geometry
 from thpi.hashers._geometry_hasher import GeometryHasher
 from thpi.hashers._learned import Learned, Limits, Steps
@@ -81,31 +81,17 @@ class NeighbourHash(GeometryHasher):
 
     summary = "stochastic neighbour embedding: codes keep the nearest neighbours of target or source space"
 
-    _parameter_constraints: ClassVar[Constraints] = {
-        **BaseHasher._parameter_constraints,
-        "space": [StrOptions({"target", "source"})],
-        "start_penalty": WEIGHT,
-        "perplexity": [Interval(Real, 0, 1, closed="neither")],
-        "source_weight": WEIGHT,
-        "source_features": [StrOptions(set(SOURCE_FEATURES))],
-        "imputed_weight": WEIGHT,
-        "shrinkage": POSITIVE,
-        "max_rows": [Interval(Integral, 2, None, closed="left")],
-        "max_unpaired": SIZE,
-        **ITERATION,
-    }
-
-    space: Literal["target", "source"] = "target"
-    start_penalty: float = 0.3
-    perplexity: float = 0.3
-    source_weight: float = 0.05
-    source_features: Literal["rbf", "linear", "codes", "diffusion", "mixed"] = "linear"
-    imputed_weight: float = 0.3
-    shrinkage: float = 1.0
-    max_rows: int = 1000
-    max_unpaired: int = 3000
-    tol: float = 1e-5
-    max_iter: int = 30
+    space: Literal["target", "source"] = one_of("target", "source")
+    start_penalty: float = weight(0.3)
+    perplexity: float = parameter(0.3, Interval(Real, 0, 1, closed="neither"))
+    source_weight: float = weight(0.05)
+    source_features: Literal["rbf", "linear", "codes", "diffusion", "mixed"] = one_of("linear", *SOURCE_FEATURES)
+    imputed_weight: float = weight(0.3)
+    shrinkage: float = positive(1.0)
+    max_rows: int = count(1000, least=2)
+    max_unpaired: int = count(3000, least=0)
+    tol: float = weight(1e-5)
+    max_iter: int = count(30)
 
     @property
     def _limits(self) -> Limits:

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
-from sklearn.utils._param_validation import StrOptions
-
-from thpi._types import Constraints
-from thpi.base import BaseHasher
-from thpi.hashers._constraints import ITERATION, POSITIVE, SIZE, WEIGHT
+from thpi._params import count, one_of, positive, weight
 from thpi.hashers._geometry import Geometry
 from thpi.hashers._geometry_hasher import GeometryHasher
 from thpi.hashers._learned import Learned, Limits, Steps
@@ -77,23 +73,13 @@ class TransferITQ(GeometryHasher):
     summary = "ITQ on real and imputed target rows, in a metric between target and source geometry"
     needs_privileged = True
 
-    _parameter_constraints: ClassVar[Constraints] = {
-        **BaseHasher._parameter_constraints,
-        "source_weight": WEIGHT,
-        "source_features": [StrOptions(set(SOURCE_FEATURES))],
-        "imputed_weight": WEIGHT,
-        "shrinkage": POSITIVE,
-        "max_unpaired": SIZE,
-        **ITERATION,
-    }
-
-    source_weight: float = 0.1
-    source_features: Literal["rbf", "linear", "codes", "diffusion", "mixed"] = "rbf"
-    imputed_weight: float = 0.3
-    shrinkage: float = 1.0
-    max_unpaired: int = 3000
-    tol: float = 1e-6
-    max_iter: int = 150
+    source_weight: float = weight(0.1)
+    source_features: Literal["rbf", "linear", "codes", "diffusion", "mixed"] = one_of("rbf", *SOURCE_FEATURES)
+    imputed_weight: float = weight(0.3)
+    shrinkage: float = positive(1.0)
+    max_unpaired: int = count(3000, least=0)
+    tol: float = weight(1e-6)
+    max_iter: int = count(150)
 
     def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
         """See :class:`~thpi.hashers._geometry_hasher.GeometryLearner`."""
