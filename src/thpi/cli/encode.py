@@ -10,7 +10,7 @@ import typer
 
 from thpi.cli._cluster import cluster
 from thpi.cli._options import Force, Json, ModelFile, Scheduler
-from thpi.cli._output import show, shown_parts, shown_progress
+from thpi.cli._output import Facts, show, shown_parts, shown_progress
 
 if TYPE_CHECKING:
     from thpi._types import Codes
@@ -81,13 +81,11 @@ def encode(
             raise ValueError(f"--ids {ids!r} has {len(chosen)} ids; DATA has {len(codes)} rows.")
         check_unique(check_ids(chosen))
     write_codes(kind, output, codes, hasher.n_bits, chosen)
-    facts = {
-        "codes": str(output),
-        "format": kind.name,
-        "rows": len(codes),
-        "bits": hasher.n_bits,
-        "bytes_a_code": codes.shape[1],
-    }
+    facts = {"codes": str(output), "format": kind.name, "rows": len(codes), "bits": hasher.n_bits}
+    _show(as_json, facts | {"bytes_per_code": codes.shape[1]}, start)
+
+
+def _show(as_json: bool, facts: Facts, start: float) -> None:
     seconds = time.perf_counter() - start
     show(as_json, facts | ({"seconds": round(seconds, 3)} if as_json else {"encoded_in": f"{seconds:.2f} s"}))
 
@@ -107,9 +105,7 @@ def _encode_parts(model: Path, data: Path, output: Path, ids: str | None, schedu
     with cluster(scheduler) as client, shown_parts("encoding") as progress:
         report = encode_parts(hasher, data, output, columns=features, ids=ids, client=client, progress=progress)
     facts = {"codes": str(output), "format": "parts", "parts": report.parts, "kept": report.kept, "rows": report.rows}
-    seconds = time.perf_counter() - start
-    facts |= {"bits": hasher.n_bits}
-    show(as_json, facts | ({"seconds": round(seconds, 3)} if as_json else {"encoded_in": f"{seconds:.2f} s"}))
+    _show(as_json, facts | {"bits": hasher.n_bits}, start)
 
 
 def _encode(

@@ -39,7 +39,7 @@ def info(
         table = read_codes("FILE", file)
         facts = {"codes": str(file), "format": kind, "rows": len(table.codes), "bits": table.n_bits}
         size = None if kind == "parts" else file.stat().st_size
-        show(as_json, facts | {"bytes_a_code": table.codes.shape[1], "file_bytes": size})
+        show(as_json, facts | {"bytes_per_code": table.codes.shape[1], "file_bytes": size})
 
 
 def _show_model(as_json: bool, path: Path) -> None:
