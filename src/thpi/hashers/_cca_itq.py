@@ -64,8 +64,8 @@ class CCAITQ(BaseHasher):
     n_bits : int, default=32
         Length of a code; at most ``min(n_features, privileged columns, n_samples - 1)``.
     ridge : float, default=10.0
-        Ridge of the CCA, relative to the mean variance of a direction. A strong one: with few pairs the covariances
-        are poorly known, and retrieval gains much by not dividing by them (docs/defaults.md).
+        Ridge of the CCA, relative to the mean variance of a direction. With few pairs the covariances are
+        poorly known, and retrieval gains much by not dividing by them (docs/defaults.md).
     n_init, tol, max_iter, random_state
         As for :class:`ITQ`.
 

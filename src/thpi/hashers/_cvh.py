@@ -25,15 +25,15 @@ class CVH(BaseHasher):
     n_bits : int, default=32
         Length of a code; at most ``min(n_features, privileged columns, n_samples - 1)``.
     ridge : float, default=10.0
-        Ridge added to both covariances, relative to the mean variance of a direction. A strong one: with few pairs
-        the covariances are poorly known, and retrieval gains much by not dividing by them (docs/defaults.md).
+        Ridge added to both covariances, relative to the mean variance of a direction. With few pairs the
+        covariances are poorly known, and retrieval gains much by not dividing by them (docs/defaults.md).
     random_state : ignored
         The method is not random; accepted so that all methods can be built alike.
 
     Attributes
     ----------
     correlations_ : array of shape (n_bits,)
-        Regularised canonical correlations, one a bit.
+        Regularised canonical correlations, one per bit.
     source_projection_ : array of shape (n_source_features, n_bits)
         Hash functions of the source view: codes of both views are comparable.
 

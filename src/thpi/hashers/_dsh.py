@@ -20,18 +20,17 @@ class DSH(BaseHasher):
     """Planes halfway between adjacent groups of the data, the most even ones kept (Jin, Li, Lin and Cai 2014).
 
     1. k-means with ``expansion * n_bits`` groups and a few iterations.
-    2. Two groups are adjacent where one is among the ``n_adjacent`` nearest groups of the other. Between such
-       groups with centres ``m_i``, ``m_j`` stands the mid-perpendicular plane,
-       ``(m_i - m_j)'x = (m_i - m_j)'(m_i + m_j)/2``.
-    3. Of these the ``n_bits`` planes with the largest entropy ``-p log p - (1-p) log(1-p)`` of the split are kept,
-       ``p`` being the share of training rows on one side.
+    2. Two groups are adjacent if one is among the ``n_adjacent`` nearest groups of the other. The candidates are the
+       mid-perpendicular planes of adjacent centres, ``(m_i - m_j)'x = (m_i - m_j)'(m_i + m_j)/2``.
+    3. The ``n_bits`` planes with the largest entropy ``-p log p - (1-p) log(1-p)`` are kept, where ``p`` is the share
+       of training rows on one side.
 
     Parameters
     ----------
     n_bits : int, default=32
         Length of a code.
     expansion : float, default=1.5
-        Groups a bit. Fewer rows than groups: as many groups as distinct rows.
+        Groups per bit; at most as many as there are distinct rows.
     n_adjacent : int, default=3
         Nearest groups that count as adjacent.
     kmeans_iter : int, default=3
@@ -91,7 +90,7 @@ class DSH(BaseHasher):
 
         n_groups = min(views.X.shape[0], max(2, round(self.expansion * self.n_bits)))
         kmeans = KMeans(n_groups, n_init=1, max_iter=self.kmeans_iter, random_state=rng)
-        # Three iterations are the method; that they do not converge, or that rows repeat, is no news to the user.
+        # The method asks for three iterations: no warning that they do not converge, or that rows repeat.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             centres = kmeans.fit(views.X).cluster_centers_
@@ -103,11 +102,11 @@ class DSH(BaseHasher):
     def _check_fitted(self) -> None:
         super()._check_fitted()
         if self.offset_.shape != (self.n_bits,):
-            raise ValueError("offset_ must have one number a bit")
+            raise ValueError("offset_ must have one number per bit")
 
 
 def _adjacent_pairs(centres: Any, n_adjacent: int) -> tuple[Any, Any]:
-    """Pairs i < j of groups where one is among the nearest ``n_adjacent`` of the other."""
+    """Pairs i < j of groups if one is among the nearest ``n_adjacent`` of the other."""
     from sklearn.neighbors import kneighbors_graph
 
     if len(centres) < 2:

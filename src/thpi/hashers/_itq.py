@@ -26,8 +26,8 @@ class ITQ(BaseHasher):
     """PCA to ``n_bits`` directions, then the rotation whose signs lose least (Gong and Lazebnik 2011).
 
     Minimises ``||B - X V R||_F^2`` (the paper's eq. 1) over codes ``B`` and rotations ``R``, where ``V`` holds the
-    leading principal axes. The hash function is ``sgn((x - mean) V R)``. What a small target domain gets without
-    any source: the reference line under every method here.
+    leading principal axes. The hash function is ``sgn((x - mean) V R)``. This is what a small target domain gets
+    without a source: the reference for every method here.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class ITQ(BaseHasher):
         V, _ = principal_axes(views.X, views.mean, self.n_bits)
         Z = centred_product(views.X, views.mean, V)
         if self.balanced and not isinstance(Z, np.ndarray):
-            Z = Z.gather()  # half of all rows: no block can tell
+            Z = Z.gather()  # half of all rows cannot be found block by block
         best = best_of(
             [
                 iterative_quantisation(Z, stream, balanced=self.balanced, tol=self.tol, max_iter=self.max_iter)

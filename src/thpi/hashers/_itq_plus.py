@@ -37,28 +37,27 @@ class ITQPlus(BaseHasher):
     Parameters
     ----------
     n_bits : int, default=32
-        Length of a code; at most ``min(n_features, n_samples - 1)``. Where the source has fewer columns than bits,
-        P has orthonormal rows instead of columns.
+        Length of a code; at most ``min(n_features, n_samples - 1)``. If the source has fewer columns than bits, P
+        has orthonormal rows instead of columns.
     lambda1 : float, default=0.01
         Weight of the slack term. 0 leaves balanced ITQ.
     variant : {"reduce", "trace", "loss"}, default="trace"
-        How the updates of R and P are read, for the paper's closed form is exact only for square R:
+        Which problem the updates of R and P solve. The paper's closed form is exact for square R only:
 
         - "reduce": reduce both views to ``n_bits`` columns first; then it is exact.
         - "trace": full dimension, only the linear part of the loss, ``max tr(R'X'A)``: the closed form taken
           literally. With ``lambda1=0`` this is balanced L1-norm PCA.
         - "loss": full dimension, the true loss, by generalised power iteration.
 
-        In each variant ``objective_`` is what it minimises, and never rises. At full dimension R is sought in the
-        span of the training rows: outside of it they say nothing.
+        ``objective_`` is the objective of the variant; it never rises.
     reduction : {"pca", "cca"}, default="pca"
-        What reduces the views where ``variant="reduce"``.
+        How ``variant="reduce"`` reduces the views.
     ridge : float, default=10.0
         Ridge of the CCA, for ``reduction="cca"``.
     scale : {"unit", "radius", None}, default="unit"
-        The loss compares ``X R`` and ``S P`` with +-1, so the scale of both views matters. "unit": each view is
-        scaled so that its best ``n_bits`` directions have mean square 1; "radius": so that the mean distance to the
-        50th neighbour is 1 (the authors' code does so with the target); None: as given.
+        The loss compares ``X R`` and ``S P`` with +-1, so the scale of both views matters. "unit": the best ``n_bits``
+        directions of a view have mean square 1; "radius": the mean distance to the 50th neighbour is 1 (the authors'
+        code does so with the target); None: as given.
     n_init : int, default=1
         Random restarts; the lowest objective wins.
     tol : float, default=1e-6

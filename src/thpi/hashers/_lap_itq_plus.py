@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from thpi._params import count, one_of, weight
-from thpi._types import Fitted
+from thpi._types import Array, Fitted
 from thpi.base import Views
 from thpi.codes import n_bytes, pack_signs
 from thpi.graph import hamming_knn_graph, laplacian
-from thpi.hashers._imputed_rows import join_imputed
+from thpi.hashers._geometry import Geometry, target_coordinates
 from thpi.hashers._itq import restart_seeds
 from thpi.hashers._itq_plus import ITQPlus
+from thpi.hashers._source_features import SourceFeatures
 from thpi.rows import Rows
 from thpi.solvers.moments import centred_product, column_mean, principal_axes
 from thpi.solvers.quantisation import iterative_quantisation
@@ -35,15 +36,14 @@ class LapITQPlus(ITQPlus):
        as ITQ+, but with the code step relaxed to the box ``-1 <= B <= 1``, solved by accelerated projected
        gradients, and rounded back to balanced codes (eq. 11, where ``||B L||`` must read ``||L B||``).
 
-    With 1,024 or more pairs a bit, three quarters of ``max_iter`` are spent on 256 rows a bit, drawn at random, with a
-    graph of their own, and the rest on all rows: what the sample knows of the hash functions need not be learned
-    from all rows again.
+    With 1,024 or more pairs per bit, three quarters of ``max_iter`` are spent on a sample of 256 rows per bit, which
+    has a graph of its own, and the rest on all rows.
 
-    The paper uses unpaired source rows for the source codes alone. With ``max_imputed`` they also join the pairs, with
-    target rows imputed as :class:`TransferITQ` does it, in X, B and the graph. Balance is then that of all rows, and of
-    more than 512 columns (or twice ``n_bits``) the principal ones are used in any variant. In canonical directions,
-    ``LapITQPlus(variant="reduce", reduction="cca", ridge=3, max_imputed=2000)``, that is the strongest LapITQ+ we know
-    where same class or near in the source is meant, and a poor one where near in the target is.
+    The paper uses unpaired source rows for the source codes only. With ``max_imputed`` they also join the pairs in X, B
+    and the graph, with target rows imputed as in :class:`TransferITQ`. All rows are then balanced together, and at most
+    512 principal coordinates (or twice ``n_bits``) are used in any variant. With canonical directions,
+    ``LapITQPlus(variant="reduce", reduction="cca", ridge=3, max_imputed=2000)``, this is the strongest LapITQ+ we know
+    for same class and for source neighbours, and a poor one for target neighbours.
 
     Parameters
     ----------
@@ -56,19 +56,19 @@ class LapITQPlus(ITQPlus):
     n_neighbors : int, default=10
         Neighbours of a row in the graph.
     graph_scope : {"paired", "all"}, default="paired"
-        Where neighbours are sought: among the n paired rows (and the imputed ones), or among all source rows, keeping
-        the edges between these.
+        Search neighbours among the n paired rows (and the imputed ones), or among all source rows, keeping the edges
+        between the former.
     graph_symmetrize : {"union", "mutual", "mean"}, default="union"
-        An edge where either row names the other, where both do, or half an edge for each.
+        An edge if either row is a neighbour of the other, if both are, or half an edge for each.
     max_imputed : int, default=0
-        Unpaired source rows that join the pairs with imputed target rows, drawn at random from more; 0: none.
+        At most this many unpaired source rows, drawn at random, join the pairs with imputed target rows.
     variant, reduction, ridge, scale, n_init, tol, max_iter, random_state
         As for :class:`ITQPlus`.
 
     Attributes
     ----------
     graph_ : sparse matrix of shape (n_samples, n_samples)
-        Adjacency of the paired rows. With m imputed rows, which stand after them, it has n_samples + m rows.
+        Adjacency of the paired rows. With m imputed rows, which come last, it has n_samples + m rows.
     projection_, slack_projection_, codes_, objective_, n_iter_, converged_
         As for :class:`ITQPlus`.
 
@@ -109,7 +109,7 @@ class LapITQPlus(ITQPlus):
         }
 
     def _follow(self, views: Views, codes: Any, streams: list[Any], rng: np.random.RandomState) -> Fitted:
-        """Give the result of the alternation with the graph of the source codes of its rows; others may follow them."""
+        """Alternate with the graph of the source codes of the rows; codes of further rows may follow them."""
         n = views.S.shape[0]
         graph = self._graph(codes, n, rng)
         coarse = None
@@ -120,7 +120,7 @@ class LapITQPlus(ITQPlus):
         return fitted | {"graph_": graph}
 
     def _source_codes(self, views: Views, rng: np.random.RandomState) -> Any:
-        """Codes of the paired source rows and, where neighbours are sought among them, of the others after them."""
+        """Codes of the paired source rows and, for ``graph_scope="all"``, of the others after them."""
         source = views.all_source
         encode = _source_hash(source, self.n_bits, rng)
         return encode(views.S) if self.graph_scope == "paired" else self._codes(source, encode)
@@ -131,7 +131,7 @@ class LapITQPlus(ITQPlus):
         return encode(source)
 
     def _graph(self, codes: Any, n: int, rng: np.random.RandomState) -> Any:
-        # A row has at most len - 1 others; small domains get a complete graph rather than an error.
+        # A row has len - 1 others at most; small domains get a complete graph, not an error.
         n_neighbors = min(self.n_neighbors, len(codes) - 1)
         return hamming_knn_graph(codes, n_neighbors, n_queries=n, symmetrize=self.graph_symmetrize, random_state=rng)
 
@@ -146,3 +146,41 @@ def _source_hash(source: Any, n_bits: int, rng: np.random.RandomState) -> Callab
 
 def _encode(rows: Any, mean: Any, W: Any) -> Any:
     return pack_signs(centred_product(rows, mean, W))
+
+
+class Joined(NamedTuple):
+    """Real and imputed pairs, real ones first, the target in coordinates; the way back for a projection; the unpaired
+    source rows that were drawn."""
+
+    views: Views
+    back: Callable[[Array], Array]
+    drawn: Array
+
+
+def join_imputed(views: Views, n_bits: int, most: int, rng: np.random.RandomState) -> Joined:
+    """Join to the pairs at most ``most`` of the unpaired source rows, drawn at random, with imputed target rows.
+
+    Their own mean is not subtracted: new rows are centred by the mean of the real ones.
+
+    >>> S = np.random.RandomState(0).standard_normal((60, 3))
+    >>> X = S @ np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
+    >>> joined = join_imputed(Views(X[:40], S[:40], S[40:]), n_bits=2, most=100, rng=np.random.RandomState(0))
+    >>> joined.views.X.shape, joined.views.S.shape
+    ((60, 2), (60, 3))
+    >>> bool(np.allclose(joined.views.X, (X - X[:40].mean(axis=0)) @ joined.back(np.eye(2)), atol=1e-3))
+    True
+    """
+    n = views.S_U.shape[0]
+    drawn = np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
+    some = Views(views.X, views.S, _taken(views.S_U, drawn).astype(views.S.dtype, copy=False))
+    coordinates = target_coordinates(views.X, views.mean, n_bits)
+    source = SourceFeatures(some, rng, most)
+    seed = int(rng.randint(np.iinfo(np.int32).max))
+    geometry = Geometry(coordinates.values.astype(np.float64), n_bits, seed, source)
+    joined = Views(np.vstack([geometry.X, geometry.imputed]), some.all_source)
+    joined.mean = np.zeros(joined.X.shape[1])
+    return Joined(joined, lambda projection: coordinates.back(projection.astype(views.X.dtype)), drawn)
+
+
+def _taken(unpaired: Any, rows: Array) -> Any:
+    return unpaired.take(rows) if isinstance(unpaired, Rows) else unpaired[rows]

@@ -84,7 +84,7 @@ class SpectralHashing(BaseHasher):
     def _check_fitted(self) -> None:
         super()._check_fitted()
         if self.frequency_.shape != (self.n_bits,) or self.lower_.shape != (self.n_bits,):
-            raise ValueError("frequency_ and lower_ must have one number a bit")
+            raise ValueError("frequency_ and lower_ must have one number per bit")
 
 
 def _least(block: Any) -> tuple[Any]:
