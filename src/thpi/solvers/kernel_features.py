@@ -43,7 +43,7 @@ def kernel_root(squared: Array, width: float) -> tuple[float, Array]:
     """Return the exponent ``width / median`` and ``K^(-1/2)``, from the squared distances of landmarks.
 
     Directions below 1e-8 of the largest eigenvalue are dropped. ``sklearn.kernel_approximation.Nystroem`` keeps them
-    and rotates the features: with one to three source columns 1 to 7 % of the bits of TransferITQ and NeighbourHash
+    and rotates the features: with one to three source columns 0.1 to 7 % of the bits of TransferITQ and NeighbourHash
     would change, and half of those of KernelAutoHasher, whose random start depends on the basis.
 
     >>> exponent, root = kernel_root(np.array([[0.0, 2.0], [2.0, 0.0]]), 1.0)
