@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from thpi._types import Array, InMemory, Ints, MatrixLike
-from thpi.rows import Rows, Stacked
+from thpi.rows import Rows
 from thpi.solvers.moments import column_mean
 
 
@@ -73,7 +73,7 @@ class Views:
             return self.S
         if isinstance(self.S_U, Rows):
             # Rows that are read in blocks are dense.
-            return Stacked.of(self.S.toarray() if sparse.issparse(self.S) else self.S, self.S_U)
+            return self.S_U.below(self.S.toarray() if sparse.issparse(self.S) else self.S)
         return stacked(self.S, self.S_U)
 
 
