@@ -6,7 +6,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
-from thpi.evaluation import ground_truth
+from thpi import ground_truth
 from thpi.ground_truth import (
     label_relevance,
     label_relevance_blocks,

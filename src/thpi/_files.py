@@ -43,13 +43,6 @@ def atomic_open(path: PathLike) -> Iterator[IO[bytes]]:
 
 
 def atomic_write(path: PathLike, data: bytes | str) -> None:
-    """Write ``data`` to ``path`` in one step (text as UTF-8).
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     atomic_write(Path(folder) / "a.txt", "all of it")
-    ...     (Path(folder) / "a.txt").read_text()
-    'all of it'
-    """
+    """Write ``data`` to ``path`` in one step (text as UTF-8)."""
     with atomic_open(path) as file:
         file.write(data.encode("utf-8") if isinstance(data, str) else data)

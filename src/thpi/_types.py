@@ -8,35 +8,21 @@ from typing import Any, Protocol, TypeAlias, TypeGuard, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-Array: TypeAlias = npt.NDArray[Any]
-"""A dense array of any type; in solvers, of the type of the data."""
-
+Array: TypeAlias = npt.NDArray[Any]  # of any type; in solvers, of the type of the data
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]
 Bools: TypeAlias = npt.NDArray[np.bool_]
 DType: TypeAlias = np.dtype[Any]
 
-Codes: TypeAlias = npt.NDArray[np.uint8]
-"""Packed codes, one row of ceil(n_bits / 8) bytes per item; see :mod:`thpi.codes`."""
+Codes: TypeAlias = npt.NDArray[np.uint8]  # packed, one row of ceil(n_bits / 8) bytes per item; see thpi.codes
+Words: TypeAlias = npt.NDArray[np.uint64]  # packed codes as rows of 64-bit words
+Signs: TypeAlias = npt.NDArray[np.int8]  # codes as -1 and +1
+Distances: TypeAlias = npt.NDArray[np.int32]  # Hamming distances
 
-Words: TypeAlias = npt.NDArray[np.uint64]
-"""Packed codes as rows of 64-bit words."""
-
-Distances: TypeAlias = npt.NDArray[np.int32]
-"""Hamming distances."""
-
-Signs: TypeAlias = npt.NDArray[np.int8]
-"""Codes as -1 and +1."""
-
-Fitted: TypeAlias = dict[str, Any]
-"""Fitted attributes of an estimator, by name."""
-
-Constraints: TypeAlias = dict[str, list[Any]]
-"""What each parameter of an estimator may be, as scikit-learn checks it."""
-
+Fitted: TypeAlias = dict[str, Any]  # fitted attributes of an estimator, by name
+Constraints: TypeAlias = dict[str, list[Any]]  # what each parameter may be, as scikit-learn checks it
+Seed: TypeAlias = "int | np.random.RandomState | None"  # what random_state may be
 PathLike: TypeAlias = "str | os.PathLike[str]"
-Seed: TypeAlias = "int | np.random.RandomState | None"
-"""What ``random_state`` may be."""
 
 
 @runtime_checkable

@@ -9,26 +9,22 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from thpi._checks import FLOATS, check_magnitude, check_rows, gathered, named_errors, some_rows
+from thpi._input import FLOATS, TooManyBitsError, Views, Whole, check_views, dimension_limit, named_errors, pair_limit
 from thpi._params import count
 from thpi._types import Array, Codes, Constraints, Fitted, MatrixLike, PathLike, Seed, Signs
-from thpi._views import TooManyBitsError, Views, Whole, check_labels, dimension_limit, pair_limit
 from thpi.codes import n_bytes, pack_signs
 from thpi.model_file import save
 from thpi.rows import Rows, as_rows
 from thpi.solvers.blocks import map_groups, take_block
-from thpi.solvers.moments import EXACT_LIMIT, centred_product
+from thpi.solvers.moments import centred_product
 from thpi.solvers.quantisation import signs
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["MAX_TARGET", "BaseHasher", "TooManyBitsError", "Views", "Whole", "dimension_limit", "pair_limit"]
-
-MAX_TARGET = 20_000
-"""Further target rows that take part: more add little to means and directions, and each is held in double precision."""
+__all__ = ["BaseHasher", "TooManyBitsError", "Views", "Whole", "dimension_limit", "pair_limit"]
 
 
 @dataclass(eq=False, repr=False)
@@ -132,7 +128,8 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             if not hasattr(self, "codes_"):
                 # The codes of rows on a cluster stay there: transform gives them.
                 remote = isinstance(views.X, Rows) and views.X.remote
-                self.codes_ = np.empty((0, n_bytes(self.n_bits)), np.uint8) if remote else self._encode(views.X)
+                empty = np.empty((0, n_bytes(self.n_bits)), np.uint8)
+                self.codes_ = empty if remote else self._encode_finite(views.X)[0]
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
@@ -174,11 +171,7 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     # ------------------------------------------------------------------ checks
 
     def _check_views(self, X: Any, y: Any, privileged: Any, source: Any, target: Any) -> Views:
-        X = self._check_target(X)
-        S, S_U = self._check_source(X, privileged, source)
-        X_more = self._check_more(X, target) if self.uses_target and target is not None else None
-        labels = check_labels(y, X.shape[0]) if self.uses_labels and y is not None else None
-        views = Views(X, S, S_U, X_more, labels)
+        views = check_views(self, X, y, privileged, source, target)
         self._check_bits(views)
         return views
 
@@ -189,75 +182,6 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 f"n_bits={self.n_bits} is more than {type(self).__name__} can give for these data: at most {limit[0]}, "
                 f"{limit[1]}."
             )
-
-    def _check_source(self, X: Any, privileged: Any, source: Any) -> tuple[Any, Any]:
-        """Check the paired and the unpaired source rows."""
-        if privileged is None and self.needs_privileged:
-            raise ValueError(
-                f"{type(self).__name__} needs privileged=..., the source rows paired with the rows of X; got "
-                "privileged=None."
-            )
-        if privileged is None and self.uses_source and source is not None:
-            raise ValueError("source needs privileged=...: without pairs nothing says what its rows are.")
-        if privileged is None or not (self.needs_privileged or self.uses_source):
-            return None, None
-        S = self._check_privileged(privileged, X)
-        if not self.uses_source or source is None:
-            return S, None
-        if isinstance(source, Whole):
-            source = source.array
-        S_U: Any = as_rows(source)
-        if S_U is None or not self.streams_source:
-            # Rows that are elsewhere need not all be brought here if only some are used.
-            most = getattr(self, "max_unpaired", None)
-            source = gathered(source) if S_U is None or most is None else some_rows(source, max(1, most))
-            S_U = check_rows("source", source, X.dtype, min_rows=0)
-        if S_U.shape[1] != S.shape[1]:
-            raise ValueError(
-                f"source has {S_U.shape[1]} columns and privileged has {S.shape[1]}; both must have the same."
-            )
-        return S, S_U
-
-    def _check_more(self, X: Any, target: Any) -> Any:
-        """Check further target rows."""
-        if isinstance(target, Whole):
-            target = target.array
-        if hasattr(target, "columns") and hasattr(self, "feature_names_in_"):
-            named_errors("target", lambda: _check_feature_names(self, target, reset=False))
-        X_more = check_rows("target", some_rows(target, MAX_TARGET), X.dtype, min_rows=0)
-        if X_more.shape[1] != X.shape[1]:
-            raise ValueError(f"target has {X_more.shape[1]} columns and X has {X.shape[1]}; both must have the same.")
-        return X_more
-
-    def _check_target(self, X: Any) -> Any:
-        rows = as_rows(X)
-        if rows is None:
-            X = named_errors(
-                "X", lambda: validate_data(self, X, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2)
-            )
-            check_magnitude("X", X)
-            return X
-        if rows.n_columns > EXACT_LIMIT:
-            raise ValueError(f"X has {rows.n_columns} columns; rows that are not in memory may have {EXACT_LIMIT}.")
-        if rows.moments().n < 2:
-            raise ValueError("X has 1 row; at least 2 are needed.")
-        if not self.streams:
-            return self._check_target(rows.gather())
-        self.n_features_in_ = rows.n_columns
-        self.__dict__.pop("feature_names_in_", None)
-        return rows
-
-    def _check_privileged(self, privileged: Any, X: Any) -> Any:
-        if isinstance(X, Rows):
-            rows = as_rows(privileged)
-            if rows is not None:
-                return rows  # their number is checked when both are read side by side
-        S = check_rows("privileged", gathered(privileged), X.dtype)
-        if S.shape[0] != X.shape[0]:
-            raise ValueError(
-                f"privileged has {S.shape[0]} rows and X has {X.shape[0]}; row i of both must be one item."
-            )
-        return S
 
     def _check_new(self, X: Any, finite: bool = True) -> Any:
         """Check new rows. Without ``finite``, NaN and infinity pass: the projection will show them."""
@@ -277,9 +201,6 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             raise ValueError(f"mean_ {self.mean_.shape} and projection_ {self.projection_.shape} do not fit ({d}, {c})")
         if self.codes_.ndim != 2 or self.codes_.shape[1] != n_bytes(c) or self.codes_.dtype != np.uint8:
             raise ValueError(f"codes_ {self.codes_.shape} does not fit {c} bits")
-
-    def _encode(self, X: Any) -> Codes:
-        return self._encode_finite(X)[0]
 
     def _encode_finite(self, X: Any) -> tuple[Codes, bool]:
         """Return the codes, and whether all projections are finite, which they are if X is."""

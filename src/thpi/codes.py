@@ -6,16 +6,11 @@ A code of ``n_bits`` bits is ``ceil(n_bits / 8)`` bytes. Bit ``j`` of the code (
 
     ``(byte[j // 8] >> (j % 8)) & 1``
 
-so the first bit of a code is the least significant bit of its first byte ("little" bit order, as in faiss and in
-``numpy.packbits(..., bitorder="little")``). Bits beyond ``n_bits`` in the last byte are zero. A bit is 1 where the
-hash function is +1, that is where its real-valued projection is >= 0, and 0 where it is -1. ``n`` codes are ``n``
-such rows without gaps (C order). Nothing else is stored, so any language can read the bytes:
-
-    C      ``(code[j >> 3] >> (j & 7)) & 1``
-    SQL    ``get_bit(bytea, j)`` of PostgreSQL counts in this order
-
-The Hamming distance of two codes is the number of ones in the exclusive-or of their bytes; the zero padding needs
-no mask.
+so the first bit of a code is the least significant bit of its first byte ("little" bit order, as in faiss, in
+``numpy.packbits(..., bitorder="little")`` and in ``get_bit(bytea, j)`` of PostgreSQL). Bits beyond ``n_bits`` in the
+last byte are zero. A bit is 1 where the hash function is +1, that is where its real-valued projection is >= 0, and 0
+where it is -1. ``n`` codes are ``n`` such rows without gaps (C order); nothing else is stored. The Hamming distance of
+two codes is the number of ones in the exclusive-or of their bytes; the zero padding needs no mask.
 """
 
 from __future__ import annotations
@@ -25,7 +20,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from thpi._types import Bools, Distances, Signs, Words
+from thpi._types import Array, Bools, Distances, Signs, Words
 from thpi._types import Codes as Codes
 
 __all__ = [
@@ -41,11 +36,7 @@ __all__ = [
 
 
 def n_bytes(n_bits: int) -> int:
-    """Return the number of bytes of one code.
-
-    >>> n_bytes(32), n_bytes(33)
-    (4, 5)
-    """
+    """Return the number of bytes of one code."""
     if n_bits < 1:
         raise ValueError(f"n_bits={n_bits!r} must be a positive integer.")
     return -(-n_bits // 8)
@@ -57,9 +48,7 @@ def pack(bits: npt.ArrayLike) -> Codes:
     >>> pack([[1, 0, 0, 0, 0, 0, 0, 0, 1, 1]])
     array([[1, 3]], dtype=uint8)
     """
-    array = np.asarray(bits)
-    if array.ndim != 2 or array.shape[1] == 0:
-        raise ValueError(f"bits must be a 2-D array with at least one column, got shape {array.shape}.")
+    array = _check_columns(bits, "bits")
     if array.dtype != np.bool_:
         if not np.isin(array, (0, 1)).all():
             raise ValueError("bits must hold only 0 and 1 (for -1 and +1 use pack_signs).")
@@ -73,10 +62,14 @@ def pack_signs(values: npt.ArrayLike) -> Codes:
     >>> pack_signs([[-1, 1, 0.0, -0.5]])
     array([[6]], dtype=uint8)
     """
+    return np.packbits(_check_columns(values, "values") >= 0, axis=1, bitorder="little")
+
+
+def _check_columns(values: npt.ArrayLike, name: str) -> Array:
     array = np.asarray(values)
     if array.ndim != 2 or array.shape[1] == 0:
-        raise ValueError(f"values must be a 2-D array with at least one column, got shape {array.shape}.")
-    return np.packbits(array >= 0, axis=1, bitorder="little")
+        raise ValueError(f"{name} must be a 2-D array with at least one column, got shape {array.shape}.")
+    return array
 
 
 def unpack(codes: npt.ArrayLike, n_bits: int) -> Bools:
@@ -95,8 +88,7 @@ def unpack_signs(codes: npt.ArrayLike, n_bits: int) -> Signs:
     >>> unpack_signs([[6]], 4)
     array([[-1,  1,  1, -1]], dtype=int8)
     """
-    bits = unpack(codes, n_bits).view(np.int8)
-    return 2 * bits - np.int8(1)
+    return 2 * unpack(codes, n_bits).view(np.int8) - np.int8(1)
 
 
 def check_codes(codes: npt.ArrayLike, *, n_bits: int | None = None, name: str = "codes") -> Codes:
@@ -137,9 +129,7 @@ count_ones: Callable[[Words], Codes] = getattr(np, "bitwise_count", _ones_by_shi
 def as_words(codes: Codes) -> Words:
     """View rows of bytes as rows of zero-padded 64-bit words, which need an eighth of the operations."""
     short = -codes.shape[1] % 8
-    if short:
-        codes = np.pad(codes, ((0, 0), (0, short)))
-    return codes.view(np.uint64)
+    return (np.pad(codes, ((0, 0), (0, short))) if short else codes).view(np.uint64)
 
 
 def hamming_distances(a: npt.ArrayLike, b: npt.ArrayLike) -> Distances:

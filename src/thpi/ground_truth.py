@@ -1,9 +1,8 @@
 """Ground truth: which database rows are relevant to a query, by distance or by class.
 
-Distances are Euclidean, in float64, for dense arrays and scipy sparse matrices. Blocks are first computed as
-|a|^2 + |b|^2 - 2 a.b, which is fast but inaccurate for close rows. Every pair whose relevance this rounding could
-change is computed again from the difference a - b, so the results are those of the direct formula at nearly the cost
-of the fast one.
+Distances are Euclidean, in float64, of dense or scipy sparse rows. Blocks are first computed as |a|^2 + |b|^2 - 2 a.b,
+which is fast but inaccurate for close rows. Every pair whose relevance this rounding could change is computed again
+from the difference a - b, so the results are those of the direct formula at nearly the cost of the fast one.
 """
 
 from __future__ import annotations
@@ -89,9 +88,8 @@ def neighbour_radius(
 ) -> float:
     """Mean distance from training rows to their ``k``-th neighbour: the radius for :func:`radius_relevance`.
 
-    - ``form="authors"``, as in the authors' evaluation code: over at most ``n_sample`` rows drawn without replacement,
-      the k-th entry of the sorted distances to the training set, which includes the row itself. Its distance 0 is the
-      first entry, so k = 50 means the 49th neighbour.
+    - ``form="authors"``, as in the authors' code: over at most ``n_sample`` rows drawn without replacement, the k-th
+      entry of the sorted distances to the training set. The row itself is the first, so k = 50 means neighbour 49.
     - ``form="plain"``: over all rows, the k-th neighbour, excluding the row itself. Nothing is random.
 
     >>> rows = [[0.0], [1.0], [3.0]]
@@ -105,10 +103,8 @@ def neighbour_radius(
     x = _check_matrix("train", train)
     n = x.shape[0]
     # The row itself comes first among its sorted distances, so excluding it moves the entry by one.
-    entry, rows = k, np.arange(n)
-    if form == "plain":
-        entry = k + 1
-    elif n > n_sample:
+    entry, rows = k + (form == "plain"), np.arange(n)
+    if form == "authors" and n > n_sample:
         rows = np.sort(check_random_state(random_state).choice(n, size=n_sample, replace=False))
     if k < 1 or entry > n:
         raise ValueError(f"k={k!r} with form={form!r} needs k >= 1 and at least {entry} rows; train has {n} rows.")
@@ -124,9 +120,8 @@ def neighbour_radius(
 def label_relevance(query_labels: npt.ArrayLike, database_labels: npt.ArrayLike) -> Bools:
     """Mark the database rows with the label of the query.
 
-    >>> label_relevance(["a", "b"], ["b", "a", "a"])
-    array([[False,  True,  True],
-           [ True, False, False]])
+    >>> label_relevance(["a"], ["b", "a", "a"])
+    array([[False,  True,  True]])
     """
     return label_relevance_blocks(query_labels, database_labels)(0, len(np.asarray(query_labels)))
 
@@ -134,19 +129,14 @@ def label_relevance(query_labels: npt.ArrayLike, database_labels: npt.ArrayLike)
 def label_relevance_blocks(query_labels: npt.ArrayLike, database_labels: npt.ArrayLike) -> Callable[[int, int], Bools]:
     """Return :func:`label_relevance` as a function of a range of queries, for databases of millions of rows.
 
-    >>> label_relevance_blocks([0, 1, 2], [2, 1])(1, 3)
-    array([[False,  True],
-           [ True, False]])
+    >>> label_relevance_blocks([0, 1, 2], [2, 1])(2, 3)
+    array([[ True, False]])
     """
     left, right = np.asarray(query_labels), np.asarray(database_labels)
     for name, labels in (("query_labels", left), ("database_labels", right)):
         if labels.ndim != 1:
             raise ValueError(f"{name} must be 1-D, one label per row, got shape {labels.shape}.")
-
-    def block(start: int, stop: int) -> Bools:
-        return np.asarray(left[start:stop, None] == right[None, :], dtype=np.bool_)
-
-    return block
+    return lambda start, stop: np.asarray(left[start:stop, None] == right[None, :], dtype=np.bool_)
 
 
 def multilabel_relevance(
@@ -157,8 +147,6 @@ def multilabel_relevance(
     Tags are indicator matrices with one row per item and one column per tag; nonzero means that the item has the tag.
     Returns booleans or int32 counts, as a sparse array if either input is scipy sparse.
 
-    >>> multilabel_relevance([[1, 1, 0]], [[1, 1, 1], [0, 0, 1]])
-    array([[ True, False]])
     >>> multilabel_relevance([[1, 1, 0]], [[1, 1, 1], [0, 0, 1]], graded=True)
     array([[2, 0]], dtype=int32)
     """
@@ -199,8 +187,7 @@ def _check_pair(queries: MatrixLike, database: MatrixLike) -> tuple[InMemory, In
 
 def _row_blocks(n: int, m: int) -> Iterator[slice]:
     size = max(1, _BLOCK_PAIRS // max(1, m))
-    for start in range(0, n, size):
-        yield slice(start, min(start + size, n))
+    yield from (slice(start, min(start + size, n)) for start in range(0, n, size))
 
 
 def _row_squares(x: InMemory) -> Floats:

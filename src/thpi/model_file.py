@@ -38,9 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ModelFileError", "load", "save"]
 
-Header: TypeAlias = "dict[str, Any]"
-"""The JSON object of the module's docstring."""
-
+Header: TypeAlias = "dict[str, Any]"  # the JSON object of the module's docstring
 FORMAT = "thpi-model"
 VERSION = 1
 _FITTED_NAME = re.compile(r"[a-z][a-z0-9_]*_")
@@ -73,12 +71,15 @@ def save(hasher: BaseHasher, path: PathLike) -> None:
             arrays[name] = np.ascontiguousarray(value)
         else:
             scalars[name] = _plain(value)
+    parameters = hasher.get_params()
+    if not isinstance(parameters.get("random_state", 0), (int, np.integer)):
+        parameters["random_state"] = None
     header = {
         "format": FORMAT,
         "version": VERSION,
         "thpi": __version__,
         "class": type(hasher).__name__,
-        "params": {name: _plain_parameter(name, value) for name, value in hasher.get_params().items()},
+        "params": {name: _plain(value) for name, value in parameters.items()},
         "scalars": scalars,
         "sparse": shapes,
     }
@@ -149,20 +150,11 @@ def _rebuild(header: Header, arrays: dict[str, Array], methods: Mapping[str, typ
 
 def _digest(header: Header, arrays: dict[str, Array]) -> str:
     digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode("utf-8"))
-    for name in sorted(arrays):
-        array = arrays[name]
+    for name, array in sorted(arrays.items()):
         digest.update(f"\0{name}\0{array.dtype.str}\0{array.shape}\0".encode())
         digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()
 
 
 def _plain(value: object) -> object:
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _plain_parameter(name: str, value: object) -> object:
-    if name == "random_state" and not isinstance(value, (int, np.integer)):
-        return None
-    return _plain(value)
+    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value

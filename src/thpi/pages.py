@@ -49,11 +49,7 @@ NARROW_STYLE = STYLE + "tbody th { white-space: nowrap; } .claims small { color:
 
 
 def html_page(title: str, body: str, made_by: str, *, style: str = NARROW_STYLE) -> str:
-    """Return a whole page around ``body``, which is HTML already; ``made_by`` is the command that wrote it.
-
-    >>> html_page("T", "<p>text</p>", "thpi diagnose").count("<p>text</p>")
-    1
-    """
+    """Return a whole page around ``body``, which is HTML already; ``made_by`` is the command that wrote it."""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

@@ -13,6 +13,7 @@ import thpi.rows
 from thpi import ITQ, AutoHasher, ClassITQ, GroupITQ, KernelAutoHasher, NeighbourHash, TransferITQ, Whole
 from thpi.auto._decision import decide
 from thpi.base import Views
+from thpi.ground_truth import nearest_relevance
 from thpi.hashers._class_itq import taught_by_labels
 from thpi.hashers._geometry import Geometry, target_coordinates
 from thpi.hashers._geometry_hasher import ViewGeometry
@@ -107,7 +108,7 @@ def test_what_is_wrong_is_named_and_nothing_is_left_behind(rows, method):
 
 def test_of_very_many_some_are_used(rows, monkeypatch):
     X, more, S, _ = rows
-    monkeypatch.setattr("thpi.base.MAX_TARGET", 25)
+    monkeypatch.setattr("thpi._input.MAX_TARGET", 25)
     some = TransferITQ(8, random_state=0).fit(X, privileged=S, target=more)
     expected = TransferITQ(8, random_state=0).fit(X, privileged=S, target=more[np.linspace(0, 99, 25).astype(int)])
     np.testing.assert_array_equal(some.projection_, expected.projection_)
@@ -181,7 +182,7 @@ def test_a_method_of_the_paper_that_is_chosen_has_the_mean_of_what_it_learned_fr
 
 def test_rows_that_are_not_in_memory(rows, tmp_path, monkeypatch):
     X, more, S, _ = rows
-    monkeypatch.setattr("thpi.base.MAX_TARGET", 30)
+    monkeypatch.setattr("thpi._input.MAX_TARGET", 30)
     np.save(tmp_path / "more.npy", more)
     pd = pytest.importorskip("pandas")
     kinds = [
@@ -217,7 +218,7 @@ def test_many_of_them_make_up_for_few_pairs():
 
     def found(hasher):
         codes = hasher.transform(new)
-        relevance = thpi.evaluation.nearest_relevance(new, new, 10)
+        relevance = nearest_relevance(new, new, 10)
         return thpi.metrics.mean_average_precision(codes, codes, relevance, 32).value
 
     few = AutoHasher(32, random_state=0).fit(pairs, privileged=S[:40])

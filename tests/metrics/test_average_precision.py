@@ -11,7 +11,7 @@ from sklearn.metrics import average_precision_score
 from thpi.codes import pack
 from thpi.metrics import average_precision, mean_average_precision
 from thpi.metrics._average_precision import _best, _expected, _worst
-from thpi.metrics._sums import harmonic
+from thpi.metrics._measure import harmonic
 
 from . import brute_force
 

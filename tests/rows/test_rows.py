@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import thpi
-from thpi.rows import Blocks, Mapped, Parquet, Stacked, _mapped, _rows, as_rows
+from thpi.rows import MAPPED_FROM, Blocks, Mapped, Parquet, Stacked, _rows, as_rows
 from thpi.solvers.moments import shifted_moments
 
 
@@ -197,4 +197,4 @@ def test_memory_stays_far_below_the_size_of_the_file(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert float(done.stdout) < 160
-    assert _mapped.MAPPED_FROM < 400 * 2**20
+    assert MAPPED_FROM < 400 * 2**20

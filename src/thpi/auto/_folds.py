@@ -18,7 +18,7 @@ from thpi.hashers._learned import Limits, Steps
 from thpi.hashers._source_features import SourceFeatures
 from thpi.metrics._average_precision import _expected
 from thpi.metrics._histograms import distance_histograms
-from thpi.metrics._sums import harmonic
+from thpi.metrics._measure import harmonic
 from thpi.solvers.blocks import spread
 
 # Selection needs the order of the candidates, not their last digit.

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thpi._checks import some_rows
+from thpi._input import some_rows
 from thpi._types import Array, Fitted
 from thpi.auto._folds import Division, Folds, FoldScores
 from thpi.auto._relevance import Candidate, Relevance

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from thpi._input import Views, Whole
 from thpi._types import Floats, Ints, MatrixLike, Seed
-from thpi._views import Views, Whole
 from thpi.auto import RELEVANCES, AutoHasher, candidates, find_relevance
 from thpi.auto._trial import Trial, least_r2
 from thpi.diagnosis._answer import Answer, Diagnosis

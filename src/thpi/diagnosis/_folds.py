@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
 
+from thpi._input import Views
 from thpi._types import Array, Floats
-from thpi._views import Views
 from thpi.auto import AutoHasher, Candidate, Relevance
 from thpi.auto._trial import Trial
 from thpi.hashers._source_features import SourceFeatures

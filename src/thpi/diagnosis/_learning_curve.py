@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from thpi._input import TooManyBitsError, Views
 from thpi._types import Floats
-from thpi._views import TooManyBitsError, Views
 from thpi.auto import Candidate
 from thpi.diagnosis._folds import Fold
 

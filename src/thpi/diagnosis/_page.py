@@ -46,7 +46,8 @@ def _section(answer: Answer) -> str:
     return (
         f"<h2>Relevant = {escape(answer.title)}</h2>"
         f"<p>AutoHasher chooses <b>{escape(answer.choice)}</b>{_parameters(answer.choice_params)}.</p>"
-        "<div class=scroll><table><thead><tr><th>candidate</th><th>parameters</th><th>MAP</th><th>over no source</th>"
+        "<div class=scroll><table><thead><tr><th>candidate</th><th style='text-align:left'>parameters</th>"
+        "<th>MAP</th><th>over no source</th>"
         f"<th>interval</th></tr></thead><tbody>{rows}</tbody></table></div>"
         "<p class=notes>The cross-validation of AutoHasher on all pairs, best first. The best of many is partly lucky; "
         "the answer above is free of that.</p>"
@@ -64,11 +65,12 @@ def _row(candidate: Entry) -> str:
         name += "<small>chosen</small>"
     if not candidate["on_all_folds"]:
         name += "<small>first fold only</small>"
-    cells = f"<tr><th>{name}</th><td>{escape(described(candidate['params']))}</td>"
+    cells = f"<tr><th>{name}</th><td style='text-align:left'>{escape(described(candidate['params']))}</td>"
     if candidate["score"] is None:
         return f"{cells}<td>-</td><td>-</td><td>-</td></tr>"
-    interval = f"{candidate['gain_low']:+.1f} to {candidate['gain_high']:+.1f}"
-    return f"{cells}<td>{candidate['score']:.1f}</td><td>{candidate['gain']:+.1f}</td><td>{interval}</td></tr>"
+    low, high = candidate["gain_low"], candidate["gain_high"]
+    interval = f"<td style='white-space:nowrap'>{low:+.1f} to {high:+.1f}</td>"
+    return f"{cells}<td>{candidate['score']:.1f}</td><td>{candidate['gain']:+.1f}</td>{interval}</tr>"
 
 
 def draw_curve(answer: Answer) -> Figure:

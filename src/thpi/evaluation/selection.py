@@ -17,8 +17,6 @@ from thpi.ground_truth import neighbour_radius, radius_relevance
 from thpi.hashers import ITQPlus, LapITQPlus
 from thpi.metrics import mean_average_precision
 
-__all__ = ["LAMBDA_GRID", "Selected", "SelectionRule", "select_lambdas"]
-
 _METHODS: dict[str, type[BaseHasher]] = {"ITQPlus": ITQPlus, "LapITQPlus": LapITQPlus}
 
 LAMBDA_GRID = (0.0, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 2.0)
@@ -45,11 +43,8 @@ class SelectionRule:
 
     def describe(self) -> str:
         """Return the rule in words."""
-        order = (
-            "one parameter after the other: lambda1 (lambda2 = 0), then lambda2"
-            if self.search == "coordinate"
-            else "all pairs of lambda1 and lambda2"
-        )
+        coordinate = "one parameter after the other: lambda1 (lambda2 = 0), then lambda2"
+        order = coordinate if self.search == "coordinate" else "all pairs of lambda1 and lambda2"
         return f"{order}; {self.n_folds} folds, at most {self.max_pairs} pairs, {self.max_iter} iterations"
 
     def to_dict(self) -> dict[str, object]:
@@ -77,20 +72,11 @@ def select_lambdas(
 ) -> Selected:
     """Choose lambda1 for ITQ+ and lambda1, lambda2 for LapITQ+.
 
-    The rows of a held-out fold are queries; the other pairs are training rows and database. A database row is relevant
-    if it lies within the mean distance to the k-th neighbour in the target space of the database. Here k is
-    ``relevant_share`` of the database, which corresponds to 50 neighbours in the larger database of the test. The score
-    is mean average precision, expected under ties. Among equal scores the smallest parameter wins.
-
-    Parameters
-    ----------
-    X, privileged : the training pairs; no other target rows are used.
-    source : unpaired source rows, for LapITQ+.
-    n_bits : length of the codes.
-    relevant_share : in (0, 1); 50 / number of database rows of the test.
-    rule : grid, folds and limits.
-    methods : which of ITQPlus and LapITQPlus.
-    random_state : seed of folds and fits.
+    Only the training pairs ``X``, ``privileged`` and the unpaired ``source`` rows (for LapITQ+) are used. The rows of a
+    held-out fold are queries; the other pairs are training rows and database. A database row is relevant if it lies
+    within the mean distance to the k-th neighbour in the target space of the database. Here k is ``relevant_share`` of
+    the database, in (0, 1): 50 / number of database rows of the test. The score is mean average precision, expected
+    under ties. Among equal scores the smallest parameter wins.
 
     >>> rng = np.random.RandomState(0)
     >>> S = rng.standard_normal((60, 6)); X = S @ rng.standard_normal((6, 8))
@@ -111,10 +97,8 @@ def select_lambdas(
     if len(target) > rule.max_pairs:
         kept = np.sort(rng.choice(len(target), rule.max_pairs, replace=False))
         target, paired = target[kept], paired[kept]
-    folds = [
-        _Fold(target, paired, source, train, held, relevant_share)
-        for train, held in KFold(rule.n_folds, shuffle=True, random_state=seed).split(target)
-    ]
+    divisions = KFold(rule.n_folds, shuffle=True, random_state=seed).split(target)
+    folds = [_Fold(target, paired, source, train, held, relevant_share) for train, held in divisions]
     scores = _Scores(folds, {"n_bits": n_bits, "max_iter": rule.max_iter, "random_state": seed})
     lambda1 = max(rule.grid, key=lambda value: (scores.of("ITQPlus", lambda1=value), -value))
     parameters: dict[str, dict[str, float]] = {"ITQPlus": {"lambda1": lambda1}}
@@ -141,9 +125,8 @@ class _Fold:
 
     def score(self, method: str, options: Mapping[str, object]) -> float:
         hasher = _METHODS[method]().set_params(**options).fit(self.X, privileged=self.S, source=self.source)
-        found = mean_average_precision(
-            hasher.transform(self.queries), hasher.transform(self.X), self.relevance, hasher.n_bits
-        )
+        queries, database = hasher.transform(self.queries), hasher.transform(self.X)
+        found = mean_average_precision(queries, database, self.relevance, hasher.n_bits)
         return found.value if found.n_empty < found.n_queries else 0.0
 
 

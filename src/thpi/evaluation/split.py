@@ -9,8 +9,6 @@ from sklearn.utils import check_random_state
 
 from thpi._types import Ints, Seed
 
-__all__ = ["Split", "database_rows", "split_rows"]
-
 
 class Split(NamedTuple):
     """Sorted row numbers; every row is in exactly one of the three.
@@ -26,21 +24,16 @@ class Split(NamedTuple):
 def split_rows(n_rows: int, alpha: float, random_state: Seed = None, *, query_share: float = 0.1) -> Split:
     """Split rows as in the paper: ``n = round(alpha N)`` pairs, and 10 % of the others as queries.
 
-    Parameters
-    ----------
-    n_rows : N, the number of rows that exist in both domains.
-    alpha : share of the rows whose target is known in training, ``alpha = n / (n + n_S)``; in (0, 1).
-    random_state : seed; the same seed gives the same split.
-    query_share : share of the other rows that are queries; at least one row is.
+    ``n_rows`` is N, the number of rows that exist in both domains, and ``alpha = n / (n + n_S)``, in (0, 1), the share
+    of them whose target is known in training. ``query_share`` of the others are queries, at least one row.
 
     >>> split = split_rows(100, 0.5, random_state=0)
     >>> len(split.train), len(split.query), len(split.rest)
     (50, 5, 45)
     """
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha={alpha!r} must be greater than 0 and less than 1.")
-    if not 0 < query_share < 1:
-        raise ValueError(f"query_share={query_share!r} must be greater than 0 and less than 1.")
+    for name, share in (("alpha", alpha), ("query_share", query_share)):
+        if not 0 < share < 1:
+            raise ValueError(f"{name}={share!r} must be greater than 0 and less than 1.")
     n_train = round(alpha * n_rows)
     n_query = max(1, round(query_share * (n_rows - n_train)))
     if n_train < 2 or n_train + n_query > n_rows:
@@ -49,11 +42,7 @@ def split_rows(n_rows: int, alpha: float, random_state: Seed = None, *, query_sh
             "at least 2 and 1 are needed."
         )
     order = check_random_state(random_state).permutation(n_rows).astype(np.int64)
-    return Split(
-        train=np.sort(order[:n_train]),
-        query=np.sort(order[n_train : n_train + n_query]),
-        rest=np.sort(order[n_train + n_query :]),
-    )
+    return Split(*(np.sort(part) for part in np.split(order, [n_train, n_train + n_query])))
 
 
 def database_rows(split: Split, database: Literal["train", "all"]) -> Ints:

@@ -9,8 +9,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-__all__ = ["PairedDifference", "paired_difference", "transfer_efficiency"]
-
 
 class PairedDifference(NamedTuple):
     """Mean difference over splits and its confidence interval (NaN limits if there is only one split)."""

@@ -11,7 +11,7 @@ from thpi._params import count, weight
 from thpi._types import Fitted
 from thpi.base import BaseHasher, TooManyBitsError, Views, pair_limit
 from thpi.hashers._itq import restart_seeds
-from thpi.rows import Beside, Rows
+from thpi.rows import Rows
 from thpi.solvers.cca import CCAResult, ridge_cca, ridge_cca_of_moments
 from thpi.solvers.moments import centred_product, column_mean, full_rank_coordinates
 from thpi.solvers.quantisation import best_of, iterative_quantisation
@@ -38,7 +38,7 @@ def canonical_directions(views: Views, n_bits: int, ridge: float) -> tuple[CCARe
 
 def _streamed_directions(views: Views, n_bits: int, ridge: float) -> CCAResult:
     """From the moments of both views side by side, which one pass over the rows gives."""
-    moments = Beside.of(views.X, views.S).moments()
+    moments = views.X.beside(views.S).moments()
     d = views.X.n_columns
     parts = moments.scatter[:d, :d], moments.scatter[d:, d:], moments.scatter[:d, d:]
     result = ridge_cca_of_moments(moments.n, *parts, n_bits, ridge=ridge)

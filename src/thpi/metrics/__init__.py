@@ -11,26 +11,15 @@ from collections.abc import Iterable
 
 import numpy.typing as npt
 
-from thpi.metrics import (
-    _average_precision,
-    _lookup,
-    _ndcg,
-    _pooled_area,
-    _precision_at_k,
-    _precision_recall_curve,
-    _recall_at_k,
-)
-from thpi.metrics._average_precision import average_precision, mean_average_precision
-from thpi.metrics._histograms import DistanceHistograms, Retrieval, distance_histograms
+from thpi.metrics import _at_k, _average_precision, _lookup, _ndcg, _pooled_area, _precision_recall_curve
+from thpi.metrics._at_k import precision_at_k, recall_at_k
+from thpi.metrics._average_precision import average_precision, mean_average_precision, ranked_average_precision
+from thpi.metrics._histograms import DistanceHistograms, Relevance, Retrieval, distance_histograms
 from thpi.metrics._lookup import lookup_precision, lookup_recall
 from thpi.metrics._measure import Measure, QueryMean, Value, query_mean
 from thpi.metrics._ndcg import ndcg_at_k
 from thpi.metrics._pooled_area import pooled_precision_recall_area
-from thpi.metrics._precision_at_k import precision_at_k
 from thpi.metrics._precision_recall_curve import PrecisionRecallCurve, precision_recall_curve
-from thpi.metrics._ranked import ranked_average_precision
-from thpi.metrics._recall_at_k import recall_at_k
-from thpi.metrics._relevance import Relevance
 
 __all__ = [
     "MEASURES",
@@ -55,15 +44,7 @@ __all__ = [
 
 MEASURES: dict[str, Measure] = {
     measure.name: measure
-    for module in (
-        _average_precision,
-        _pooled_area,
-        _precision_at_k,
-        _recall_at_k,
-        _lookup,
-        _precision_recall_curve,
-        _ndcg,
-    )
+    for module in (_average_precision, _pooled_area, _at_k, _lookup, _precision_recall_curve, _ndcg)
     for measure in module.MEASURES
 }
 
@@ -80,9 +61,8 @@ def evaluate(
     """Compute several measures in one pass over the codes.
 
     A name is one of ``MEASURES``, with its parameter (k or radius), if any, after "@": ``"precision@10"``,
-    ``"ndcg@10"``, ``"lookup_precision@2"``. The value under each name is an array with one number per query (NaN
-    where it is undefined), a float for pooled measures, or a :class:`PrecisionRecallCurve`. ``gain`` is the gain
-    of NDCG. Only ``"average_precision_stable"`` depends on the order of rows and needs a second pass.
+    ``"lookup_precision@2"``. The value under each name is an array with one number per query (NaN where it is
+    undefined), a float for pooled measures, or a :class:`PrecisionRecallCurve`. ``gain`` is the gain of NDCG.
 
     >>> codes = [[0b00], [0b01], [0b10]]
     >>> evaluate([[0b00]], codes, [[True, False, True]], 2, ["average_precision", "precision@2"])

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal
+from functools import partial
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from thpi._types import Array, Floats, Ints
-from thpi.metrics._histograms import Retrieval
-from thpi.metrics._measure import EmptyRule, Measure, QueryMean, query_mean, ratio
-from thpi.metrics._relevance import Relevance
-from thpi.metrics._sums import RankSums, harmonic
+from thpi.metrics._histograms import Relevance, Retrieval, relevance_blocks
+from thpi.metrics._measure import EmptyRule, Measure, QueryMean, RankSums, harmonic, query_mean, ratio
 
 Ties = Literal["expected", "best", "worst", "stable"]
 
@@ -37,16 +35,7 @@ def _worst(t: Ints, r: Ints, a: Ints, R: Ints, sums: RankSums) -> Floats:
     return np.asarray(r + (R - first) * sums.between(first, a + t))
 
 
-def _from_groups(kernel: Callable[..., Floats]) -> Callable[[Retrieval], Floats]:
-    """Turn a function of tie groups into one of all queries: a sum along the distance axis."""
-
-    def compute(retrieval: Retrieval) -> Floats:
-        h = retrieval.histograms
-        t, r = h.hist_all, h.hist_relevant
-        a, R = t.cumsum(axis=1) - t, r.cumsum(axis=1) - r
-        return ratio(kernel(t, r, a, R, harmonic(h.n_database)).sum(axis=1), h.n_relevant, otherwise=np.nan)
-
-    return compute
+_KERNELS = {"expected": _expected, "best": _best, "worst": _worst}
 
 
 def _stable_row(distances: Array, relevant: Array) -> float:
@@ -55,26 +44,18 @@ def _stable_row(distances: Array, relevant: Array) -> float:
     return float(np.mean(np.arange(1, len(ranks) + 1) / ranks)) if len(ranks) else np.nan
 
 
-def _stable(retrieval: Retrieval) -> Floats:
-    blocks = ((distances, relevance) for _, distances, relevance in retrieval.blocks())
-    return np.array([_stable_row(row, grades > 0) for block in blocks for row, grades in zip(*block, strict=True)])
-
-
-_BY_TIES: dict[str, Callable[[Retrieval], Floats]] = {
-    "expected": _from_groups(_expected),
-    "best": _from_groups(_best),
-    "worst": _from_groups(_worst),
-    "stable": _stable,
-}
+def _average_precision(retrieval: Retrieval, ties: Ties = "expected") -> Floats:
+    if ties == "stable":
+        blocks = ((retrieval.distances(rows), relevance > 0) for rows, relevance in retrieval.blocks())
+        return np.array([_stable_row(*row) for block in blocks for row in zip(*block, strict=True)])
+    h = retrieval.histograms
+    t, r = h.hist_all, h.hist_relevant
+    a, R = t.cumsum(axis=1) - t, r.cumsum(axis=1) - r
+    return ratio(_KERNELS[ties](t, r, a, R, harmonic(h.n_database)).sum(axis=1), h.n_relevant, otherwise=np.nan)
 
 
 def average_precision(
-    queries: npt.ArrayLike,
-    database: npt.ArrayLike,
-    relevance: Relevance,
-    n_bits: int,
-    *,
-    ties: Ties = "expected",
+    queries: npt.ArrayLike, database: npt.ArrayLike, relevance: Relevance, n_bits: int, *, ties: Ties = "expected"
 ) -> Floats:
     r"""Average precision of each query over the whole Hamming ranking; NaN if no row is relevant to it.
 
@@ -84,7 +65,7 @@ def average_precision(
     - ``"best"``, ``"worst"``: relevant rows first or last among tied rows;
     - ``"stable"``: tied rows in the order of the database.
 
-    The closed form (McSherry & Najork, ECIR 2008). Let a group of t tied rows with r relevant take ranks
+    The closed form (McSherry & Najork, ECIR 2008): let a group of t tied rows with r relevant take ranks
     a+1 .. a+t, after R relevant rows. The row at rank a+j is relevant with probability r/t; given that,
     each of the j-1 group members before it is relevant with probability (r-1)/(t-1). So the group adds
 
@@ -101,9 +82,9 @@ def average_precision(
     >>> [float(average_precision([[0]], codes, [[0, 1, 0]], 2, ties=t)[0].round(3)) for t in ("best", "worst")]
     [0.5, 0.333]
     """
-    if ties not in _BY_TIES:
-        raise ValueError(f"ties={ties!r} must be one of {list(_BY_TIES)}.")
-    return _BY_TIES[ties](Retrieval(queries, database, relevance, n_bits))
+    if ties not in get_args(Ties):
+        raise ValueError(f"ties={ties!r} must be one of {list(get_args(Ties))}.")
+    return _average_precision(Retrieval(queries, database, relevance, n_bits), ties)
 
 
 def mean_average_precision(
@@ -115,9 +96,7 @@ def mean_average_precision(
     ties: Ties = "expected",
     empty: EmptyRule = "omit",
 ) -> QueryMean:
-    """Mean of :func:`average_precision` over queries.
-
-    Queries without relevant rows are counted; they are left out (``empty="omit"``) or count as 0 (``"zero"``).
+    """Mean of :func:`average_precision` over queries, by :func:`query_mean`.
 
     >>> mean_average_precision([[0], [1]], [[0], [3]], [[True, False], [False, False]], n_bits=2)
     QueryMean(value=1.0, n_queries=2, n_empty=1)
@@ -125,8 +104,36 @@ def mean_average_precision(
     return query_mean(average_precision(queries, database, relevance, n_bits, ties=ties), empty=empty)
 
 
+def ranked_average_precision(distances: npt.ArrayLike, relevance: Relevance) -> Floats:
+    """Average precision of each query, given its distance to every database row; NaN if no row is relevant to it.
+
+    As :func:`average_precision` with ``ties="expected"``, but for any finite distances, an array of shape
+    (n_queries, n_database): see :func:`thpi.index.asymmetric_distances`.
+
+    >>> ranked_average_precision([[0.5, 0.2, 0.2]], [[False, True, False]])
+    array([0.75])
+    """
+    d = np.asarray(distances)
+    if d.ndim != 2 or d.dtype.kind not in "fiu" or not np.isfinite(d).all():
+        raise ValueError(f"distances must be a 2-D array of finite numbers, got shape {d.shape} and dtype {d.dtype}.")
+    block = relevance_blocks(relevance, *d.shape)
+    sums = harmonic(d.shape[1])
+    return np.array([_ranked_row(d[i], block(i, i + 1)[0] > 0, sums) for i in range(len(d))])
+
+
+def _ranked_row(distances: Array, relevant: Array, sums: RankSums) -> float:
+    n_relevant = int(relevant.sum())
+    if n_relevant == 0:
+        return float("nan")
+    order = np.argsort(distances)
+    starts = np.flatnonzero(np.concatenate([[True], np.diff(distances[order]) > 0]))
+    t = np.diff(np.append(starts, len(order)))
+    r = np.add.reduceat(relevant[order].astype(np.int64), starts)
+    return float(_expected(t, r, starts, r.cumsum() - r, sums).sum() / n_relevant)
+
+
 MEASURES = (
-    Measure("average_precision", "query", _BY_TIES["expected"]),
-    *(Measure(f"average_precision_{ties}", "query", _BY_TIES[ties]) for ties in ("best", "worst", "stable")),
-    Measure("mean_average_precision", "pooled", lambda r: query_mean(_BY_TIES["expected"](r)).value),
+    Measure("average_precision", "query", _average_precision),
+    *(Measure(f"average_precision_{t}", "query", partial(_average_precision, ties=t)) for t in get_args(Ties)[1:]),
+    Measure("mean_average_precision", "pooled", lambda r: query_mean(_average_precision(r)).value),
 )

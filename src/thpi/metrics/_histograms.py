@@ -10,11 +10,14 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from thpi._types import Array, Bools, Codes, Floats, Ints, Words
+from thpi._types import Array, Bools, Codes, Floats, InMemory, Ints, Words, is_sparse
 from thpi.codes import as_words, check_codes, count_ones
 from thpi.kernels import pays_off
 from thpi.kernels._threads import n_threads, run_in_order
-from thpi.metrics._relevance import Relevance, relevance_blocks
+
+RowBlock: TypeAlias = "npt.ArrayLike | InMemory"
+Relevance: TypeAlias = "RowBlock | Callable[[int, int], RowBlock]"
+"""A dense array or a scipy sparse matrix (n_queries x n_database), or a function (start, stop) -> block of queries."""
 
 # For a block of queries: the counts and, with graded relevance, the gains by distance and each query's ideal gains.
 _Part: TypeAlias = tuple[Ints, list[Floats], list[tuple[Floats, Ints]]]
@@ -60,11 +63,6 @@ def count_by_distance(distances: Array, relevant: Bools, n_bits: int) -> Ints:
     """Count rows by distance, shape ``(n_queries, 2, n_bits + 1)``: not relevant, then relevant.
 
     The type of ``distances`` must hold ``2 * n_bits + 1``, because one key encodes distance and relevance.
-
-    >>> d = np.array([[0, 1, 1]], dtype=np.uint8)
-    >>> count_by_distance(d, np.array([[True, False, True]]), n_bits=2)
-    array([[[0, 1, 0],
-            [1, 1, 0]]])
     """
     n, m = distances.shape
     n_keys = 2 * (n_bits + 1)
@@ -109,21 +107,10 @@ class DistanceHistograms:
 
 
 class Retrieval:
-    """Queries, database and relevance of one evaluation; the histograms are computed on first use.
-
-    >>> r = Retrieval([[0b00]], [[0b00], [0b01], [0b10]], [[True, False, True]], n_bits=2)
-    >>> r.histograms.hist_all, r.histograms.hist_relevant
-    (array([[1, 2, 0]]), array([[1, 1, 0]]))
-    """
+    """Queries, database and relevance of one evaluation; the histograms are computed on first use."""
 
     def __init__(
-        self,
-        queries: npt.ArrayLike,
-        database: npt.ArrayLike,
-        relevance: Relevance,
-        n_bits: int,
-        *,
-        gain: str = "linear",
+        self, queries: npt.ArrayLike, database: npt.ArrayLike, relevance: Relevance, n_bits: int, gain: str = "linear"
     ) -> None:
         if gain not in GAINS:
             raise ValueError(f"gain={gain!r} must be one of {sorted(GAINS)}.")
@@ -135,25 +122,22 @@ class Retrieval:
         self._database = np.ascontiguousarray(as_words(database_codes).T)
         self._relevance = relevance_blocks(relevance, len(query_codes), len(database_codes))
 
-    def blocks(self) -> Iterator[tuple[slice, Array, Array]]:
-        """Yield blocks of queries: their numbers, distances and relevance."""
-        for rows, relevance in self._relevance_by_blocks():
-            yield rows, self._distances(rows), relevance
-
-    def _relevance_by_blocks(self) -> Iterator[tuple[slice, Array]]:
+    def blocks(self) -> Iterator[tuple[slice, Array]]:
+        """Yield blocks of queries: their numbers and relevance."""
         n, m = len(self._queries), self._database.shape[1]
         size = max(1, _BLOCK_PAIRS // m)
         for start in range(0, n, size):
             rows = slice(start, min(start + size, n))
             yield rows, self._relevance(rows.start, rows.stop)
 
-    def _distances(self, rows: slice) -> Array:
+    def distances(self, rows: slice) -> Array:
+        """Return the Hamming distances of some queries to the database."""
         return block_distances(self._queries[rows], self._database, np.min_scalar_type(2 * self.n_bits + 1))
 
     def _counting(self, use_kernel: bool) -> Iterator[Callable[[], _Part]]:
         """Yield one task per block; relevance is read here, because a user's function need not be thread-safe."""
         graded = False
-        for rows, relevance in self._relevance_by_blocks():
+        for rows, relevance in self.blocks():
             graded |= relevance.dtype != np.bool_
             if use_kernel and not graded:
                 yield partial(self._count_by_kernel, rows, relevance)
@@ -166,7 +150,7 @@ class Retrieval:
         return count_words(self._queries[rows], self._database, relevant, self.n_bits), [], []
 
     def _count(self, rows: slice, relevance: Array, graded: bool) -> _Part:
-        distances = self._distances(rows)
+        distances = self.distances(rows)
         gains, ideal = [], []
         if graded:
             for row, grades in zip(distances, GAINS[self.gain](relevance), strict=True):
@@ -195,14 +179,46 @@ def distance_histograms(
 ) -> DistanceHistograms:
     """Count, for each query, all and the relevant database rows at each Hamming distance 0..n_bits.
 
-    If ``relevance`` is a function, the memory beyond the codes is some tens of MiB and the histograms; graded
-    relevance adds the distinct grades of each query.
+    ``relevance`` is a dense array or a scipy sparse matrix of shape ``(n_queries, n_database)``, or a function
+    ``relevance(start, stop)`` that returns the rows of queries ``start..stop-1``, so that the memory beyond the codes
+    is some tens of MiB and the histograms. Values are True/False or nonnegative grades; a row is relevant if its grade
+    is above 0.
 
     >>> h = distance_histograms([[0b00]], [[0b00], [0b01], [0b10]], [[3, 0, 1]], n_bits=2)
     >>> h.hist_all, h.hist_relevant, h.hist_gain
     (array([[1, 2, 0]]), array([[1, 1, 0]]), array([[3., 1., 0.]]))
     """
     return Retrieval(queries, database, relevance, n_bits, gain=gain).histograms
+
+
+def relevance_blocks(relevance: Relevance, n_queries: int, n_database: int) -> Callable[[int, int], Array]:
+    """Turn any form of relevance into a function ``(start, stop) -> dense block`` of those queries."""
+    if callable(relevance):
+        rows = relevance
+    else:
+        matrix: InMemory = relevance.tocsr() if is_sparse(relevance) else np.asarray(relevance)
+        if matrix.shape != (n_queries, n_database):
+            raise ValueError(
+                f"relevance has shape {matrix.shape}; {n_queries} queries and {n_database} database rows "
+                f"need shape {(n_queries, n_database)}."
+            )
+
+        def rows(start: int, stop: int) -> InMemory:
+            return matrix[start:stop]  # type: ignore[no-any-return]
+
+    return lambda start, stop: _check_block(rows(start, stop), (stop - start, n_database))
+
+
+def _check_block(rows: RowBlock, shape: tuple[int, int]) -> Array:
+    block: Array = rows.toarray() if is_sparse(rows) else np.asarray(rows)
+    if block.shape != shape:
+        raise ValueError(f"relevance gave a block of shape {block.shape}; it must be {shape}.")
+    if block.dtype.kind not in "biuf":
+        raise ValueError(f"relevance must be boolean or real numbers, got dtype {block.dtype}.")
+    # Written so that NaN is refused as well.
+    if block.dtype.kind in "if" and not ((block >= 0) & (block < np.inf)).all():
+        raise ValueError("relevance grades must be finite and nonnegative.")
+    return block
 
 
 def _check_rows(codes: npt.ArrayLike, n_bits: int, name: str) -> Codes:

@@ -6,9 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from thpi._types import Floats, Ints
-from thpi.metrics._histograms import Retrieval
+from thpi.metrics._histograms import Relevance, Retrieval
 from thpi.metrics._measure import Measure, check_integers, like, ratio
-from thpi.metrics._relevance import Relevance
 
 
 def _within(counts: Ints, radius: npt.ArrayLike) -> Ints:

@@ -1,11 +1,10 @@
-"""The declaration of a measure, and the checks and averages that measures share."""
+"""The declaration of a measure, and the checks and arithmetic that measures share."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -15,13 +14,11 @@ from thpi._types import Floats, Ints
 if TYPE_CHECKING:
     from thpi.metrics._precision_recall_curve import PrecisionRecallCurve
 
-Scope = Literal["query", "pooled", "curve"]
 EmptyRule = Literal["omit", "zero"]
 Value: TypeAlias = "Floats | float | PrecisionRecallCurve"
 
 
-@dataclass(frozen=True)
-class Measure:
+class Measure(NamedTuple):
     """One entry of the table of measures.
 
     ``scope`` is the kind of result: one number per query, one number pooled over queries, or a curve.
@@ -29,18 +26,13 @@ class Measure:
     """
 
     name: str
-    scope: Scope
+    scope: Literal["query", "pooled", "curve"]
     compute: Callable[..., Value]
     parameter: str | None = None
 
 
-@dataclass(frozen=True)
-class QueryMean:
-    """A mean over queries, and the number of queries without a value.
-
-    >>> float(QueryMean(value=0.5, n_queries=10, n_empty=2))
-    0.5
-    """
+class QueryMean(NamedTuple):
+    """A mean over queries, and the number of queries without a value; ``float()`` gives the mean."""
 
     value: float
     n_queries: int
@@ -53,13 +45,10 @@ class QueryMean:
 def query_mean(values: npt.ArrayLike, *, empty: EmptyRule = "omit") -> QueryMean:
     """Average a measure over queries; NaN marks a query without relevant rows.
 
-    Those are counted in ``n_empty``. They are left out of the mean (``empty="omit"``; NaN if none remain) or count
-    as 0 (``empty="zero"``).
+    Those are left out of the mean (``empty="omit"``; NaN if none remain) or count as 0 (``empty="zero"``).
 
     >>> query_mean([1.0, 0.5, np.nan])
     QueryMean(value=0.75, n_queries=3, n_empty=1)
-    >>> query_mean([1.0, 0.5, np.nan], empty="zero").value
-    0.5
     """
     if empty not in get_args(EmptyRule):
         raise ValueError(f"empty={empty!r} must be one of {sorted(get_args(EmptyRule))}.")
@@ -67,7 +56,7 @@ def query_mean(values: npt.ArrayLike, *, empty: EmptyRule = "omit") -> QueryMean
     undefined = np.isnan(array)
     kept = np.where(undefined, 0.0, array) if empty == "zero" else array[~undefined]
     value = float(kept.mean()) if kept.size else math.nan
-    return QueryMean(value=value, n_queries=array.size, n_empty=int(undefined.sum()))
+    return QueryMean(value, array.size, int(undefined.sum()))
 
 
 def check_integers(values: npt.ArrayLike, *, name: str, minimum: int) -> Ints:
@@ -78,18 +67,43 @@ def check_integers(values: npt.ArrayLike, *, name: str, minimum: int) -> Ints:
     return array.astype(np.int64)
 
 
-def ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike, *, otherwise: float) -> Floats:
-    """Divide, with ``otherwise`` where the denominator is 0.
+def like(values: npt.ArrayLike, columns: Floats) -> Floats:
+    """Drop the column axis if ``values`` is one integer, not a list."""
+    return columns[:, 0] if np.ndim(values) == 0 else columns
 
-    >>> ratio([1, 0], [2, 0], otherwise=0.0)
-    array([0.5, 0. ])
-    """
+
+def ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike, *, otherwise: float) -> Floats:
+    """Divide, with ``otherwise`` where the denominator is 0."""
     top, bottom = np.broadcast_arrays(np.asarray(numerator, np.float64), np.asarray(denominator, np.float64))
     result = np.full(top.shape, otherwise)
     np.divide(top, bottom, out=result, where=bottom != 0)
     return result
 
 
-def like(values: npt.ArrayLike, columns: Floats) -> Floats:
-    """Drop the column axis if ``values`` is one integer, not a list."""
-    return columns[:, 0] if np.ndim(values) == 0 else columns
+class RankSums:
+    """Running sums of the weights of ranks 1, 2, ..., stored as a sum and its rounding error.
+
+    The difference of two plain running sums has the rounding error of the sums, which at rank 1,000,000 is far above
+    that of one weight, and the closed forms multiply it by the rank. The error of each addition is itself a
+    floating-point number (Knuth's two-sum), so it is stored and subtracted as well.
+    """
+
+    def __init__(self, weights: Floats) -> None:
+        self.high: Floats = np.concatenate(([0.0], np.cumsum(weights)))
+        before, after = self.high[:-1], self.high[1:]
+        virtual = after - before
+        error = (before - (after - virtual)) + (weights - virtual)
+        self.low: Floats = np.concatenate(([0.0], np.cumsum(error)))
+
+    def between(self, start: Ints, stop: Ints) -> Floats:
+        """Sum the weights of ranks ``start + 1 .. stop``."""
+        return np.asarray((self.high[stop] - self.high[start]) + (self.low[stop] - self.low[start]))
+
+
+def harmonic(n: int) -> RankSums:
+    """Running sums of ``1 / rank`` up to rank ``n``: the harmonic numbers.
+
+    >>> harmonic(4).between(np.array([0, 2]), np.array([2, 4]))
+    array([1.5       , 0.58333333])
+    """
+    return RankSums(1.0 / np.arange(1, n + 1))

@@ -8,10 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from thpi._types import Floats
-from thpi.metrics._histograms import DistanceHistograms, Retrieval
-from thpi.metrics._measure import Measure, check_integers, like, ratio
-from thpi.metrics._relevance import Relevance
-from thpi.metrics._sums import RankSums, discount
+from thpi.metrics._histograms import DistanceHistograms, Relevance, Retrieval
+from thpi.metrics._measure import Measure, RankSums, check_integers, like, ratio
 
 
 def _dcg(h: DistanceHistograms, cut: int, sums: RankSums) -> Floats:
@@ -38,7 +36,7 @@ def _ideal_dcg(h: DistanceHistograms, cut: int, sums: RankSums) -> Floats:
 def _ndcg_at_k(retrieval: Retrieval, k: npt.ArrayLike) -> Floats:
     h = retrieval.histograms
     cuts = np.minimum(check_integers(k, name="k", minimum=1), h.n_database)
-    sums = discount(int(cuts.max()))
+    sums = RankSums(1.0 / np.log2(np.arange(2, int(cuts.max()) + 2)))
     columns = [ratio(_dcg(h, c, sums), _ideal_dcg(h, c, sums), otherwise=np.nan) for c in cuts.tolist()]
     return like(k, np.stack(columns, axis=1))
 
@@ -56,10 +54,8 @@ def ndcg_at_k(
 
         DCG(k) = sum_{i=1..k} g_i / log2(1 + i),      NDCG(k) = DCG(k) / DCG(k) of the best order,
 
-    where g_i is the grade of the row at rank i (``gain="linear"``) or 2^grade - 1 (``"exponential"``). The
-    expected gain at each rank of a tie group is the mean gain of the group, so the expectation is one product
-    per distance. ``k`` is an integer, for one number per query, or a list, for one column per k. The value is
-    NaN if all grades of a query are 0.
+    where g_i is the grade of the row at rank i (``gain="linear"``) or 2^grade - 1 (``"exponential"``). ``k`` is
+    an integer, for one number per query, or a list, for one column per k. A query whose grades are all 0 has NaN.
 
     >>> codes = [[0b00], [0b01], [0b10]]  # distances 0, 1, 1
     >>> ndcg_at_k([[0b00]], codes, [[2, 0, 1]], n_bits=2, k=[1, 3]).round(6)

@@ -5,15 +5,14 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from thpi.metrics._histograms import DistanceHistograms, Retrieval
+from thpi.metrics._histograms import Relevance, Retrieval
 from thpi.metrics._measure import Measure
 from thpi.metrics._precision_recall_curve import pooled_curve
-from thpi.metrics._relevance import Relevance
 
 
-def _area(h: DistanceHistograms) -> float:
-    largest = int(np.flatnonzero(h.hist_all.any(axis=0))[-1])
-    curve = pooled_curve(h)
+def _area(retrieval: Retrieval) -> float:
+    largest = int(np.flatnonzero(retrieval.histograms.hist_all.any(axis=0))[-1])
+    curve = pooled_curve(retrieval)
     precision, recall = curve.precision[:largest], curve.recall[:largest]
     if np.isnan(curve.recall[-1]):
         return float("nan")
@@ -31,22 +30,16 @@ def pooled_precision_recall_area(
         precision(n) = good pairs at distance <= n / pairs at distance <= n      (0 if there are no pairs),
         recall(n)    = good pairs at distance <= n / good pairs,
 
-    and the area is the trapezoid sum of precision over recall between these m points. When comparing with other
-    figures, note that
-
-    - radius m, where everything is retrieved, is not a point of the curve, so the area stops at recall(m-1);
-    - the curve starts at radius 0, so the stretch from recall 0 to recall(0) adds nothing;
-    - a radius that retrieves nothing is the point (recall 0, precision 0), so the stretch from it to the first
-      radius that retrieves something counts half.
-
-    The area is therefore not a mean of average precisions, and often several points below it. With fewer than two
-    points (m < 2) it is 0; without any good pair it is NaN.
+    and the area is the trapezoid sum of precision over recall between these m points. The stretches up to recall(0)
+    and beyond recall(m-1) add nothing. A radius that retrieves nothing is the point (recall 0, precision 0), so the
+    stretch from it to the first radius that retrieves something counts half. The area is therefore not a mean of
+    average precisions, and often several points below it. It is 0 if m < 2, and NaN without any good pair.
 
     >>> codes = [[0b0000], [0b0001], [0b0011], [0b0111]]  # distances 0, 1, 2, 3
     >>> pooled_precision_recall_area([[0]], codes, [[True, True, False, True]], n_bits=4)
     0.3333333333333333
     """
-    return _area(Retrieval(queries, database, relevance, n_bits).histograms)
+    return _area(Retrieval(queries, database, relevance, n_bits))
 
 
-MEASURES = (Measure("pooled_precision_recall_area", "pooled", lambda r: _area(r.histograms)),)
+MEASURES = (Measure("pooled_precision_recall_area", "pooled", _area),)

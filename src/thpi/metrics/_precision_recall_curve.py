@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from thpi._types import Floats, Ints
-from thpi.metrics._histograms import DistanceHistograms, Retrieval
+from thpi.metrics._histograms import Relevance, Retrieval
 from thpi.metrics._measure import Measure, ratio
-from thpi.metrics._relevance import Relevance
 
 
 class PrecisionRecallCurve(NamedTuple):
@@ -22,29 +20,27 @@ class PrecisionRecallCurve(NamedTuple):
     recall: Floats
 
 
-def pooled_curve(h: DistanceHistograms) -> PrecisionRecallCurve:
+def pooled_curve(retrieval: Retrieval) -> PrecisionRecallCurve:
     """Count pairs over all queries, then divide."""
+    h = retrieval.histograms
     retrieved, good = h.hist_all.sum(axis=0).cumsum(), h.hist_relevant.sum(axis=0).cumsum()
-    return PrecisionRecallCurve(
-        np.arange(h.n_bits + 1), ratio(good, retrieved, otherwise=0.0), ratio(good, good[-1], otherwise=np.nan)
-    )
+    precision, recall = ratio(good, retrieved, otherwise=0.0), ratio(good, good[-1], otherwise=np.nan)
+    return PrecisionRecallCurve(np.arange(h.n_bits + 1), precision, recall)
 
 
-def macro_curve(h: DistanceHistograms) -> PrecisionRecallCurve:
+def macro_curve(retrieval: Retrieval) -> PrecisionRecallCurve:
     """Divide for each query, then average."""
+    h = retrieval.histograms
     kept = h.n_relevant > 0
-    retrieved, good = h.hist_all[kept].cumsum(axis=1), h.hist_relevant[kept].cumsum(axis=1)
     radius = np.arange(h.n_bits + 1)
     if not kept.any():
-        return PrecisionRecallCurve(radius, np.full(len(radius), np.nan), np.full(len(radius), np.nan))
+        return PrecisionRecallCurve(radius, *np.full((2, len(radius)), np.nan))
+    retrieved, good = h.hist_all[kept].cumsum(axis=1), h.hist_relevant[kept].cumsum(axis=1)
     precision = ratio(good, retrieved, otherwise=0.0).mean(axis=0)
     return PrecisionRecallCurve(radius, precision, (good / good[:, -1:]).mean(axis=0))
 
 
-_CURVES: dict[str, Callable[[DistanceHistograms], PrecisionRecallCurve]] = {
-    "pooled": pooled_curve,
-    "macro": macro_curve,
-}
+_CURVES = {"pooled": pooled_curve, "macro": macro_curve}
 
 
 def precision_recall_curve(
@@ -58,8 +54,8 @@ def precision_recall_curve(
     """Precision and recall of hash lookup at each Hamming radius 0..n_bits.
 
     ``"pooled"`` counts (query, row) pairs over all queries and divides once, as in the authors' evaluation.
-    ``"macro"`` is the mean of the curves of all queries with relevant rows. In both, precision is 0 where nothing
-    is retrieved. Without any relevant pair recall is NaN.
+    ``"macro"`` is the mean of the curves of all queries with relevant rows. Precision is 0 where nothing is
+    retrieved; recall is NaN without any relevant pair.
 
     >>> curve = precision_recall_curve([[0b00]], [[0b00], [0b01], [0b10]], [[True, False, True]], n_bits=2)
     >>> curve.precision, curve.recall
@@ -67,10 +63,7 @@ def precision_recall_curve(
     """
     if average not in _CURVES:
         raise ValueError(f"average={average!r} must be one of {list(_CURVES)}.")
-    return _CURVES[average](Retrieval(queries, database, relevance, n_bits).histograms)
+    return _CURVES[average](Retrieval(queries, database, relevance, n_bits))
 
 
-MEASURES = (
-    Measure("precision_recall_curve_pooled", "curve", lambda r: pooled_curve(r.histograms)),
-    Measure("precision_recall_curve_macro", "curve", lambda r: macro_curve(r.histograms)),
-)
+MEASURES = tuple(Measure(f"precision_recall_curve_{name}", "curve", curve) for name, curve in _CURVES.items())

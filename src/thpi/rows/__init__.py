@@ -14,12 +14,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from thpi.rows._blocks import Blocks
 from thpi.rows._dask import ClusterLostError, DaskRows, dask_parquet
-from thpi.rows._joined import Beside, Stacked
-from thpi.rows._mapped import MAPPED_FROM, Mapped
+from thpi.rows._local import MAPPED_FROM, Blocks, Mapped
 from thpi.rows._parquet import Parquet
-from thpi.rows._rows import Rows
+from thpi.rows._rows import Beside, Rows, Stacked
 
 __all__ = [
     "Beside",
@@ -40,8 +38,6 @@ def as_rows(X: object) -> Rows | None:
 
     >>> as_rows(np.zeros((2, 2))) is None
     True
-    >>> as_rows(Blocks([np.zeros((2, 3))])).shape
-    (2, 3)
     """
     if isinstance(X, Rows):
         return X

@@ -22,14 +22,8 @@ DaskArray: TypeAlias = Any
 _PARTS_PER_SUM = 8
 
 # Compared by name, because distributed need not be installed where Dask runs on threads.
-_LOST = {
-    "CancelledError",
-    "CommClosedError",
-    "FutureCancelledError",
-    "KilledWorker",
-    "NoValidWorkerError",
-    "ShutdownError",
-}
+_LOST = {"CancelledError", "CommClosedError", "FutureCancelledError"}
+_LOST |= {"KilledWorker", "NoValidWorkerError", "ShutdownError"}
 
 
 class ClusterLostError(ConnectionError):
@@ -80,10 +74,9 @@ class DaskRows(Rows):
     ) -> Parts:
         """Combine ``function(chunk, *arguments)``: one task per chunk, then sums of eight at a time."""
         delayed = require("dask", "dask").delayed
-        apply, together = delayed(function, pure=False), delayed(_together, pure=False)
+        apply, together = delayed(function, pure=False), delayed(combined, pure=False)
         shared = [delayed(argument) for argument in arguments]
-        level = [apply(chunk, *shared) for chunk in self.array.to_delayed().ravel()]
-        level = [together([part], combine) for part in level]
+        level = [together([apply(chunk, *shared)], combine) for chunk in self.array.to_delayed().ravel()]
         while len(level) > 1:
             level = [together(level[i : i + _PARTS_PER_SUM], combine) for i in range(0, len(level), _PARTS_PER_SUM)]
         with cluster_errors():
@@ -118,9 +111,9 @@ class DaskRows(Rows):
             other = right.array
         else:
             other = da.from_array(right.gather() if isinstance(right, Rows) else right)
-        n = self.shape[0]
-        if other.shape[0] != n:
-            raise ValueError(f"privileged has {other.shape[0]} rows and X has {n}; row i of both must be one item.")
+        n, m = self.shape[0], other.shape[0]
+        if m != n:
+            raise ValueError(f"privileged has {m} rows and X has {n}; row i of both must be one item.")
         other = other.rechunk((self.array.chunks[0], -1)).astype(self.dtype)
         return DaskRows(da.concatenate([self.array, other], axis=1))
 
@@ -128,10 +121,6 @@ class DaskRows(Rows):
         """Bring all rows into the memory of this process."""
         with cluster_errors():
             return np.asarray(self.array.compute())
-
-
-def _together(parts: list[Parts], combine: Callable[..., object]) -> Parts:
-    return combined(parts, combine)
 
 
 @contextmanager
@@ -155,14 +144,13 @@ def dask_parquet(path: PathLike, columns: Sequence[str] | None = None) -> DaskAr
     """
     delayed, da = require("dask", "dask").delayed, require("dask.array", "dask")
     parquet = Parquet(path, columns)
-    read = delayed(_read_group, pure=True)
-    width, dtype = parquet.n_columns, parquet.dtype
+    read, dtype = delayed(_read_group, pure=True), parquet.dtype
     chunks = []
     for file in parquet.files:
         metadata = parquet.open(file).metadata
         for group in range(metadata.num_row_groups):
             part = read(str(file.resolve()), group, parquet.columns, dtype)
-            shape = metadata.row_group(group).num_rows, width
+            shape = metadata.row_group(group).num_rows, parquet.n_columns
             chunks.append(da.from_delayed(part, shape=shape, dtype=dtype))
     return da.concatenate(chunks)
 

@@ -1,9 +1,10 @@
-"""Rows: the operations shared by all kinds of rows that are not in memory."""
+"""Rows: the operations shared by all kinds of rows that are not in memory, and the rows that these give."""
 
 from __future__ import annotations
 
+import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -11,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thpi._types import Array, DType, Ints
-from thpi.solvers.blocks import Parts, combined
+from thpi.solvers.blocks import Parts, combined, row_blocks
 from thpi.solvers.moments import Moments, shifted_moments
 
 IN_MEMORY = 2**27
@@ -84,14 +85,11 @@ class Rows(ABC):
 
     def project(self, mean: Array, W: Array) -> Array | Rows:
         """Return ``(X - 1 mean') W`` as an array or, if it is large, as rows in a temporary file."""
-        from thpi.rows._spilled import Spilled
-
         shape = self.shape[0], W.shape[1]
         projected = ((block - mean) @ W for block in self.blocks())
         if shape[0] * shape[1] * self.dtype.itemsize > IN_MEMORY:
             return Spilled(projected, shape, self.dtype)
-        out = np.empty(shape, dtype=self.dtype)
-        start = 0
+        out, start = np.empty(shape, dtype=self.dtype), 0
         for block in projected:
             out[start : start + len(block)] = block
             start += len(block)
@@ -102,17 +100,112 @@ class Rows(ABC):
         parts = [function(block) for block in self.blocks()]
         return np.concatenate(parts) if parts else np.empty((0, n_columns), dtype=dtype)
 
+    def below(self, array: Array) -> Rows:
+        """Return the rows of ``array`` followed by these."""
+        return Stacked(array, self)
+
+    def beside(self, right: Array | Rows) -> Rows:
+        """Return these rows with the columns of ``right`` appended."""
+        return Beside(self, right.gather() if isinstance(right, Rows) and right.remote else right)
+
     def gather(self) -> Array:
         """Bring all rows into memory."""
         return np.concatenate(list(self.blocks()))
 
 
-def as_floats(block: npt.ArrayLike) -> Array:
-    """Return a block of any numbers as float32 or float64.
+class Stacked(Rows):
+    """The rows of an array in memory, then further rows.
 
-    >>> as_floats(np.arange(3, dtype=np.int8)).dtype
-    dtype('float64')
+    >>> from thpi.rows import Blocks
+    >>> Stacked(np.ones((2, 3)), Blocks([np.zeros((4, 3))])).shape
+    (6, 3)
     """
+
+    def __init__(self, array: Array, rows: Rows) -> None:
+        self.array, self.rows = array, rows
+
+    def blocks(self) -> Iterator[Array]:
+        """Read all rows again."""
+        yield from (self.array[rows] for rows in row_blocks(self.array))
+        for block in self.rows.blocks():
+            yield check_block(block, self.array.shape[1], self.array.dtype)
+
+
+class Beside(Rows):
+    """Row i of two parts as one row: the columns of ``left``, then those of ``right``; their blocks may differ in size.
+
+    >>> from thpi.rows import Blocks
+    >>> Beside(Blocks([np.ones((3, 2))]), np.zeros((3, 1))).gather()
+    array([[1., 1., 0.],
+           [1., 1., 0.],
+           [1., 1., 0.]])
+    """
+
+    def __init__(self, left: Rows, right: Array | Rows) -> None:
+        self.left, self.right = left, right
+
+    def blocks(self) -> Iterator[Array]:
+        """Read all rows again."""
+        right = self.right
+        others = right.blocks() if isinstance(right, Rows) else (right[part] for part in row_blocks(right))
+        waiting: Array | None = None
+        for block in self.left.blocks():
+            parts, missing = [], len(block)
+            while missing:
+                if waiting is None or not len(waiting):
+                    waiting = next(others, None)
+                if waiting is None:
+                    raise ValueError("privileged has fewer rows than X; row i of both must be one item.")
+                # Copied, because the next block may overwrite this one.
+                parts.append(np.array(waiting[:missing]))
+                waiting = waiting[missing:]
+                missing -= len(parts[-1])
+            yield np.hstack([block, np.concatenate(parts).astype(block.dtype, copy=False)])
+        if (waiting is not None and len(waiting)) or next(others, None) is not None:
+            raise ValueError("privileged has more rows than X; row i of both must be one item.")
+
+
+class Spilled(Rows):
+    """Rows written to an unnamed temporary file, which disappears with the object or the process.
+
+    The file is read with ``readinto``: mapped pages would count as memory of the process. ``TMPDIR`` sets its folder.
+
+    >>> Spilled([np.ones((2, 3)), np.zeros((1, 3))], (3, 3), np.dtype(np.float64)).take(np.array([0, 2]))
+    array([[1., 1., 1.],
+           [0., 0., 0.]])
+    """
+
+    def __init__(self, blocks: Iterable[Array], shape: tuple[int, int], dtype: DType) -> None:
+        self.shape, self.n_columns, self.dtype = shape, shape[1], dtype
+        self._file = tempfile.TemporaryFile(prefix="thpi-", buffering=0)  # noqa: SIM115 - closed with the object
+        for block in blocks:
+            self._file.write(np.ascontiguousarray(block, dtype=dtype).data.cast("B"))
+
+    def blocks(self) -> Iterator[Array]:
+        """Read all rows again; each block overwrites the one before."""
+        n, c = self.shape
+        size = max(1, 2**22 // (self.dtype.itemsize * c))
+        buffer = np.empty((min(n, size), c), dtype=self.dtype)
+        for start in range(0, n, size):
+            block = buffer[: min(size, n - start)]
+            self._file.seek(start * c * self.dtype.itemsize)
+            self._read_into(block.data.cast("B"))
+            yield block
+
+    def _read_into(self, view: memoryview) -> None:
+        while view:
+            n = self._file.readinto(view)
+            if not n:
+                raise OSError("a temporary file of thpi has become shorter.")
+            view = view[n:]
+
+    def gather(self) -> Array:
+        """Bring all rows into memory."""
+        return np.concatenate([block.copy() for block in self.blocks()])
+
+
+def as_floats(block: npt.ArrayLike) -> Array:
+    """Return a block of any numbers as float32 or float64."""
     array = np.asarray(block)
     if array.dtype.kind not in "fiub":
         raise ValueError(f"X holds blocks of dtype {array.dtype}; they must be numbers.")

@@ -1,0 +1,234 @@
+"""The rows that a method learns from: checked, with messages that name the argument, and how many bits they allow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _check_feature_names, _num_samples, check_array, validate_data
+
+from thpi._types import Array, InMemory, Ints, MatrixLike, is_sparse
+from thpi.rows import Rows, as_rows
+from thpi.solvers.blocks import spread
+from thpi.solvers.moments import EXACT_LIMIT, column_mean
+
+if TYPE_CHECKING:
+    from thpi.base import BaseHasher
+
+MAX_TARGET = 20_000
+"""Further target rows that take part: more add little to means and directions, and each is held in double precision."""
+
+FLOATS = [np.float64, np.float32]
+
+T = TypeVar("T")
+
+
+class TooManyBitsError(ValueError):
+    """``n_bits`` is more than a method can give for these data."""
+
+
+class Whole:
+    """Mark ``source`` or ``target`` as rows that cross-validation must not split.
+
+    ``GridSearchCV`` and ``cross_validate`` split every fit argument that has as many rows as ``X`` and pass the
+    others on unchanged. Unpaired rows must never be split: ``source=Whole(S)`` and ``target=Whole(X)`` are passed on
+    unchanged, whatever their length.
+
+    >>> Whole([[1.0, 2.0]]).array
+    [[1.0, 2.0]]
+    """
+
+    def __init__(self, array: MatrixLike) -> None:
+        self.array = array
+
+
+class Views:
+    """The validated rows that a method learns from.
+
+    ``X`` are the target rows and ``y`` their labels, ``S`` the source rows paired with them, ``S_U`` source rows
+    without a target row, and ``X_more`` target rows without a source. All but ``X`` may be None. ``mean`` is the mean
+    of all target rows.
+    """
+
+    def __init__(
+        self, X: Any, S: Any = None, S_U: Any = None, X_more: InMemory | None = None, y: Array | None = None
+    ) -> None:
+        self.X, self.S, self.S_U, self.X_more, self.y = X, S, S_U, X_more, y
+        self.mean = column_mean(self.all_target)
+
+    def take(self, rows: Ints) -> Views:
+        """Some of the pairs, and all unpaired rows."""
+        y = None if self.y is None else self.y[rows]
+        return Views(self.X[rows], None if self.S is None else self.S[rows], self.S_U, self.X_more, y)
+
+    def with_source(self, more: InMemory) -> Views:
+        """The same with further unpaired source rows."""
+        S_U = more if self.S_U is None else _stacked(self.S_U, more)
+        return Views(self.X, self.S, S_U, self.X_more, self.y)
+
+    def without_labels(self) -> Views:
+        """The same without labels."""
+        return self if self.y is None else Views(self.X, self.S, self.S_U, self.X_more)
+
+    @cached_property
+    def all_target(self) -> Any:
+        """Paired target rows first, unpaired ones after them."""
+        return self.X if self.X_more is None else _stacked(self.X, self.X_more)
+
+    @property
+    def all_source(self) -> Any:
+        """Paired source rows first, unpaired ones after them: X_S of the paper."""
+        if self.S_U is None:
+            return self.S
+        if isinstance(self.S_U, Rows):
+            # Rows that are read in blocks are dense.
+            return self.S_U.below(self.S.toarray() if sparse.issparse(self.S) else self.S)
+        return _stacked(self.S, self.S_U)
+
+
+def _stacked(first: InMemory, second: InMemory) -> Any:
+    """Stack the rows of two matrices, dense or sparse; if the second is empty, return the first without a copy."""
+    if second.shape[0] == 0:
+        return first
+    if sparse.issparse(first) or sparse.issparse(second):
+        return sparse.vstack([first, second], format="csr")
+    return np.vstack([cast("Array", first), cast("Array", second)])
+
+
+def dimension_limit(views: Views) -> tuple[int, str]:
+    """Limit of the methods that take one orthogonal direction per bit."""
+    n, d = views.X.shape
+    return max(1, min(d, n - 1)), f"the smaller of n_features={d} and n_samples - 1={n - 1}"
+
+
+def pair_limit(views: Views) -> tuple[int, str]:
+    """Limit of the methods that take one pair of canonical directions per bit."""
+    n, d = views.X.shape
+    d_S = views.S.n_columns if isinstance(views.S, Rows) else views.S.shape[1]
+    reason = f"the smallest of n_features={d}, privileged columns={d_S} and n_samples - 1={n - 1}"
+    return max(1, min(d, d_S, n - 1)), reason
+
+
+def check_views(hasher: BaseHasher, X: Any, y: Any, privileged: Any, source: Any, target: Any) -> Views:
+    """Check the arguments of ``fit`` and keep those that the method uses."""
+    X = _check_target(hasher, X)
+    S = _check_privileged(hasher, X, privileged, source)
+    S_U = _check_source(hasher, X, S, source) if S is not None and hasher.uses_source and source is not None else None
+    X_more = _check_more(hasher, X, target) if hasher.uses_target and target is not None else None
+    labels = _check_labels(y, X.shape[0]) if hasher.uses_labels and y is not None else None
+    return Views(X, S, S_U, X_more, labels)
+
+
+def _check_target(hasher: BaseHasher, X: Any) -> Any:
+    rows = as_rows(X)
+    if rows is None:
+        options = {"accept_sparse": "csr", "dtype": FLOATS, "ensure_min_samples": 2}
+        X = named_errors("X", lambda: validate_data(hasher, X, **options))
+        check_magnitude("X", X)
+        return X
+    if rows.n_columns > EXACT_LIMIT:
+        raise ValueError(f"X has {rows.n_columns} columns; rows that are not in memory may have {EXACT_LIMIT}.")
+    if rows.moments().n < 2:
+        raise ValueError("X has 1 row; at least 2 are needed.")
+    if not hasher.streams:
+        return _check_target(hasher, rows.gather())
+    hasher.n_features_in_ = rows.n_columns
+    hasher.__dict__.pop("feature_names_in_", None)
+    return rows
+
+
+def _check_privileged(hasher: BaseHasher, X: Any, privileged: Any, source: Any) -> Any:
+    if privileged is None and hasher.needs_privileged:
+        raise ValueError(
+            f"{type(hasher).__name__} needs privileged=..., the source rows paired with the rows of X; got "
+            "privileged=None."
+        )
+    if privileged is None and hasher.uses_source and source is not None:
+        raise ValueError("source needs privileged=...: without pairs nothing says what its rows are.")
+    if privileged is None or not (hasher.needs_privileged or hasher.uses_source):
+        return None
+    rows = as_rows(privileged)
+    if rows is not None and isinstance(X, Rows):
+        return rows  # their number is checked when both are read side by side
+    S = check_rows("privileged", privileged if rows is None else rows.gather(), X.dtype)
+    if S.shape[0] != X.shape[0]:
+        raise ValueError(f"privileged has {S.shape[0]} rows and X has {X.shape[0]}; row i of both must be one item.")
+    return S
+
+
+def _check_source(hasher: BaseHasher, X: Any, S: Any, source: Any) -> Any:
+    source = source.array if isinstance(source, Whole) else source
+    S_U: Any = as_rows(source)
+    if S_U is None or not hasher.streams_source:
+        if S_U is not None:
+            # Rows that are elsewhere need not all be brought here if only some are used.
+            most = getattr(hasher, "max_unpaired", None)
+            source = S_U.gather() if most is None else some_rows(S_U, max(1, most))
+        S_U = check_rows("source", source, X.dtype, min_rows=0)
+    if S_U.shape[1] != S.shape[1]:
+        raise ValueError(f"source has {S_U.shape[1]} columns and privileged has {S.shape[1]}; both must have the same.")
+    return S_U
+
+
+def _check_more(hasher: BaseHasher, X: Any, target: Any) -> InMemory:
+    target = target.array if isinstance(target, Whole) else target
+    if hasattr(target, "columns") and hasattr(hasher, "feature_names_in_"):
+        named_errors("target", lambda: _check_feature_names(hasher, target, reset=False))
+    X_more = check_rows("target", some_rows(target, MAX_TARGET), X.dtype, min_rows=0)
+    if X_more.shape[1] != X.shape[1]:
+        raise ValueError(f"target has {X_more.shape[1]} columns and X has {X.shape[1]}; both must have the same.")
+    return X_more
+
+
+def _check_labels(y: Any, n: int) -> Array:
+    """Check labels: 1-D classes, or a 2-D indicator of tags, which becomes dense and boolean."""
+    labels = y.toarray() if sparse.issparse(y) else np.asarray(y)
+    if labels.ndim not in (1, 2) or labels.shape[0] != n:
+        raise ValueError(
+            f"y has shape {labels.shape}; it must have one class, or one row of tags, for each of {n} rows."
+        )
+    return labels if labels.ndim == 1 else np.asarray(labels != 0)
+
+
+def some_rows(value: T, most: int) -> T | Array:
+    """Bring at most ``most`` rows, evenly spaced, into memory."""
+    rows = as_rows(value)
+    n = _num_samples(value) if rows is None else rows.shape[0]
+    if n <= most:
+        return value if rows is None else rows.gather()
+    some = spread(n, most)
+    taken: T | Array = _safe_indexing(value, some) if rows is None else rows.take(some)
+    return taken
+
+
+def check_rows(name: str, value: object, dtype: npt.DTypeLike, min_rows: int = 1) -> InMemory:
+    """Return rows, dense or CSR, as finite numbers of the given type."""
+    options = {"accept_sparse": "csr", "dtype": FLOATS, "ensure_min_samples": min_rows, "input_name": name}
+    matrix: InMemory = named_errors(name, lambda: check_array(value, **options))
+    check_magnitude(name, matrix, dtype)
+    return matrix.astype(dtype, copy=False)
+
+
+def check_magnitude(name: str, X: InMemory, dtype: npt.DTypeLike | None = None) -> None:
+    """Refuse numbers whose squares, summed over rows or columns, would overflow the type (default: that of X)."""
+    dtype = X.dtype if dtype is None else np.dtype(dtype)
+    values = X.data if is_sparse(X) else np.asarray(X)
+    largest = max(abs(float(values.max(initial=0))), abs(float(values.min(initial=0))))
+    allowed = float(np.sqrt(np.finfo(dtype).max / max(1, *X.shape)) / 10)
+    if largest > allowed:
+        raise ValueError(f"{name} holds {largest:.3g}; numbers of {dtype} must not exceed {allowed:.3g} in size.")
+
+
+def named_errors(name: str, check: Callable[[], T]) -> T:
+    """Run a check of scikit-learn; if its message does not name the argument, put the name before it."""
+    try:
+        return check()
+    except (ValueError, TypeError) as error:
+        if name in str(error).split() or type(error) not in (ValueError, TypeError):
+            raise
+        raise type(error)(f"{name}: {error}") from error
