@@ -98,7 +98,7 @@ def select_lambdas(
         kept = np.sort(rng.choice(len(target), rule.max_pairs, replace=False))
         target, paired = target[kept], paired[kept]
     divisions = KFold(rule.n_folds, shuffle=True, random_state=seed).split(target)
-    folds = [_Fold(target, paired, source, *division, relevant_share) for division in divisions]
+    folds = [_Fold(target, paired, source, train, held, relevant_share) for train, held in divisions]
     scores = _Scores(folds, {"n_bits": n_bits, "max_iter": rule.max_iter, "random_state": seed})
     lambda1 = max(rule.grid, key=lambda value: (scores.of("ITQPlus", lambda1=value), -value))
     parameters: dict[str, dict[str, float]] = {"ITQPlus": {"lambda1": lambda1}}
