@@ -83,11 +83,7 @@ def unpack(codes: npt.ArrayLike, n_bits: int) -> Bools:
 
 
 def unpack_signs(codes: npt.ArrayLike, n_bits: int) -> Signs:
-    """Unpack rows of bytes into rows of -1 and +1.
-
-    >>> unpack_signs([[6]], 4)
-    array([[-1,  1,  1, -1]], dtype=int8)
-    """
+    """Unpack rows of bytes into rows of -1 and +1."""
     return 2 * unpack(codes, n_bits).view(np.int8) - np.int8(1)
 
 
@@ -154,11 +150,7 @@ def hamming_distances(a: npt.ArrayLike, b: npt.ArrayLike) -> Distances:
 
 
 def paired_hamming_distances(a: npt.ArrayLike, b: npt.ArrayLike) -> Distances:
-    """Hamming distance of each row of ``a`` to the same row of ``b``.
-
-    >>> paired_hamming_distances([[0b0011], [0b0001]], [[0b0001], [0b0001]])
-    array([1, 0], dtype=int32)
-    """
+    """Hamming distance of each row of ``a`` to the same row of ``b``."""
     left, right = check_codes(a, name="a"), check_codes(b, name="b")
     if left.shape != right.shape:
         raise ValueError(f"a has shape {left.shape} and b has shape {right.shape}; they must be equal.")

@@ -19,13 +19,8 @@ _BLOCK = 2**24
 class Parquet(Rows):
     """Rows of a Parquet file, or of all ``*.parquet`` files in a folder, ordered by name.
 
+    ``columns`` are the features, in this order; by default all. It may be one column of lists (one vector per row).
     Needs pyarrow (``pip install thpi[parquet]``).
-
-    Parameters
-    ----------
-    path : file or folder
-    columns : sequence of str, optional
-        The feature columns, in this order; by default all. It may be one column of lists (one vector per row).
     """
 
     def __init__(self, path: PathLike, columns: Sequence[str] | None = None) -> None:

@@ -135,10 +135,8 @@ class Beside(Rows):
     """Row i of two parts as one row: the columns of ``left``, then those of ``right``; their blocks may differ in size.
 
     >>> from thpi.rows import Blocks
-    >>> Beside(Blocks([np.ones((3, 2))]), np.zeros((3, 1))).gather()
-    array([[1., 1., 0.],
-           [1., 1., 0.],
-           [1., 1., 0.]])
+    >>> Beside(Blocks([np.ones((1, 2))]), np.zeros((1, 1))).gather()
+    array([[1., 1., 0.]])
     """
 
     def __init__(self, left: Rows, right: Array | Rows) -> None:
