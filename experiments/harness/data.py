@@ -51,11 +51,10 @@ def data_identity(spec: DataSpec, data_home: str | os.PathLike[str] | None = Non
     report = datasets.verify(spec.name, data_home, strict=True)
     if "missing" in report.values():
         datasets.load(spec.name, data_home, **dict(spec.options))  # raises with directions if the file is needed
-    known = {file.path: file.sha256 for file in entry.files + entry.public_files}
     files: dict[str, Any] = {}
     for path, status in report.items():
         if status == "ok":
-            files[path] = known[path]
+            files[path] = entry.all_files[path]
         elif status == "unchecked":  # a public file without a known checksum: use its size and time
             about = (datasets.data_home_path(data_home) / str(entry.folder) / path).stat()
             files[path] = [about.st_size, about.st_mtime_ns]
