@@ -8,7 +8,7 @@ import pytest
 
 import thpi.datasets._bundled as bundled_package
 from thpi.datasets import info, load_digits_views
-from thpi.datasets._bundled.make_digits import make
+from tools.make_digits import make
 
 SIZES = {"pix": 240, "fac": 216, "fou": 76, "kar": 64, "zer": 47, "mor": 6}
 

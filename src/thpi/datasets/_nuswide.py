@@ -35,12 +35,9 @@ def load_nuswide(
     features : ``"color_moments"`` gives 225 colour moments on a 5 x 5 grid; ``"all"`` gives 634 features: 64 colour
         histogram, 225 colour moments, 144 correlogram, 73 edge directions, 128 wavelet texture.
     form : ``"sample"`` reads the csv files of a published sample: 599 pictures with tags, 1,301 rows of tags alone
-        (``source_only``), one binary label. ``"collection"`` reads the public distribution:
-        ``Low_Level_Features/<part>_Normalized_CM55.dat`` (one line of numbers per picture),
-        ``NUS_WID_Tags/<part>_Tags1k.dat`` (0 and 1 separated by tabs), ``NUS_WID_Tags/TagList1k.txt`` and, where
-        present, the 81 concepts (``ConceptsList/Concepts81.txt``,
-        ``Groundtruth/TrainTestLabels/Labels_<concept>_<part>.txt``), which become ``tags``.
-        ``"auto"`` takes the collection if it is there.
+        (``source_only``), one binary label. ``"collection"`` reads the public distribution, where present with its 81
+        concepts (``Groundtruth/TrainTestLabels/Labels_<concept>_<part>.txt``), which become ``tags``. ``"auto"`` takes
+        the collection if it is there. ``thpi datasets info nuswide`` lists the files.
     parts : parts of the collection, ``"Train"`` and ``"Test"``, one after the other.
     max_rows : read at most this many pictures of each part of the collection (269,648 in all).
     data_home, verify : folder that holds the folder ``nuswide``; whether to compare checksums (known for the sample).

@@ -27,11 +27,7 @@ class UnknownDatasetError(KeyError):
 
 
 def list_datasets() -> tuple[str, ...]:
-    """Return the names of the data sets, the bundled one first.
-
-    >>> list_datasets()[:2]
-    ('digits', 'bbc')
-    """
+    """Return the names of the data sets, the bundled one first."""
     return tuple(DATASETS)
 
 

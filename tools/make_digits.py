@@ -1,6 +1,6 @@
-"""Make digits.npz from the six csv files of UCI Multiple Features (see DIGITS_LICENSE.txt).
+"""Make digits.npz from the six csv files of UCI Multiple Features (see DIGITS_LICENSE.txt beside it).
 
-    python -m thpi.datasets._bundled.make_digits FOLDER_OF_CSV_FILES digits.npz
+    python -m tools.make_digits FOLDER_OF_CSV_FILES src/thpi/datasets/_bundled/digits.npz
 
 Each ``mfeat-<view>.csv`` has a header line, 2,000 rows in the same order, and the digit in the last column.
 """
