@@ -12,7 +12,7 @@ from experiments.harness.data import DataSpec, data_identity, load_rows
 from thpi import datasets
 from thpi.cli import run, serve
 from thpi.datasets import DATASETS, DatasetInfo, Demo, PairedDataset, PaperRole
-from thpi.datasets.preprocessing import fit_transform_views, paper_pipelines, standardised
+from thpi.datasets.preprocessing import fit_transform_views, standardised
 from thpi.web import Catalogue
 
 
@@ -51,7 +51,7 @@ def toy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> DatasetInfo:
 def test_it_is_loaded_and_prepared_by_name(toy: DatasetInfo, tmp_path: Path) -> None:
     loaded = datasets.load("toy", tmp_path)
     assert loaded.n == 400
-    views = fit_transform_views(loaded, *paper_pipelines("toy"), np.arange(100), query_rows=[])
+    views = fit_transform_views(loaded, *toy.pipelines(), np.arange(100), query_rows=[])
     np.testing.assert_allclose(views.target[:100].mean(axis=0), 0, atol=1e-12)
     assert load_rows(DataSpec("toy", 50), str(tmp_path)).n == 50
     assert data_identity(DataSpec("toy"), tmp_path)["files"] == dict(toy.files)

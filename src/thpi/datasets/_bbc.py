@@ -11,7 +11,7 @@ from scipy.io import mmread
 
 from thpi._types import PathLike
 from thpi.datasets._entry import DatasetInfo, PaperRole, TransferRole, check_choice, pipelines
-from thpi.datasets._paired import PairedDataset, Sparse
+from thpi.datasets._paired import PairedDataset, Sparse, texts_of
 
 _SHOWN_TERMS = 20
 
@@ -70,8 +70,8 @@ def load_bbc(
         labels=np.array([class_of[doc] for doc in docs], dtype=np.int64),
         label_names=label_names,
         source_only=source_counts[alone],
-        target_texts=_frequent_terms(paired_target, target_terms),
-        source_texts=_frequent_terms(paired_source, source_terms),
+        target_texts=texts_of(paired_target, target_terms, _SHOWN_TERMS),
+        source_texts=texts_of(paired_source, source_terms, _SHOWN_TERMS),
     )
 
 
@@ -95,15 +95,6 @@ def _read_classes(path: Path) -> tuple[dict[str, int], tuple[str, ...]]:
     class_of = {line[0]: int(line[1]) for line in lines if line and not line[0].startswith("%")}
     names = {label: doc.split(".")[0] for doc, label in class_of.items()}
     return class_of, tuple(names[label] for label in sorted(names))
-
-
-def _frequent_terms(counts: Sparse, terms: list[str]) -> tuple[str, ...]:
-    def text(row: int) -> str:
-        span = slice(counts.indptr[row], counts.indptr[row + 1])
-        order = np.argsort(-counts.data[span], kind="stable")[:_SHOWN_TERMS]
-        return " ".join(terms[column] for column in counts.indices[span][order])
-
-    return tuple(text(row) for row in range(counts.shape[0]))
 
 
 _NOTES = (

@@ -34,7 +34,7 @@ def load_digits_views(target: str = "pix", source: str = "fac") -> PairedDataset
     the real-valued views are rounded to five decimals. Data by Robert Duin, CC BY 4.0, doi:10.24432/C5HC70.
 
     >>> digits = load_digits_views(target="pix", source="fou")
-    >>> digits.target.shape, digits.source.shape, digits.n_classes
+    >>> digits.target.shape, digits.source.shape, len(digits.label_names)
     ((2000, 240), (2000, 76), 10)
     >>> digits.show(0).picture.shape
     (16, 15)

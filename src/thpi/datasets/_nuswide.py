@@ -12,7 +12,7 @@ from scipy import sparse
 
 from thpi._types import Array, PathLike
 from thpi.datasets._entry import DatasetInfo, PaperRole, TransferRole, check_choice, pipelines
-from thpi.datasets._paired import PairedDataset, Sparse
+from thpi.datasets._paired import PairedDataset, Sparse, texts_of
 
 _KINDS = ("CH", "CM55", "CORR", "EDH", "WT")
 _COLOR_MOMENTS = slice(64, 64 + 225)
@@ -102,10 +102,7 @@ def _load_collection(
         names=tuple(f"{part}-{row}" for part, block in zip(parts, blocks, strict=True) for row in range(len(block))),
         tags=concepts,
         tag_names=concept_names,
-        source_texts=tuple(
-            " ".join(tag_names[column] for column in columns)
-            for columns in np.split(source.indices, source.indptr[1:-1])
-        ),
+        source_texts=texts_of(source, tag_names),
     )
 
 

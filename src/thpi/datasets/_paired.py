@@ -105,11 +105,6 @@ class PairedDataset:
         """Number of source columns."""
         return int(self.source.shape[1])
 
-    @property
-    def n_classes(self) -> int:
-        """Number of classes, 0 without labels."""
-        return 0 if self.labels is None else len(self.label_names)
-
     def show(self, i: int) -> Item:
         """Return what can be shown of row ``i``."""
         if not 0 <= i < self.n:
@@ -141,3 +136,12 @@ def _take(values: Any, index: Ints) -> Any:
     if hasattr(values, "take"):
         return values.take(index)
     return tuple(values[i] for i in index.tolist())
+
+
+def texts_of(rows: Sparse, names: Sequence[str], most: int | None = None) -> tuple[str, ...]:
+    """Return, for each row, the names of its nonzero columns, the largest entries first, at most ``most``."""
+    entries = (np.split(values, rows.indptr[1:-1]) for values in (-rows.data, rows.indices))
+    return tuple(
+        " ".join(names[column] for column in columns[np.argsort(values, kind="stable")[:most]])
+        for values, columns in zip(*entries, strict=True)
+    )

@@ -1,4 +1,8 @@
-"""From raw rows to the dense matrices that hashers learn from."""
+"""From raw rows to the dense matrices that hashers learn from.
+
+``info(name).pipelines()`` makes the pipelines of a data set: for the paper's sets the paper's, for others those of the
+paper's set nearest in kind.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +20,12 @@ from sklearn.preprocessing import StandardScaler
 from thpi._types import Floats, Ints
 from thpi.datasets._paired import PairedDataset
 from thpi.datasets._pca import EnergyPCA, dense
-from thpi.datasets._registry import info
 
 __all__ = [
     "EnergyPCA",
     "Views",
     "fit_transform_views",
     "lda_topics",
-    "paper_pipelines",
     "pca_energy",
     "standardised",
     "tfidf_pca",
@@ -71,18 +73,6 @@ def tfidf_svd(n_components: int = 100) -> Pipeline:
     """Term counts to tf-idf, then a truncated SVD; much faster than :func:`tfidf_pca`, for demonstrations."""
     svd = TruncatedSVD(n_components, n_iter=2, random_state=0)
     return Pipeline([("tfidf", TfidfTransformer()), ("svd", svd)])
-
-
-def paper_pipelines(name: str) -> tuple[Pipeline, Pipeline]:
-    """Return the preprocessing of a data set: the unfitted pipelines of target and source.
-
-    For the paper's data sets it is the paper's, for others that of the paper's set nearest in kind;
-    ``info(name).preprocessing`` describes it.
-
-    >>> [step for step, _ in paper_pipelines("bbc")[0].steps]
-    ['tfidf', 'pca']
-    """
-    return info(name).pipelines()
 
 
 class Views(NamedTuple):
