@@ -15,7 +15,7 @@ from sklearn.base import clone
 from experiments.harness.store import ResultStore
 from thpi import datasets
 from thpi.datasets import PairedDataset
-from thpi.datasets.preprocessing import fit_transform_views, paper_pipelines
+from thpi.datasets.preprocessing import fit_transform_views
 from thpi.evaluation import Split, database_rows
 
 Floats = npt.NDArray[np.float64]
@@ -51,11 +51,10 @@ def data_identity(spec: DataSpec, data_home: str | os.PathLike[str] | None = Non
     report = datasets.verify(spec.name, data_home, strict=True)
     if "missing" in report.values():
         datasets.load(spec.name, data_home, **dict(spec.options))  # raises with directions if the file is needed
-    known = {file.path: file.sha256 for file in entry.files + entry.public_files}
     files: dict[str, Any] = {}
     for path, status in report.items():
         if status == "ok":
-            files[path] = known[path]
+            files[path] = entry.all_files[path]
         elif status == "unchecked":  # a public file without a known checksum: use its size and time
             about = (datasets.data_home_path(data_home) / str(entry.folder) / path).stat()
             files[path] = [about.st_size, about.st_mtime_ns]
@@ -102,7 +101,7 @@ def evaluation_views(dataset: PairedDataset, identity: dict[str, Any], store: Re
     config = {"views": "all", "data": identity}
     kept = store.read_arrays("views", config)
     if kept is None:
-        views = fit_transform_views(dataset, *paper_pipelines(dataset.name), np.arange(dataset.n), "all")
+        views = fit_transform_views(dataset, *datasets.info(dataset.name).pipelines(), np.arange(dataset.n), "all")
         kept = {"target": views.target, "source": views.source}
         if views.source_only is not None:
             kept["source_only"] = views.source_only
@@ -119,7 +118,7 @@ def training_views(dataset: PairedDataset, split: Split) -> TrainingViews:
     >>> training_views(digits, split_rows(digits.n, 0.1, 0)).target.shape
     (2000, 240)
     """
-    pipelines = paper_pipelines(dataset.name)
+    pipelines = datasets.info(dataset.name).pipelines()
     views = fit_transform_views(dataset, *pipelines, split.train, "train", query_rows=split.query)
     return TrainingViews(views.target, views.source, views.source_only)
 
@@ -129,7 +128,7 @@ def refit_target(dataset: PairedDataset, split: Split, views: TrainingViews) -> 
 
     For the reference line "all target data".
     """
-    pipeline = clone(paper_pipelines(dataset.name)[0]).fit(dataset.target[database_rows(split, "all")])
+    pipeline = clone(datasets.info(dataset.name).pipelines()[0]).fit(dataset.target[database_rows(split, "all")])
     target: Any = pipeline.transform(dataset.target)
     dense = target.toarray() if hasattr(target, "toarray") else target
     return views._replace(target=np.asarray(dense, dtype=np.float64))

@@ -81,5 +81,5 @@ def test_tiny_files_in_the_segment_format(tmp_path: Path) -> None:
 
 
 def test_unknown_pairing(shared_data: Path) -> None:
-    with pytest.raises(ValueError, match="pairing='name' must be 'id' or 'position'"):
+    with pytest.raises(ValueError, match="pairing='name' must be one of id, position"):
         load_bbc(pairing="name", data_home=shared_data)  # type: ignore[arg-type]

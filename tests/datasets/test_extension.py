@@ -11,8 +11,8 @@ import pytest
 from experiments.harness.data import DataSpec, data_identity, load_rows
 from thpi import datasets
 from thpi.cli import run, serve
-from thpi.datasets import DATASETS, DatasetInfo, Demo, FileInfo, PairedDataset, PaperRole
-from thpi.datasets.preprocessing import fit_transform_views, paper_pipelines, standardised
+from thpi.datasets import DATASETS, DatasetInfo, Demo, PairedDataset, PaperRole
+from thpi.datasets.preprocessing import fit_transform_views, standardised
 from thpi.web import Catalogue
 
 
@@ -38,7 +38,7 @@ def toy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> DatasetInfo:
         preprocessing="both standardised",
         pipelines=lambda: (standardised(), standardised()),
         folder="toy",
-        files=(FileInfo("toy.txt", "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"),),
+        files={"toy.txt": "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"},
         paper=PaperRole("BBC", same=False),
         demo=Demo("Toy", "Blobs.", "numbers", "blob", rows=380, pairs=70),
     )
@@ -51,10 +51,10 @@ def toy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> DatasetInfo:
 def test_it_is_loaded_and_prepared_by_name(toy: DatasetInfo, tmp_path: Path) -> None:
     loaded = datasets.load("toy", tmp_path)
     assert loaded.n == 400
-    views = fit_transform_views(loaded, *paper_pipelines("toy"), np.arange(100), query_rows=[])
+    views = fit_transform_views(loaded, *toy.pipelines(), np.arange(100), query_rows=[])
     np.testing.assert_allclose(views.target[:100].mean(axis=0), 0, atol=1e-12)
     assert load_rows(DataSpec("toy", 50), str(tmp_path)).n == 50
-    assert data_identity(DataSpec("toy"), tmp_path)["files"] == {"toy.txt": toy.files[0].sha256}
+    assert data_identity(DataSpec("toy"), tmp_path)["files"] == dict(toy.files)
 
 
 def test_the_commands_know_it(toy: DatasetInfo, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ def test_facts(shared_data: Path) -> None:
     clipart = load_openclipart(data_home=shared_data)
     assert clipart.target.shape == (7804, 225)
     assert clipart.source.shape == (7804, 645)
-    assert clipart.n_classes == 22
+    assert len(clipart.label_names) == 22
     assert [clipart.label_names[label] for label in clipart.labels] == [name.split("/")[0] for name in clipart.names]
 
 

@@ -9,11 +9,10 @@ from scipy import sparse
 from sklearn.decomposition import PCA
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from thpi.datasets import PairedDataset, UnknownDatasetError, list_datasets, load_bbc, load_digits_views
+from thpi.datasets import PairedDataset, UnknownDatasetError, info, list_datasets, load_bbc, load_digits_views
 from thpi.datasets.preprocessing import (
     fit_transform_views,
     lda_topics,
-    paper_pipelines,
     pca_energy,
     standardised,
     tfidf_pca,
@@ -136,14 +135,14 @@ def test_arguments_that_make_no_sense(texts: PairedDataset, arguments: dict[str,
 
 
 def test_every_data_set_has_its_pipelines() -> None:
-    assert all(len(paper_pipelines(name)) == 2 for name in list_datasets())
+    assert all(len(info(name).pipelines()) == 2 for name in list_datasets())
     with pytest.raises(UnknownDatasetError, match="known: digits"):
-        paper_pipelines("mnist")
+        info("mnist")
 
 
 def test_bbc_keeps_the_energy_with_the_fewest_components(shared_data: Path) -> None:
     bbc = load_bbc(data_home=shared_data)
-    pipeline, _ = paper_pipelines("bbc")
+    pipeline, _ = info("bbc").pipelines()
     scores = pipeline.fit_transform(bbc.target)
     weights = TfidfTransformer().fit_transform(bbc.target)
     total = weights.multiply(weights).sum() - bbc.n * (np.asarray(weights.mean(axis=0)) ** 2).sum()

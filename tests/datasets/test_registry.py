@@ -15,7 +15,7 @@ def test_entries_are_complete(name: str) -> None:
     for field in ("title", "home_page", "licence", "citation", "target", "source"):
         assert getattr(entry, field)
     assert entry.home_page.startswith("http")
-    assert all(re.fullmatch("[0-9a-f]{64}", file.sha256) for file in entry.files)
+    assert all(re.fullmatch("[0-9a-f]{64}", sha256) for sha256 in entry.files.values())
     assert getattr(thpi.datasets, entry.loader.__name__) is entry.loader
     assert [len(pipeline.steps) > 0 for pipeline in entry.pipelines()] == [True, True]
 

@@ -22,7 +22,7 @@ def list_sets(data_home: DataHome = None) -> None:
     table = Table("name", "files", "title", "target", "source")
     for name, entry in datasets.DATASETS.items():
         folder = datasets.data_home_path(data_home) / (entry.folder or "")
-        present = any((folder / file.path).exists() for file in entry.files + entry.public_files)
+        present = any((folder / path).exists() for path in entry.all_files)
         state = "bundled" if entry.folder is None else "present" if present else "missing"
         table.add_row(name, state, entry.title, entry.target, entry.source)
     Console().print(table)
@@ -54,10 +54,10 @@ def info(
     ):
         if value:
             typer.echo(f"{title:10} {value}")
-    for file in entry.files:
-        typer.echo(f"{'file':10} {file.path}  sha256 {file.sha256 or 'not known'}")
-    for file in entry.public_files:
-        typer.echo(f"{'or':10} {file.path}")
+    for path, sha256 in entry.files.items():
+        typer.echo(f"{'file':10} {path}  sha256 {sha256 or 'not known'}")
+    for path in entry.public_files:
+        typer.echo(f"{'or':10} {path}")
 
 
 @app.command()

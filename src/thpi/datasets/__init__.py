@@ -10,14 +10,20 @@ To add a data set, write a file with a loader and an ``ENTRY`` and list it in ``
 from thpi.datasets._bbc import load_bbc
 from thpi.datasets._ddtp import load_ddtp
 from thpi.datasets._digits import load_digits_views
-from thpi.datasets._entry import DatasetInfo, Demo, FileInfo, PaperRole, TransferRole
-from thpi.datasets._errors import DataAlteredError, DataNotFoundError, UnknownDatasetError
-from thpi.datasets._files import data_home_path
+from thpi.datasets._entry import (
+    DataAlteredError,
+    DataNotFoundError,
+    DatasetInfo,
+    Demo,
+    PaperRole,
+    TransferRole,
+    data_home_path,
+)
 from thpi.datasets._mediamill import load_mediamill
 from thpi.datasets._nuswide import load_nuswide
 from thpi.datasets._openclipart import load_openclipart
 from thpi.datasets._paired import Item, PairedDataset
-from thpi.datasets._registry import DATASETS, info, list_datasets, load, verify
+from thpi.datasets._registry import DATASETS, UnknownDatasetError, info, list_datasets, load, verify
 from thpi.datasets._reuters import load_reuters
 from thpi.datasets._wikipedia import load_wikipedia
 
@@ -27,7 +33,6 @@ __all__ = [
     "DataNotFoundError",
     "DatasetInfo",
     "Demo",
-    "FileInfo",
     "Item",
     "PairedDataset",
     "PaperRole",

@@ -10,9 +10,8 @@ from scipy import sparse
 from scipy.io import mmread
 
 from thpi._types import PathLike
-from thpi.datasets._entry import DatasetInfo, PaperRole, TransferRole, checksums, pipelines
-from thpi.datasets._files import locate
-from thpi.datasets._paired import PairedDataset, Sparse
+from thpi.datasets._entry import DatasetInfo, PaperRole, TransferRole, check_choice, pipelines
+from thpi.datasets._paired import PairedDataset, Sparse, texts_of
 
 _SHOWN_TERMS = 20
 
@@ -34,24 +33,21 @@ def load_bbc(
         ``"position"`` pairs the first row with the first row and so on, as the authors' published code does: most
         pairs are then different articles, though often of one class, because the files are sorted by class. Labels
         and names are those of the target rows.
-    data_home : folder that holds the folder ``bbc``.
-    verify : compare checksums.
+    data_home, verify : folder that holds the folder ``bbc``; whether to compare checksums.
 
     The texts to show are the most frequent terms (stems) of a segment: the files hold no running text.
 
     >>> load_bbc(target=4)
     Traceback (most recent call last):
         ...
-    ValueError: target=4 must be 1, 2 or 3.
+    ValueError: target=4 must be one of 1, 2, 3.
     """
-    for argument, segment in (("target", target), ("source", source)):
-        if segment not in (1, 2, 3):
-            raise ValueError(f"{argument}={segment!r} must be 1, 2 or 3.")
-    if pairing not in ("id", "position"):
-        raise ValueError(f"pairing={pairing!r} must be 'id' or 'position'.")
+    check_choice("target", target, (1, 2, 3))
+    check_choice("source", source, (1, 2, 3))
+    check_choice("pairing", pairing, ("id", "position"))
     stems = [f"bbc_seg{segment}of3" for segment in (target, source)]
     names = [stem + ending for stem in stems for ending in (".mtx", ".docs", ".terms")]
-    *paths, class_path = locate(ENTRY, [*names, "bbc.classes"], data_home, verify=verify)
+    *paths, class_path = ENTRY.locate([*names, "bbc.classes"], data_home, verify=verify)
     target_counts, target_docs, target_terms = _read_segment(*paths[:3])
     source_counts, source_docs, source_terms = _read_segment(*paths[3:])
 
@@ -74,8 +70,8 @@ def load_bbc(
         labels=np.array([class_of[doc] for doc in docs], dtype=np.int64),
         label_names=label_names,
         source_only=source_counts[alone],
-        target_texts=_frequent_terms(paired_target, target_terms),
-        source_texts=_frequent_terms(paired_source, source_terms),
+        target_texts=texts_of(paired_target, target_terms, _SHOWN_TERMS),
+        source_texts=texts_of(paired_source, source_terms, _SHOWN_TERMS),
     )
 
 
@@ -101,14 +97,17 @@ def _read_classes(path: Path) -> tuple[dict[str, int], tuple[str, ...]]:
     return class_of, tuple(names[label] for label in sorted(names))
 
 
-def _frequent_terms(counts: Sparse, terms: list[str]) -> tuple[str, ...]:
-    def text(row: int) -> str:
-        span = slice(counts.indptr[row], counts.indptr[row + 1])
-        order = np.argsort(-counts.data[span], kind="stable")[:_SHOWN_TERMS]
-        return " ".join(terms[column] for column in counts.indices[span][order])
-
-    return tuple(text(row) for row in range(counts.shape[0]))
-
+_NOTES = (
+    "What follows is from benchmarks/table1_attempts.py: 2 splits, fixed lambdas, means over the four code lengths.",
+    "LSH, which has nothing to choose, is itself 4.9 points away: the documents or their preprocessing differ.",
+    "Pairing documents by position, as the authors' code does, moves every method further away (8 to 16 points).",
+    "DSH: k-means to convergence, twice as many groups, or a single adjacent group leave it 11 to 13 points away.",
+    "CVH: a ridge of 1e-4 is 8.7 points away, 0.1 5.5 points, 10 (the default) 3.5 points.",
+    "CCA-ITQ: a ridge of 1e-4 is 9.2 points away, 0.1 4.7 points, 1 3.7 points, 10 (the default) 3.8 points.",
+    "ITQ+: the reduced reading is 4.1 points away, the trace reading 3.4, the true loss 3.5.",
+    "ITQ+: scaling by the radius as the authors do, or searching the learned codes B, changes less than 0.1.",
+    "LapITQ+: lambda2 = .01 is 5.0 points away, .05 5.9; five neighbours, the reduced reading or codes B 5.5 or more.",
+)
 
 ENTRY = DatasetInfo(
     name="bbc",
@@ -123,40 +122,18 @@ ENTRY = DatasetInfo(
     preprocessing="both tf-idf, PCA to 60 % of the energy",
     pipelines=pipelines("tfidf_pca", "tfidf_pca"),
     folder="bbc",
-    files=checksums(
-        {
-            "bbc.classes": "224734bd6a92863019e4b84523415e048c9cad69fd8519397ffacc526470a981",
-            "bbc_seg1of3.docs": "779378a715004f2368d21d52c249f88d455de58dfae49a1ffc91c3ae7379b247",
-            "bbc_seg1of3.mtx": "f3879b9e4edb687ce246cc9b45c25f53293015a80006ac7ba0d865159c010cd7",
-            "bbc_seg1of3.terms": "1c4365054fab8be3ba62a2aea4b4ee1a3c7de66fb29a0e70fcfcb1865477229b",
-            "bbc_seg2of3.docs": "e36d4ceb84b36f57393443e92c61a372a0fa9f1e524b6befd6f51c18bdb6a0ef",
-            "bbc_seg2of3.mtx": "5e9cb795c77c9ac1bea61a3719f2ba92a9c4657aa1ab6f3e2dd4d7355545f76b",
-            "bbc_seg2of3.terms": "0d4b4358d1ba3809f6656a0f15edfafa34d33864cbc3e0eeb99cee9da0aeb9fa",
-            "bbc_seg3of3.docs": "716da7afeb474f30f76c9712205eb4dd545def96888e2ad7da2209623f8b9eae",
-            "bbc_seg3of3.mtx": "ce2ea8d916214a683370acdecc89b683c377a5e16f6ec373904ec1b01a1aa380",
-            "bbc_seg3of3.terms": "79d5210bf5b935e78ce1eb392acc460c326f914242cf37588011604278bdf7a7",
-        }
-    ),
-    paper=PaperRole(
-        "BBC",
-        same=True,
-        notes=(
-            "All of the following: benchmarks/table1_attempts.py, 2 splits, lambda1 and lambda2 fixed; distances are "
-            "means over the four code lengths.",
-            "LSH has nothing to choose and is itself 4.9 points from Table 1: the documents (the collection was "
-            "rebuilt from the raw corpus) or their preprocessing differ from the authors'.",
-            "Pairing the documents by position, as the authors' code does, instead of by name moves every method "
-            "further away (8 to 16 points).",
-            "DSH: k-means to convergence, twice as many groups, or a single adjacent group leave it 11 to 13 points "
-            "away.",
-            "CVH: a ridge of 1e-4 is 8.7 points away, 0.1 5.5 points, 10 (the default) 3.5 points.",
-            "CCA-ITQ: a ridge of 1e-4 is 9.2 points away, 0.1 4.7 points, 1 3.7 points, 10 (the default) 3.8 points.",
-            "ITQ+: the reduced reading is 4.1 points away, the trace reading 3.4, the true loss 3.5; scaling by the "
-            "radius as the authors do, or searching the learned codes B and not the coded training rows, changes less "
-            "than 0.1.",
-            "LapITQ+: lambda2 = .01 is 5.0 points away, .05 5.9; five neighbours, the reduced reading or the learned "
-            "codes B do not come closer than 5.5.",
-        ),
-    ),
+    files={
+        "bbc.classes": "224734bd6a92863019e4b84523415e048c9cad69fd8519397ffacc526470a981",
+        "bbc_seg1of3.docs": "779378a715004f2368d21d52c249f88d455de58dfae49a1ffc91c3ae7379b247",
+        "bbc_seg1of3.mtx": "f3879b9e4edb687ce246cc9b45c25f53293015a80006ac7ba0d865159c010cd7",
+        "bbc_seg1of3.terms": "1c4365054fab8be3ba62a2aea4b4ee1a3c7de66fb29a0e70fcfcb1865477229b",
+        "bbc_seg2of3.docs": "e36d4ceb84b36f57393443e92c61a372a0fa9f1e524b6befd6f51c18bdb6a0ef",
+        "bbc_seg2of3.mtx": "5e9cb795c77c9ac1bea61a3719f2ba92a9c4657aa1ab6f3e2dd4d7355545f76b",
+        "bbc_seg2of3.terms": "0d4b4358d1ba3809f6656a0f15edfafa34d33864cbc3e0eeb99cee9da0aeb9fa",
+        "bbc_seg3of3.docs": "716da7afeb474f30f76c9712205eb4dd545def96888e2ad7da2209623f8b9eae",
+        "bbc_seg3of3.mtx": "ce2ea8d916214a683370acdecc89b683c377a5e16f6ec373904ec1b01a1aa380",
+        "bbc_seg3of3.terms": "79d5210bf5b935e78ce1eb392acc460c326f914242cf37588011604278bdf7a7",
+    },
+    paper=PaperRole("BBC", same=True, notes=_NOTES),
     transfer=TransferRole("development"),
 )

@@ -8,17 +8,12 @@ import numpy as np
 from scipy import sparse
 
 from thpi._types import PathLike
-from thpi.datasets._entry import DatasetInfo, Demo, PaperRole, TransferRole, checksums, pipelines
-from thpi.datasets._files import locate
+from thpi.datasets._entry import DatasetInfo, Demo, PaperRole, TransferRole, pipelines
 from thpi.datasets._paired import PairedDataset, Sparse
 
 
 def load_ddtp(
-    *,
-    min_df: int = 5,
-    max_df: float = 0.2,
-    data_home: PathLike | None = None,
-    verify: bool = True,
+    *, min_df: int = 5, max_df: float = 0.2, data_home: PathLike | None = None, verify: bool = True
 ) -> PairedDataset:
     """Load term counts of 19,489 package descriptions, French (target) and English (source); labels are sections.
 
@@ -26,18 +21,12 @@ def load_ddtp(
     ----------
     min_df : keep terms that occur in at least this many descriptions.
     max_df : keep terms that occur in at most this share of the descriptions; replaces a list of stop words.
-    data_home : folder that holds the folder ``ddtp``.
-    verify : compare checksums.
+    data_home, verify : folder that holds the folder ``ddtp``; whether to compare checksums.
 
     The vocabulary comes from all descriptions, as in the other text sets, whose files fix it. Packages without a
     section have the class ``(none)``.
-
-    >>> load_ddtp(data_home="nowhere")
-    Traceback (most recent call last):
-        ...
-    thpi.datasets._errors.DataNotFoundError: ddtp_en_fr.tsv.gz of data set 'ddtp' is missing. ...
     """
-    (path,) = locate(ENTRY, ["ddtp_en_fr.tsv.gz"], data_home, verify=verify)
+    (path,) = ENTRY.locate(["ddtp_en_fr.tsv.gz"], data_home, verify=verify)
     with gzip.open(path, "rt", encoding="utf-8", newline="\n") as stream:
         header = next(stream).rstrip("\n").split("\t")
         if header != ["package", "section", "en", "fr"]:
@@ -76,7 +65,7 @@ ENTRY = DatasetInfo(
     preprocessing="both tf-idf, PCA to at most 500 components (44 % of the energy)",
     pipelines=pipelines("tfidf_pca", "tfidf_pca"),
     folder="ddtp",
-    files=checksums({"ddtp_en_fr.tsv.gz": "460e495dcbc62c0000213091d6f58d18f0d275b497abd956518bc7e1636c7e7f"}),
+    files={"ddtp_en_fr.tsv.gz": "460e495dcbc62c0000213091d6f58d18f0d275b497abd956518bc7e1636c7e7f"},
     large=True,
     paper=PaperRole("Reuters", same=False),
     transfer=TransferRole("confirmation"),

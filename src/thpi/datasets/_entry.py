@@ -1,12 +1,17 @@
-"""What a data set declares about itself; everything that others look up by its name."""
+"""What a data set declares about itself, and how its files are found and checked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
+from importlib.resources import files as package_files
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from thpi._types import PathLike
 from thpi.datasets._paired import PairedDataset
 
 if TYPE_CHECKING:
@@ -16,21 +21,29 @@ Pipelines: TypeAlias = "Callable[[], tuple[Pipeline, Pipeline]]"
 """Makes the unfitted pipelines of target and source."""
 
 
-@dataclass(frozen=True)
-class FileInfo:
-    """A file of a data set: its path within the set's folder and its sha256 (None: not known)."""
-
-    path: str
-    sha256: str | None
+class DataNotFoundError(FileNotFoundError):
+    """A file of a data set is missing; the message says where to get it and where to put it."""
 
 
-def checksums(known: Mapping[str, str | None]) -> tuple[FileInfo, ...]:
-    """Return file entries from paths and checksums.
+class DataAlteredError(ValueError):
+    """A file of a data set does not have the expected sha256 checksum."""
 
-    >>> checksums({"a.npz": None})
-    (FileInfo(path='a.npz', sha256=None),)
+
+def data_home_path(data_home: PathLike | None = None) -> Path:
+    """Return the folder that holds the data sets, one folder per set.
+
+    ``data_home`` if given, else the environment variable ``THPI_DATA``, else ``~/thpi_data``.
+
+    >>> data_home_path("somewhere").name
+    'somewhere'
     """
-    return tuple(FileInfo(path, sha256) for path, sha256 in known.items())
+    return Path(data_home if data_home is not None else os.environ.get("THPI_DATA") or "~/thpi_data").expanduser()
+
+
+def check_choice(argument: str, value: object, allowed: Iterable[object]) -> None:
+    """Refuse a value that is not allowed, in the name of its argument."""
+    if value not in (choices := list(allowed)):
+        raise ValueError(f"{argument}={value!r} must be one of {', '.join(map(str, choices))}.")
 
 
 def pipelines(target: str, source: str, **options: float) -> Pipelines:
@@ -54,9 +67,6 @@ class PaperRole:
     """The data set of the paper that this one is (``same``) or replaces.
 
     ``notes`` explain why our values differ from the published ones and list what was tried, one sentence each.
-
-    >>> PaperRole("Reuters", same=False).describe()
-    'stand-in for Reuters'
     """
 
     name: str
@@ -110,7 +120,7 @@ class DatasetInfo:
     preprocessing : one-line description of ``pipelines``.
     pipelines : makes the unfitted pipelines of target and source.
     folder : the set's folder in the data home; None if the set is part of the package.
-    files : files that the loader reads by default.
+    files : files that the loader reads by default: path within the folder to sha256 (None: not known).
     public_files : files of the full public collection, if the loader also reads that form.
     labelled : whether items have classes; other sets have tags only.
     large : whether experiments keep only a sample of the rows.
@@ -128,10 +138,58 @@ class DatasetInfo:
     preprocessing: str
     pipelines: Pipelines
     folder: str | None
-    files: tuple[FileInfo, ...] = ()
-    public_files: tuple[FileInfo, ...] = ()
+    files: Mapping[str, str | None] = field(default_factory=dict)
+    public_files: Mapping[str, str | None] = field(default_factory=dict)
     labelled: bool = True
     large: bool = False
     paper: PaperRole | None = None
     transfer: TransferRole | None = None
     demo: Demo | None = None
+
+    @property
+    def all_files(self) -> dict[str, str | None]:
+        """Both ``files`` and ``public_files``."""
+        return {**self.files, **self.public_files}
+
+    def folder_in(self, data_home: PathLike | None) -> Path:
+        """Return the folder of the files."""
+        if self.folder is None:
+            return Path(str(package_files("thpi.datasets._bundled")))
+        return data_home_path(data_home) / self.folder
+
+    def locate(
+        self, candidates: Iterable[str | Sequence[str]], data_home: PathLike | None, *, verify: bool = True
+    ) -> list[Path]:
+        """Find files, and with ``verify`` compare the checksums that are known.
+
+        If a candidate is a sequence of paths, the first that exists is taken.
+        """
+        folder = self.folder_in(data_home)
+        found = []
+        for candidate in candidates:
+            options = (candidate,) if isinstance(candidate, str) else tuple(candidate)
+            present = next((option for option in options if (folder / option).is_file()), None)
+            if present is None:
+                raise DataNotFoundError(
+                    f"{' or '.join(options)} of data set {self.name!r} is missing. Get it from {self.home_page} and "
+                    f"put it at {folder / options[0]} (the folder above is data_home, else the environment variable "
+                    "THPI_DATA, else ~/thpi_data)."
+                )
+            if verify:
+                self.check_file(folder / present, self.all_files.get(present))
+            found.append(folder / present)
+        return found
+
+    def check_file(self, path: Path, expected: str | None) -> None:
+        """Raise :class:`DataAlteredError` if the file does not have the expected checksum (None: any)."""
+        if expected is None:
+            return
+        digest = hashlib.sha256()
+        with path.open("rb") as stream:
+            while block := stream.read(1 << 20):
+                digest.update(block)
+        if digest.hexdigest() != expected:
+            raise DataAlteredError(
+                f"{path} of data set {self.name!r} has sha256 {digest.hexdigest()}, expected {expected}: it is damaged "
+                "or another edition. Fetch it again, or pass verify=False to read it as it is."
+            )

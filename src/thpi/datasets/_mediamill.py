@@ -6,27 +6,17 @@ import numpy as np
 from scipy import sparse
 
 from thpi._types import PathLike
-from thpi.datasets._entry import DatasetInfo, PaperRole, TransferRole, checksums, pipelines
-from thpi.datasets._files import locate
+from thpi.datasets._entry import DatasetInfo, PaperRole, TransferRole, pipelines
 from thpi.datasets._paired import PairedDataset
 
 
 def load_mediamill(*, data_home: PathLike | None = None, verify: bool = True) -> PairedDataset:
     """Load 43,907 shots: 120 visual features (target), 101 concepts (source, and ``tags``); no classes.
 
-    Parameters
-    ----------
-    data_home : folder that holds the folder ``mediamill``.
-    verify : compare checksums.
-
+    ``data_home`` holds the folder ``mediamill``; ``verify`` compares checksums.
     The file numbers the concepts without naming them.
-
-    >>> load_mediamill(data_home="nowhere")
-    Traceback (most recent call last):
-        ...
-    thpi.datasets._errors.DataNotFoundError: mediamill.npz of data set 'mediamill' is missing. ...
     """
-    (path,) = locate(ENTRY, ["mediamill.npz"], data_home, verify=verify)
+    (path,) = ENTRY.locate(["mediamill.npz"], data_home, verify=verify)
     with np.load(path, allow_pickle=False) as archive:
         visual, concepts = archive["visual"], archive["concepts"]
     return PairedDataset(
@@ -52,7 +42,7 @@ ENTRY = DatasetInfo(
     preprocessing="target standardised; source 60 LDA topics (about a minute)",
     pipelines=pipelines("standardised", "lda_topics"),
     folder="mediamill",
-    files=checksums({"mediamill.npz": "e477c506addf7b0c215968fb2fb7d5f4aad5b815b187a0019e69e1d71463980b"}),
+    files={"mediamill.npz": "e477c506addf7b0c215968fb2fb7d5f4aad5b815b187a0019e69e1d71463980b"},
     labelled=False,
     large=True,
     paper=PaperRole("NUS-WIDE", same=False),

@@ -11,9 +11,8 @@ import numpy as np
 from scipy import sparse
 
 from thpi._types import Array, PathLike
-from thpi.datasets._entry import DatasetInfo, PaperRole, TransferRole, checksums, pipelines
-from thpi.datasets._files import dataset_folder, locate
-from thpi.datasets._paired import PairedDataset, Sparse
+from thpi.datasets._entry import DatasetInfo, PaperRole, TransferRole, check_choice, pipelines
+from thpi.datasets._paired import PairedDataset, Sparse, texts_of
 
 _KINDS = ("CH", "CM55", "CORR", "EDH", "WT")
 _COLOR_MOMENTS = slice(64, 64 + 225)
@@ -36,41 +35,34 @@ def load_nuswide(
     features : ``"color_moments"`` gives 225 colour moments on a 5 x 5 grid; ``"all"`` gives 634 features: 64 colour
         histogram, 225 colour moments, 144 correlogram, 73 edge directions, 128 wavelet texture.
     form : ``"sample"`` reads the csv files of a published sample: 599 pictures with tags, 1,301 rows of tags alone
-        (``source_only``), one binary label. ``"collection"`` reads the public distribution:
-        ``Low_Level_Features/<part>_Normalized_CM55.dat`` (one line of numbers per picture),
-        ``NUS_WID_Tags/<part>_Tags1k.dat`` (0 and 1 separated by tabs), ``NUS_WID_Tags/TagList1k.txt`` and, where
-        present, the 81 concepts (``ConceptsList/Concepts81.txt``,
-        ``Groundtruth/TrainTestLabels/Labels_<concept>_<part>.txt``), which become ``tags``.
-        ``"auto"`` takes the collection if it is there.
+        (``source_only``), one binary label. ``"collection"`` reads the public distribution, where present with its 81
+        concepts (``Groundtruth/TrainTestLabels/Labels_<concept>_<part>.txt``), which become ``tags``. ``"auto"`` takes
+        the collection if it is there. ``thpi datasets info nuswide`` lists the files.
     parts : parts of the collection, ``"Train"`` and ``"Test"``, one after the other.
     max_rows : read at most this many pictures of each part of the collection (269,648 in all).
-    data_home : folder that holds the folder ``nuswide``.
-    verify : compare checksums (known for the sample only).
+    data_home, verify : folder that holds the folder ``nuswide``; whether to compare checksums (known for the sample).
 
     The form of the collection is tested only on small files in its published layout.
 
     >>> load_nuswide(features="sift")
     Traceback (most recent call last):
         ...
-    ValueError: features='sift' must be 'color_moments' or 'all'.
+    ValueError: features='sift' must be one of color_moments, all.
     """
-    if features not in ("color_moments", "all"):
-        raise ValueError(f"features={features!r} must be 'color_moments' or 'all'.")
-    if form not in ("auto", "sample", "collection"):
-        raise ValueError(f"form={form!r} must be 'auto', 'sample' or 'collection'.")
+    check_choice("features", features, ("color_moments", "all"))
+    check_choice("form", form, ("auto", "sample", "collection"))
     if not parts or not set(parts) <= {"Train", "Test"}:
         raise ValueError(f"parts={parts!r} must hold 'Train', 'Test' or both.")
-    folder = dataset_folder(ENTRY, data_home)
+    folder = ENTRY.folder_in(data_home)
     if form == "auto":
         form = "collection" if (folder / "Low_Level_Features").is_dir() else "sample"
     if form == "sample":
-        names = [file.path for file in ENTRY.files]
-        return _load_sample(locate(ENTRY, names, data_home, verify=verify), features)
+        return _load_sample(ENTRY.locate(ENTRY.files, data_home, verify=verify), features)
     kinds = _KINDS if features == "all" else ("CM55",)
     needed = [f"Low_Level_Features/{part}_Normalized_{kind}.dat" for part in parts for kind in kinds]
     needed += [f"NUS_WID_Tags/{part}_Tags1k.dat" for part in parts]
-    *paths, tag_list = locate(ENTRY, [*needed, "NUS_WID_Tags/TagList1k.txt"], data_home, verify=verify)
-    return _load_collection(paths, tag_list, folder, parts, len(kinds), max_rows)
+    ENTRY.locate([*needed, "NUS_WID_Tags/TagList1k.txt"], data_home, verify=verify)
+    return _load_collection(folder, parts, kinds, max_rows)
 
 
 def _load_sample(paths: list[Path], features: str) -> PairedDataset:
@@ -93,25 +85,15 @@ def _load_sample(paths: list[Path], features: str) -> PairedDataset:
 
 
 def _load_collection(
-    paths: list[Path],
-    tag_list: Path,
-    folder: Path,
-    parts: tuple[str, ...],
-    n_kinds: int,
-    max_rows: int | None,
+    folder: Path, parts: tuple[str, ...], kinds: tuple[str, ...], max_rows: int | None
 ) -> PairedDataset:
-    feature_paths, tag_paths = paths[: -len(parts)], paths[-len(parts) :]
-    blocks = [
-        np.hstack(
-            [
-                np.loadtxt(path, max_rows=max_rows, ndmin=2)
-                for path in feature_paths[part * n_kinds : (part + 1) * n_kinds]
-            ]
-        )
-        for part in range(len(parts))
-    ]
-    source = sparse.csr_array(sparse.vstack([_read_tags(path, max_rows) for path in tag_paths], format="csr"))
-    tag_names = tag_list.read_text("utf-8").split()
+    def features(part: str, kind: str) -> Array:
+        return np.loadtxt(folder / f"Low_Level_Features/{part}_Normalized_{kind}.dat", max_rows=max_rows, ndmin=2)
+
+    blocks = [np.hstack([features(part, kind) for kind in kinds]) for part in parts]
+    tags = [_read_tags(folder / f"NUS_WID_Tags/{part}_Tags1k.dat", max_rows) for part in parts]
+    source = sparse.csr_array(sparse.vstack(tags, format="csr"))
+    tag_names = (folder / "NUS_WID_Tags/TagList1k.txt").read_text("utf-8").split()
     concepts, concept_names = _read_concepts(folder, parts, max_rows)
     return PairedDataset(
         name="nuswide",
@@ -120,10 +102,7 @@ def _load_collection(
         names=tuple(f"{part}-{row}" for part, block in zip(parts, blocks, strict=True) for row in range(len(block))),
         tags=concepts,
         tag_names=concept_names,
-        source_texts=tuple(
-            " ".join(tag_names[column] for column in source.indices[start:stop])
-            for start, stop in zip(source.indptr[:-1], source.indptr[1:], strict=True)
-        ),
+        source_texts=texts_of(source, tag_names),
     )
 
 
@@ -144,18 +123,19 @@ def _read_concepts(folder: Path, parts: tuple[str, ...], max_rows: int | None) -
     if not concept_list.is_file():
         return None, ()
     concepts = tuple(concept_list.read_text("utf-8").split())
-    truth = folder / "Groundtruth" / "TrainTestLabels"
-    columns = [
-        np.concatenate(
-            [
-                np.loadtxt(truth / f"Labels_{concept}_{part}.txt", dtype=np.uint8, max_rows=max_rows, ndmin=1)
-                for part in parts
-            ]
-        )
-        for concept in concepts
-    ]
+
+    def labels(concept: str, part: str) -> Array:
+        path = folder / "Groundtruth" / "TrainTestLabels" / f"Labels_{concept}_{part}.txt"
+        return np.loadtxt(path, dtype=np.uint8, max_rows=max_rows, ndmin=1)
+
+    columns = [np.concatenate([labels(concept, part) for part in parts]) for concept in concepts]
     return np.stack(columns, axis=1), concepts
 
+
+_NOTE = (
+    "Only 599 images are at hand: the 50th neighbour among 300 training rows is a sixth of the database, in the paper "
+    "far less. Only the order of the methods is comparable."
+)
 
 ENTRY = DatasetInfo(
     name="nuswide",
@@ -170,31 +150,19 @@ ENTRY = DatasetInfo(
     preprocessing="target unchanged; source 60 LDA topics (of 1,000 tags, the paper has 5,018)",
     pipelines=pipelines("unchanged", "lda_topics"),
     folder="nuswide",
-    files=checksums(
-        {
-            "nus_wide_train_guest_600.csv.gz": "bad09953017e36f8d1335abdbc0aa8dccdbfd0793505a635bf403c444cfa1066",
-            "nus_wide_train_host.csv.gz": "a9c74e900e6fcb688bf9c3249c7f2ae531eb06cb67270f2e1164c36992023a27",
-            "nus_wide_validate_host.csv.gz": "504ac2a4e362a2b91b54656bcf73c7fdae707bb7609bf3f5c902363abd4b9700",
-        }
-    ),
-    public_files=checksums(
-        {
-            "Low_Level_Features/Train_Normalized_CM55.dat": None,
-            "Low_Level_Features/Test_Normalized_CM55.dat": None,
-            "NUS_WID_Tags/Train_Tags1k.dat": None,
-            "NUS_WID_Tags/Test_Tags1k.dat": None,
-            "NUS_WID_Tags/TagList1k.txt": None,
-            "ConceptsList/Concepts81.txt": None,
-        }
-    ),
-    paper=PaperRole(
-        "NUS-WIDE",
-        same=True,
-        notes=(
-            "Only a sample of 599 images is at hand. The 50th neighbour among 300 training rows asks for a sixth of "
-            "the database, the paper's among many thousands for far less: the values are not comparable, only the "
-            "order is.",
-        ),
-    ),
+    files={
+        "nus_wide_train_guest_600.csv.gz": "bad09953017e36f8d1335abdbc0aa8dccdbfd0793505a635bf403c444cfa1066",
+        "nus_wide_train_host.csv.gz": "a9c74e900e6fcb688bf9c3249c7f2ae531eb06cb67270f2e1164c36992023a27",
+        "nus_wide_validate_host.csv.gz": "504ac2a4e362a2b91b54656bcf73c7fdae707bb7609bf3f5c902363abd4b9700",
+    },
+    public_files={
+        "Low_Level_Features/Train_Normalized_CM55.dat": None,
+        "Low_Level_Features/Test_Normalized_CM55.dat": None,
+        "NUS_WID_Tags/Train_Tags1k.dat": None,
+        "NUS_WID_Tags/Test_Tags1k.dat": None,
+        "NUS_WID_Tags/TagList1k.txt": None,
+        "ConceptsList/Concepts81.txt": None,
+    },
+    paper=PaperRole("NUS-WIDE", same=True, notes=(_NOTE,)),
     transfer=TransferRole("confirmation"),
 )

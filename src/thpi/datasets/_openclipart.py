@@ -12,8 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from thpi._types import Ints, PathLike
-from thpi.datasets._entry import DatasetInfo, Demo, PaperRole, TransferRole, checksums, pipelines
-from thpi.datasets._files import locate
+from thpi.datasets._entry import DatasetInfo, Demo, PaperRole, TransferRole, pipelines
 from thpi.datasets._paired import PairedDataset
 
 
@@ -51,17 +50,9 @@ class ZippedPictures(Sequence[bytes]):
 def load_openclipart(*, data_home: PathLike | None = None, verify: bool = True) -> PairedDataset:
     """Load 7,804 drawings: 225 colour moments (target), 645 tags (source), 22 categories, WebP thumbnails.
 
-    Parameters
-    ----------
-    data_home : folder that holds the folder ``openclipart``.
-    verify : compare checksums.
-
-    >>> load_openclipart(data_home="nowhere")
-    Traceback (most recent call last):
-        ...
-    thpi.datasets._errors.DataNotFoundError: openclipart_cm225_tags.npz of data set 'openclipart' is missing. ...
+    ``data_home`` holds the folder ``openclipart``; ``verify`` compares checksums.
     """
-    table, thumbnails = locate(ENTRY, ["openclipart_cm225_tags.npz", "thumbnails.zip"], data_home, verify=verify)
+    table, thumbnails = ENTRY.locate(["openclipart_cm225_tags.npz", "thumbnails.zip"], data_home, verify=verify)
     with np.load(table, allow_pickle=False) as archive:
         moments, tags, vocabulary = archive["image_cm225"], archive["tags"], archive["vocab"]
         categories, paths = archive["category"], archive["path"]
@@ -91,12 +82,10 @@ ENTRY = DatasetInfo(
     preprocessing="target standardised (the published moments of NUS-WIDE are normalised); source 60 LDA topics",
     pipelines=pipelines("standardised", "lda_topics"),
     folder="openclipart",
-    files=checksums(
-        {
-            "openclipart_cm225_tags.npz": "b8e26bf32b153bdc8f0948c71d732638c28ef6ee62f928937ce83cb44029daf4",
-            "thumbnails.zip": "1995acf577047d6f2fdbc40bc47d4df3958622dde80f0fe531f981609e86c84a",
-        }
-    ),
+    files={
+        "openclipart_cm225_tags.npz": "b8e26bf32b153bdc8f0948c71d732638c28ef6ee62f928937ce83cb44029daf4",
+        "thumbnails.zip": "1995acf577047d6f2fdbc40bc47d4df3958622dde80f0fe531f981609e86c84a",
+    },
     large=True,
     paper=PaperRole("NUS-WIDE", same=False),
     transfer=TransferRole("development"),

@@ -42,14 +42,12 @@ class PairedDataset:
     Parameters
     ----------
     name : name of the data set in the registry.
-    target : n x d_T, what exists at query time; a float64 array or a ``scipy.sparse.csr_array``.
-    source : n x d_S, the privileged data; a float64 array or a ``scipy.sparse.csr_array``.
+    target, source : n x d_T, what exists at query time, and n x d_S, the privileged data; float64 arrays or
+        ``scipy.sparse.csr_array``.
     names : n identifiers.
-    labels : n class numbers into ``label_names``, or None.
-    label_names : names of the classes.
+    labels, label_names : n class numbers, or None, and the names of the classes.
     source_only : m x d_S rows that have no counterpart in the target, or None.
-    tags : n x t, nonzero where a row carries a tag (a row may carry several), or None.
-    tag_names : t names of the tags.
+    tags, tag_names : n x t, nonzero where a row carries a tag, or None, and the t names.
     pictures : n pictures (uint8 arrays, or bytes of image files), or None.
     target_texts, source_texts : n texts to show, or None.
 
@@ -78,19 +76,15 @@ class PairedDataset:
     source_texts: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
-        n = self.target.shape[0]
+        n = self.n
         for field in _PER_ROW:
             value = getattr(self, field)
-            if value is None:
-                continue
-            rows = value.shape[0] if hasattr(value, "shape") else len(value)
+            rows = n if value is None else value.shape[0] if hasattr(value, "shape") else len(value)
             if rows != n:
                 raise ValueError(f"{field} has {rows} rows and target has {n}; they must be equal.")
-        if self.source_only is not None and self.source_only.shape[1] != self.d_source:
-            raise ValueError(
-                f"source_only has {self.source_only.shape[1]} columns and source has {self.d_source}; "
-                "they must be equal."
-            )
+        columns = self.d_source if self.source_only is None else self.source_only.shape[1]
+        if columns != self.d_source:
+            raise ValueError(f"source_only has {columns} columns and source has {self.d_source}; they must be equal.")
         if self.labels is not None and n and self.labels.max() >= len(self.label_names):
             raise ValueError(f"labels go up to {self.labels.max()}, but there are {len(self.label_names)} names.")
         if self.tags is not None and self.tags.shape[1] != len(self.tag_names):
@@ -110,11 +104,6 @@ class PairedDataset:
     def d_source(self) -> int:
         """Number of source columns."""
         return int(self.source.shape[1])
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes, 0 without labels."""
-        return 0 if self.labels is None else len(self.label_names)
 
     def show(self, i: int) -> Item:
         """Return what can be shown of row ``i``."""
@@ -147,3 +136,12 @@ def _take(values: Any, index: Ints) -> Any:
     if hasattr(values, "take"):
         return values.take(index)
     return tuple(values[i] for i in index.tolist())
+
+
+def texts_of(rows: Sparse, names: Sequence[str], most: int | None = None) -> tuple[str, ...]:
+    """Return, for each row, the names of its nonzero columns, the largest entries first, at most ``most``."""
+    entries = (np.split(values, rows.indptr[1:-1]) for values in (-rows.data, rows.indices))
+    return tuple(
+        " ".join(names[column] for column in columns[np.argsort(values, kind="stable")[:most]])
+        for values, columns in zip(*entries, strict=True)
+    )

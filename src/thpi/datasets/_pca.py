@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import linalg, sparse
@@ -13,6 +15,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from thpi._types import Floats, InMemory, MatrixLike, Seed
 
+Lift: TypeAlias = Callable[[Floats, Floats], Floats]
+"""Turns eigenvectors and eigenvalues of a Gram matrix into components."""
+
 
 class EnergyPCA(TransformerMixin, BaseEstimator):
     """PCA to the fewest components that keep a share of the variance ("energy").
@@ -22,12 +27,9 @@ class EnergyPCA(TransformerMixin, BaseEstimator):
         sum_{i<=k} s_i^2 / ||Xc||_F^2 >= energy.
 
     ``sklearn.decomposition.PCA(energy, svd_solver="covariance_eigh")`` finds the same components (on the digits up to
-    1e-13), but always decomposes the d x d matrix, which is too large for bags of words. Here:
-
-    - if the smaller side of X is at most ``exact_up_to``, the smaller of the centred Gram matrices Xc Xc' and Xc' Xc is
-      decomposed exactly;
-    - otherwise a randomised SVD finds the leading ``max_components`` singular vectors. If these hold less than
-      ``energy``, all of them are kept and a warning says how much they hold.
+    1e-13), but always decomposes the d x d matrix, which is too large for bags of words. Here the smaller of Xc Xc' and
+    Xc' Xc is decomposed. If it has more than ``exact_up_to`` rows, a randomised SVD finds the leading
+    ``max_components`` components; if these hold less than ``energy``, a warning says how much they hold.
 
     Parameters
     ----------
@@ -51,12 +53,7 @@ class EnergyPCA(TransformerMixin, BaseEstimator):
     """
 
     def __init__(
-        self,
-        energy: float = 0.6,
-        *,
-        exact_up_to: int = 4_000,
-        max_components: int = 500,
-        random_state: Seed = 0,
+        self, energy: float = 0.6, *, exact_up_to: int = 4_000, max_components: int = 500, random_state: Seed = 0
     ) -> None:
         self.energy = energy
         self.exact_up_to = exact_up_to
@@ -69,10 +66,27 @@ class EnergyPCA(TransformerMixin, BaseEstimator):
             raise ValueError(f"energy={self.energy!r} must be greater than 0 and at most 1.")
         rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
         self.mean_ = np.asarray(rows.mean(axis=0), dtype=np.float64).ravel()
-        if min(rows.shape) <= self.exact_up_to:
-            self._fit_exact(rows)
-        else:
-            self._fit_randomized(rows)
+        exact = min(rows.shape) <= self.exact_up_to
+        gram, total, lift = self._exact(rows) if exact else self._randomised(rows)
+        if not total > 0:
+            raise ValueError("X must have rows that differ; all rows are equal.")
+        eigenvalues, vectors = linalg.eigh(gram, overwrite_a=True, check_finite=False)
+        eigenvalues = np.maximum(eigenvalues[::-1], 0.0)[: None if exact else self.max_components]
+        # Directions without variance cannot be normalised; with energy=1 rounding must not ask for them.
+        positive = int(np.count_nonzero(eigenvalues > total * 1e-12))
+        k = min(int(np.searchsorted(np.cumsum(eigenvalues) / total, self.energy)) + 1, positive)
+        self.n_components_, self.explained_energy_ = k, float(eigenvalues[:k].sum() / total)
+        if not exact and self.explained_energy_ < self.energy and k == self.max_components:
+            warnings.warn(
+                f"max_components={k} components hold {self.explained_energy_:.3f} of the energy, less than "
+                f"energy={self.energy}; raise max_components to keep more.",
+                UserWarning,
+                stacklevel=2,
+            )
+        components = lift(vectors[:, ::-1][:, :k], eigenvalues[:k])
+        # The sign of an eigenvector is arbitrary: make its largest entry positive, so that runs agree.
+        signs = np.sign(components[np.arange(k), np.abs(components).argmax(axis=1)])
+        self.components_ = np.ascontiguousarray(components * signs[:, None])
         return self
 
     def transform(self, X: MatrixLike) -> Floats:
@@ -82,80 +96,40 @@ class EnergyPCA(TransformerMixin, BaseEstimator):
         projected: Floats = np.asarray(rows @ self.components_.T) - self.mean_ @ self.components_.T
         return projected
 
-    @property
-    def n_components_(self) -> int:
-        """Number of components."""
-        return int(self.components_.shape[0])
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
-    def _fit_exact(self, X: InMemory) -> None:
-        n, d = X.shape
-        wide = n < d
-        gram = _centred_gram(X, self.mean_, of_rows=wide)
-        total = float(np.trace(gram))
-        if not total > 0:
-            raise ValueError("X must have rows that differ; all rows are equal.")
-        eigenvalues, vectors = linalg.eigh(gram, overwrite_a=True, check_finite=False)
-        eigenvalues, vectors = np.maximum(eigenvalues[::-1], 0.0), vectors[:, ::-1]
-        k = self._count(eigenvalues, total)
-        if wide:
-            # Right singular vectors from left ones: v = Xc' u / s, and u is orthogonal to the ones.
-            left = vectors[:, :k] - vectors[:, :k].mean(axis=0)
-            components = np.asarray(X.T @ left).T / np.sqrt(eigenvalues[:k, None])
-        else:
-            components = vectors[:, :k].T
-        self._keep(components, float(eigenvalues[:k].sum() / total))
+    def _exact(self, X: InMemory) -> tuple[Floats, float, Lift]:
+        """Return the smaller centred Gram matrix, without centring X itself, which would make sparse rows dense."""
+        (n, d), mean = X.shape, self.mean_
+        if n >= d:
+            gram = dense(X.T @ X) - n * np.outer(mean, mean)
+            return gram, float(np.trace(gram)), lambda vectors, _: vectors.T
+        along = np.asarray(X @ mean).ravel()
+        gram = dense(X @ X.T) - along[:, None] - along[None, :] + mean @ mean
 
-    def _fit_randomized(self, X: sparse.csr_array) -> None:
+        def lift(left: Floats, eigenvalues: Floats) -> Floats:
+            # Right singular vectors from left ones: v = Xc' u / s, and u is orthogonal to the ones.
+            return np.asarray(X.T @ (left - left.mean(axis=0))).T / np.sqrt(eigenvalues[:, None])
+
+        return gram, float(np.trace(gram)), lift
+
+    def _randomised(self, X: sparse.csr_array) -> tuple[Floats, float, Lift]:
+        """Return the centred Gram matrix within the leading subspace of the rows as they are.
+
+        One more component covers the direction of the mean.
+        """
         squares = X.multiply(X).sum() if sparse.issparse(X) else np.einsum("ij,ij->", X, X)
         total = float(squares - X.shape[0] * (self.mean_ @ self.mean_))
-        # The SVD is of the rows as they are: one more component covers the direction of the mean, and the small
-        # problem within the subspace is solved with the centred rows.
         size = min(self.max_components + 1, *X.shape)
         seed = check_random_state(self.random_state)
         _, _, basis = randomized_svd(X, size, n_oversamples=20, n_iter=4, random_state=seed)
         scores = np.asarray(X @ basis.T) - self.mean_ @ basis.T
-        eigenvalues, vectors = linalg.eigh(scores.T @ scores)
-        keep = slice(self.max_components)
-        eigenvalues, vectors = np.maximum(eigenvalues[::-1], 0.0)[keep], vectors[:, ::-1][:, keep]
-        k = self._count(eigenvalues, total)
-        held = float(eigenvalues[:k].sum() / total)
-        if held < self.energy and k == self.max_components:
-            warnings.warn(
-                f"max_components={self.max_components} components hold {held:.3f} of the energy, less than "
-                f"energy={self.energy}; raise max_components to keep more.",
-                UserWarning,
-                stacklevel=3,
-            )
-        self._keep((basis.T @ vectors[:, :k]).T, held)
-
-    def _count(self, eigenvalues: Floats, total: float) -> int:
-        shares = np.cumsum(eigenvalues) / total
-        # Directions without variance cannot be normalised; with energy=1 rounding must not ask for them.
-        positive = int(np.count_nonzero(eigenvalues > total * 1e-12))
-        return min(int(np.searchsorted(shares, self.energy)) + 1, positive)
-
-    def _keep(self, components: Floats, held: float) -> None:
-        # The sign of an eigenvector is arbitrary: make its largest entry positive, so that runs agree.
-        largest = np.abs(components).argmax(axis=1)
-        signs = np.sign(components[np.arange(len(components)), largest])
-        self.components_ = np.ascontiguousarray(components * signs[:, None])
-        self.explained_energy_ = held
+        return scores.T @ scores, total, lambda vectors, _: (basis.T @ vectors).T
 
 
-def _centred_gram(X: InMemory, mean: Floats, *, of_rows: bool) -> Floats:
-    """Return Xc Xc' or Xc' Xc without centring X itself, which would make sparse rows dense."""
-    product = X @ X.T if of_rows else X.T @ X
-    gram = np.asarray(product.toarray() if sparse.issparse(product) else product, dtype=np.float64)
-    if not of_rows:
-        return np.asarray(gram - X.shape[0] * np.outer(mean, mean), dtype=np.float64)
-    along = np.asarray(X @ mean).ravel()
-    return np.asarray(gram - along[:, None] - along[None, :] + mean @ mean, dtype=np.float64)
+def dense(rows: Any) -> Floats:
+    """Return rows, dense or sparse, as a dense array."""
+    return np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)

@@ -6,35 +6,28 @@ from typing import Any, Literal, TypeAlias
 
 from thpi._types import PathLike
 from thpi.datasets import _bbc, _ddtp, _digits, _mediamill, _nuswide, _openclipart, _reuters, _wikipedia
-from thpi.datasets._entry import DatasetInfo
-from thpi.datasets._errors import UnknownDatasetError
-from thpi.datasets._files import check_file, dataset_folder, sha256_of
+from thpi.datasets._entry import DataAlteredError, DatasetInfo
 from thpi.datasets._paired import PairedDataset
 
 Status: TypeAlias = Literal["ok", "missing", "altered", "unchecked"]
 
 DATASETS: dict[str, DatasetInfo] = {
-    entry.name: entry
-    for entry in (
-        _digits.ENTRY,
-        _bbc.ENTRY,
-        _wikipedia.ENTRY,
-        _reuters.ENTRY,
-        _ddtp.ENTRY,
-        _nuswide.ENTRY,
-        _openclipart.ENTRY,
-        _mediamill.ENTRY,
-    )
+    module.ENTRY.name: module.ENTRY
+    for module in (_digits, _bbc, _wikipedia, _reuters, _ddtp, _nuswide, _openclipart, _mediamill)
 }
 """The data sets by name, in the order of tables and reports. Assign an entry to add a data set of your own."""
 
 
-def list_datasets() -> tuple[str, ...]:
-    """Return the names of the data sets, the bundled one first.
+class UnknownDatasetError(KeyError):
+    """No data set of this name is registered."""
 
-    >>> list_datasets()[:2]
-    ('digits', 'bbc')
-    """
+    def __str__(self) -> str:
+        # KeyError would print the message in quotes.
+        return str(self.args[0])
+
+
+def list_datasets() -> tuple[str, ...]:
+    """Return the names of the data sets, the bundled one first."""
     return tuple(DATASETS)
 
 
@@ -64,28 +57,26 @@ def load(name: str, data_home: PathLike | None = None, **options: Any) -> Paired
 def verify(name: str, data_home: PathLike | None = None, *, strict: bool = False) -> dict[str, Status]:
     """Compare the files of a data set with their checksums.
 
-    Returns
-    -------
-    dict from the file's path within the data set's folder to ``"ok"``, ``"missing"``, ``"altered"``, or
-    ``"unchecked"`` (present, but no checksum is known). Files of the full public collection are listed only
-    if present, because it is an alternative. With ``strict``, an altered file raises :class:`DataAlteredError`.
+    Returns ``"ok"``, ``"missing"``, ``"altered"``, or ``"unchecked"`` (no checksum is known) for each path within the
+    data set's folder. Files of the full public collection are listed only if present, because it is an alternative.
+    With ``strict``, an altered file raises :class:`DataAlteredError`.
 
     >>> verify("digits")
     {'digits.npz': 'ok'}
     """
     entry = info(name)
-    folder = dataset_folder(entry, data_home)
+    folder = entry.folder_in(data_home)
     report: dict[str, Status] = {}
-    for file in entry.files + entry.public_files:
-        path = folder / file.path
-        if not path.is_file():
-            if file in entry.files:
-                report[file.path] = "missing"
-        elif file.sha256 is None:
-            report[file.path] = "unchecked"
-        elif strict:
-            check_file(name, path, file.sha256)
-            report[file.path] = "ok"
-        else:
-            report[file.path] = "ok" if sha256_of(path) == file.sha256 else "altered"
+    for path, sha256 in entry.all_files.items():
+        if not (folder / path).is_file():
+            if path in entry.files:
+                report[path] = "missing"
+            continue
+        try:
+            entry.check_file(folder / path, sha256)
+            report[path] = "unchecked" if sha256 is None else "ok"
+        except DataAlteredError:
+            if strict:
+                raise
+            report[path] = "altered"
     return report

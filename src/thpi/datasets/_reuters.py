@@ -9,9 +9,8 @@ import numpy as np
 from scipy import sparse
 from scipy.io import loadmat
 
-from thpi._types import Floats, Ints, PathLike
-from thpi.datasets._entry import DatasetInfo, PaperRole, TransferRole, checksums, pipelines
-from thpi.datasets._files import dataset_folder, locate
+from thpi._types import PathLike
+from thpi.datasets._entry import DatasetInfo, PaperRole, TransferRole, check_choice, pipelines
 from thpi.datasets._paired import PairedDataset, Sparse
 
 # Vocabulary sizes as published; the last terms of a language may occur in no document of a file.
@@ -36,8 +35,7 @@ def load_reuters(
         one document per line: category, then ``index:value`` with indices from 1. The English documents are
         ``EN/Index_EN-EN``, their French translations ``FR/Index_EN-FR`` (or ``EN/Index_EN-FR``), in the same order.
         ``"auto"`` takes the collection if it is present.
-    data_home : folder that holds the folder ``reuters``.
-    verify : compare checksums (known for the sample only).
+    data_home, verify : folder that holds the folder ``reuters``; whether to compare checksums (known for the sample).
 
     The form of the collection is tested only on small files in its published layout.
 
@@ -46,19 +44,16 @@ def load_reuters(
         ...
     ValueError: target='NL' must be one of EN, FR, GR, IT, SP.
     """
-    for argument, language in (("target", target), ("source", source)):
-        if language not in _VOCABULARY:
-            raise ValueError(f"{argument}={language!r} must be one of {', '.join(_VOCABULARY)}.")
-    if form not in ("auto", "sample", "collection"):
-        raise ValueError(f"form={form!r} must be 'auto', 'sample' or 'collection'.")
+    check_choice("target", target, _VOCABULARY)
+    check_choice("source", source, _VOCABULARY)
+    check_choice("form", form, ("auto", "sample", "collection"))
     if form == "auto":
-        folder = dataset_folder(ENTRY, data_home)
-        present = any((folder / path).is_file() for path in _index_paths(target))
-        form = "collection" if present else "sample"
+        folder = ENTRY.folder_in(data_home)
+        form = "collection" if any((folder / path).is_file() for path in _index_paths(target)) else "sample"
     if form == "sample":
-        (path,) = locate(ENTRY, ["reuters_600.mat"], data_home, verify=verify)
+        (path,) = ENTRY.locate(["reuters_600.mat"], data_home, verify=verify)
         return _load_sample(path, target, source)
-    paths = locate(ENTRY, [_index_paths(target), _index_paths(source)], data_home, verify=verify)
+    paths = ENTRY.locate([_index_paths(target), _index_paths(source)], data_home, verify=verify)
     target_categories, target_rows = _read_index(paths[0], _VOCABULARY[target])
     source_categories, source_rows = _read_index(paths[1], _VOCABULARY[source])
     if target_categories != source_categories:
@@ -98,28 +93,23 @@ def _load_sample(path: Path, target: str, source: str) -> PairedDataset:
 
 
 def _read_index(path: Path, n_terms: int) -> tuple[list[str], Sparse]:
-    categories: list[str] = []
-    indices: list[Ints] = []
-    values: list[Floats] = []
-    indptr = [0]
-    with path.open(encoding="ascii") as lines:
-        for line in lines:
-            category, _, weights = line.strip().partition(" ")
-            if not category:
-                continue
-            numbers = np.array(weights.replace(":", " ").split(), dtype=np.float64)
-            categories.append(category)
-            indices.append(numbers[0::2].astype(np.int64) - 1)
-            values.append(numbers[1::2])
-            indptr.append(indptr[-1] + len(values[-1]))
-    columns = np.concatenate(indices) if indices else np.empty(0, dtype=np.int64)
+    lines = [line.strip().partition(" ") for line in path.read_text("ascii").split("\n") if line.strip()]
+    rows = [np.array(weights.replace(":", " ").split(), dtype=np.float64).reshape(-1, 2) for _, _, weights in lines]
+    entries = np.concatenate([np.empty((0, 2)), *rows])
+    columns = entries[:, 0].astype(np.int64) - 1
     if len(columns) and not 0 <= columns.min() <= columns.max() < n_terms:
         raise ValueError(
             f"{path} has term indices {columns.min() + 1} to {columns.max() + 1}; allowed: 1 to {n_terms}."
         )
-    data = np.concatenate(values) if values else np.empty(0)
-    return categories, sparse.csr_array((data, columns, indptr), shape=(len(categories), n_terms))
+    starts = np.cumsum([0, *map(len, rows)])
+    matrix = sparse.csr_array((entries[:, 1].copy(), columns, starts), shape=(len(rows), n_terms))
+    return [category for category, _, _ in lines], matrix
 
+
+_NOTE = (
+    "Only 600 documents are at hand: the 50th neighbour among 300 training rows is a sixth of the database, in the "
+    "paper a hundredth. Only the order of the methods is comparable."
+)
 
 ENTRY = DatasetInfo(
     name="reuters",
@@ -135,16 +125,8 @@ ENTRY = DatasetInfo(
     preprocessing="both PCA to 60 % of the energy (the files hold tf-idf)",
     pipelines=pipelines("pca_energy", "pca_energy", max_components=1_500),
     folder="reuters",
-    files=checksums({"reuters_600.mat": "7891013c24a821f56a5423387caaa4c609ff0a91c8df177a689dfaf0381c5761"}),
-    public_files=checksums({"EN/Index_EN-EN": None, "FR/Index_EN-FR": None}),
-    paper=PaperRole(
-        "Reuters",
-        same=True,
-        notes=(
-            "Only a sample of 600 documents is at hand. The 50th neighbour among 300 training rows asks for a sixth "
-            "of the database, the paper's among some 5,500 for a hundredth: the values are not comparable, only the "
-            "order is.",
-        ),
-    ),
+    files={"reuters_600.mat": "7891013c24a821f56a5423387caaa4c609ff0a91c8df177a689dfaf0381c5761"},
+    public_files={"EN/Index_EN-EN": None, "FR/Index_EN-FR": None},
+    paper=PaperRole("Reuters", same=True, notes=(_NOTE,)),
     transfer=TransferRole("confirmation"),
 )

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from thpi._types import PathLike
-from thpi.datasets._entry import DatasetInfo, TransferRole, checksums, pipelines
-from thpi.datasets._files import locate
+from thpi.datasets._entry import DatasetInfo, TransferRole, pipelines
 from thpi.datasets._paired import PairedDataset
 
 # The collection numbers its categories in alphabetical order.
@@ -18,17 +17,9 @@ _CATEGORIES = (
 def load_wikipedia(*, data_home: PathLike | None = None, verify: bool = True) -> PairedDataset:
     """Load 2,866 picture and text pairs: 128 picture features (target), 100 text features (source), 10 classes.
 
-    Parameters
-    ----------
-    data_home : folder that holds the folder ``wiki``.
-    verify : compare checksums.
-
-    >>> load_wikipedia(data_home="nowhere")
-    Traceback (most recent call last):
-        ...
-    thpi.datasets._errors.DataNotFoundError: wiki.npz of data set 'wikipedia' is missing. ...
+    ``data_home`` holds the folder ``wiki``; ``verify`` compares checksums.
     """
-    (path,) = locate(ENTRY, ["wiki.npz"], data_home, verify=verify)
+    (path,) = ENTRY.locate(["wiki.npz"], data_home, verify=verify)
     with np.load(path, allow_pickle=False) as archive:
         images, texts, labels = archive["image_sift128"], archive["text100"], archive["labels"]
     return PairedDataset(
@@ -53,6 +44,6 @@ ENTRY = DatasetInfo(
     preprocessing="both standardised",
     pipelines=pipelines("standardised", "standardised"),
     folder="wiki",
-    files=checksums({"wiki.npz": "64976508506486609e30955596b4eaa2249f519e66d19b734aa8f13e0b3bee8d"}),
+    files={"wiki.npz": "64976508506486609e30955596b4eaa2249f519e66d19b734aa8f13e0b3bee8d"},
     transfer=TransferRole("development"),
 )

@@ -1,4 +1,8 @@
-"""From raw rows to the dense matrices that hashers learn from."""
+"""From raw rows to the dense matrices that hashers learn from.
+
+``info(name).pipelines()`` makes the pipelines of a data set: for the paper's sets the paper's, for others those of the
+paper's set nearest in kind.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +19,13 @@ from sklearn.preprocessing import StandardScaler
 
 from thpi._types import Floats, Ints
 from thpi.datasets._paired import PairedDataset
-from thpi.datasets._pca import EnergyPCA
-from thpi.datasets._registry import info
+from thpi.datasets._pca import EnergyPCA, dense
 
 __all__ = [
     "EnergyPCA",
     "Views",
     "fit_transform_views",
     "lda_topics",
-    "paper_pipelines",
     "pca_energy",
     "standardised",
     "tfidf_pca",
@@ -42,11 +44,7 @@ def pca_energy(energy: float = 0.6, **options: Any) -> Pipeline:
 
 
 def tfidf_pca(energy: float = 0.6, **options: Any) -> Pipeline:
-    """Term counts to tf-idf (scikit-learn's: smoothed idf, rows of length 1), then PCA to a share of the energy.
-
-    >>> tfidf_pca(0.9).fit_transform(sparse.csr_array(np.eye(4))).shape
-    (4, 3)
-    """
+    """Term counts to tf-idf (scikit-learn's: smoothed idf, rows of length 1), then PCA to a share of the energy."""
     return Pipeline([("tfidf", TfidfTransformer()), ("pca", EnergyPCA(energy, **options))])
 
 
@@ -62,44 +60,19 @@ def lda_topics(n_topics: int = 60, random_state: int | None = 0, max_iter: int =
 
 
 def standardised() -> Pipeline:
-    """Scale every column to mean 0 and variance 1; columns that do not vary become 0.
-
-    >>> standardised().fit_transform([[1.0, 5.0], [3.0, 5.0]]).tolist()
-    [[-1.0, 0.0], [1.0, 0.0]]
-    """
+    """Scale every column to mean 0 and variance 1; columns that do not vary become 0."""
     return Pipeline([("scale", StandardScaler())])
 
 
 def unchanged() -> Pipeline:
-    """Leave the rows as they are.
-
-    >>> unchanged().fit_transform(np.eye(2)).tolist()
-    [[1.0, 0.0], [0.0, 1.0]]
-    """
+    """Leave the rows as they are."""
     return Pipeline([("unchanged", "passthrough")])
 
 
 def tfidf_svd(n_components: int = 100) -> Pipeline:
-    """Term counts to tf-idf, then a truncated SVD; much faster than :func:`tfidf_pca`, for demonstrations.
-
-    >>> tfidf_svd(2).fit_transform(sparse.csr_array(np.eye(4))).shape
-    (4, 2)
-    """
+    """Term counts to tf-idf, then a truncated SVD; much faster than :func:`tfidf_pca`, for demonstrations."""
     svd = TruncatedSVD(n_components, n_iter=2, random_state=0)
     return Pipeline([("tfidf", TfidfTransformer()), ("svd", svd)])
-
-
-def paper_pipelines(name: str) -> tuple[Pipeline, Pipeline]:
-    """Return the preprocessing of a data set: the unfitted pipelines of target and source.
-
-    For the paper's data sets it is the paper's, for others that of the paper's set nearest in kind. The entry of a
-    data set describes it (``info(name).preprocessing``). On more rows than :class:`EnergyPCA` decomposes exactly, the
-    number of components is limited, and a warning states the energy they keep.
-
-    >>> [step for step, _ in paper_pipelines("bbc")[0].steps]
-    ['tfidf', 'pca']
-    """
-    return info(name).pipelines()
 
 
 class Views(NamedTuple):
@@ -125,8 +98,7 @@ def fit_transform_views(
 
     Parameters
     ----------
-    dataset : the raw rows.
-    target_pipeline, source_pipeline : copies of them are fitted.
+    dataset, target_pipeline, source_pipeline : the raw rows; copies of the pipelines are fitted.
     train_rows : numbers of the paired training rows (or a mask).
     fit_on : ``"train"`` fits the target pipeline on the training rows and the source pipeline on all source rows
         except the queries, including ``source_only``: in transfer hashing the source is known of rows whose target
@@ -160,9 +132,9 @@ def fit_transform_views(
         source_rows = sparse.vstack(both, format="csr") if sparse.issparse(source_rows) else np.vstack(both)
     fitted_source = clone(source_pipeline).fit(source_rows)
     return Views(
-        target=_dense(fitted_target.transform(dataset.target)),
-        source=_dense(fitted_source.transform(dataset.source)),
-        source_only=(None if dataset.source_only is None else _dense(fitted_source.transform(dataset.source_only))),
+        target=dense(fitted_target.transform(dataset.target)),
+        source=dense(fitted_source.transform(dataset.source)),
+        source_only=None if dataset.source_only is None else dense(fitted_source.transform(dataset.source_only)),
         target_pipeline=fitted_target,
         source_pipeline=fitted_source,
     )
@@ -178,7 +150,3 @@ def _row_numbers(rows: npt.ArrayLike, n: int, name: str) -> Ints:
     if numbers.ndim != 1 or (numbers.size and not 0 <= numbers.min() <= numbers.max() < n):
         raise ValueError(f"{name} must hold row numbers from 0 to {n - 1}.")
     return numbers
-
-
-def _dense(rows: Any) -> Floats:
-    return np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)

@@ -1,0 +1,1 @@
+"""Programs that made files of the repository."""
