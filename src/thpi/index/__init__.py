@@ -6,9 +6,15 @@ from thpi.index._file import IndexLockedError
 from thpi.index._format import IndexFileError
 from thpi.index._hamming_index import HammingIndex
 from thpi.index._neighbours import Neighbours
-from thpi.index._rerank import RecallReport, asymmetric_distances, asymmetric_rerank, euclidean_rerank, recall_gained
+from thpi.index._rerank import (
+    RecallReport,
+    Vectors,
+    asymmetric_distances,
+    asymmetric_rerank,
+    euclidean_rerank,
+    recall_gained,
+)
 from thpi.index._tune import KindReport, TuneReport
-from thpi.index._vectors import Vectors
 
 __all__ = [
     "HammingIndex",

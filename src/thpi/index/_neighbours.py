@@ -13,10 +13,6 @@ class Neighbours(NamedTuple):
 
     ``search`` returns arrays of shape (n_queries, min(k, number of items)); ``radius_search`` returns one
     ``Neighbours`` per query, with 1-D arrays.
-
-    >>> import numpy as np
-    >>> Neighbours(np.array([[0, 3]]), np.array([[7, 4]])).ids
-    array([[7, 4]])
     """
 
     distances: Array
@@ -31,10 +27,8 @@ def check_integer(name: str, value: object, minimum: int) -> int:
 
 
 def check_k(k: object) -> int:
-    """Return ``k`` as an integer of at least 1."""
     return check_integer("k", k, 1)
 
 
 def check_radius(radius: object) -> int:
-    """Return ``radius``, a number of bits, as an integer of at least 0."""
     return check_integer("radius", radius, 0)

@@ -31,11 +31,6 @@ def n_threads() -> int:
     """Return the number of threads a kernel may use: the smallest limit of BLAS and OpenMP in this process.
 
     So ``OMP_NUM_THREADS`` and ``threadpoolctl.threadpool_limits`` apply to kernels too.
-
-    >>> from threadpoolctl import threadpool_limits
-    >>> with threadpool_limits(1):
-    ...     n_threads()
-    1
     """
     if _own.get():
         return _own.get()
@@ -54,11 +49,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def run_in_order(tasks: Iterable[Callable[[], T]], n: int) -> list[T]:
-    """Run tasks on ``n`` threads, as :func:`stream_in_order` does, and return all results.
-
-    >>> run_in_order((lambda i=i: i * i for i in range(4)), 2)
-    [0, 1, 4, 9]
-    """
+    """Run tasks on ``n`` threads, as :func:`stream_in_order` does, and return all results."""
     return list(stream_in_order(tasks, n, most_held=math.inf))
 
 
@@ -93,14 +84,8 @@ def stream_in_order(tasks: Iterable[Callable[[], T]], n: int, *, most_held: floa
 
 
 def one_blas_thread() -> AbstractContextManager[object]:
-    """Return a context in which BLAS has one thread, so that threads running products do not wait for each other.
-
-    >>> with one_blas_thread():
-    ...     n_threads()
-    1
-    """
-    limited: AbstractContextManager[object] = _controller().limit(limits=1)
-    return limited
+    """Return a context in which BLAS has one thread, so that threads running products do not wait for each other."""
+    return _controller().limit(limits=1)  # type: ignore[no-any-return]
 
 
 @contextmanager

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from thpi._types import Array, Bools, Ints
+from thpi._types import Array, Bools, Ints, Words
 from thpi.kernels._numba import compiled, frozen, popcount
-
-__all__ = ["LARGEST_N_BITS", "count_words"]
 
 LARGEST_N_BITS = 2**15 - 1
 """Keys are 16 bits wide and hold ``2 * n_bits + 1``."""
@@ -17,13 +14,10 @@ LARGEST_N_BITS = 2**15 - 1
 _ROWS = 4096
 
 
-def count_words(
-    queries: npt.NDArray[np.uint64], database: npt.NDArray[np.uint64], relevant: Bools, n_bits: int
-) -> Ints:
+def count_words(queries: Words, database: Words, relevant: Bools, n_bits: int) -> Ints:
     """Count rows by distance, shape ``(n_queries, 2, n_bits + 1)``: not relevant, then relevant.
 
-    ``queries`` is n x words and ``database`` words x m. Its twin is ``block_distances``
-    followed by ``count_by_distance`` in ``thpi.metrics``.
+    ``queries`` is n x words and ``database`` words x m. Its twin in ``thpi.metrics`` is ``count_by_distance``.
 
     >>> words = np.array([[0, 1, 2]], dtype=np.uint64)
     >>> count_words(words[:, :1], words, np.array([[True, False, True]]), n_bits=2)
@@ -45,17 +39,15 @@ def _count(queries: Array, database: Array, relevant: Array, counts: Array) -> N
     # would wait for the previous one to reach memory.
     histograms = np.zeros((n, 8, n_keys), np.uint32)
     one = np.uint32(1)
-    shift = np.uint64(n_keys // 2)
+    shift = np.uint16(n_keys // 2)
     for start in range(0, m, _ROWS):
         length = min(_ROWS, m - start)
         keys = keys_room[:length]
         for q in range(n):
             row = relevant[q, start : start + length]
-            words = database[0, start : start + length]
-            word = queries[q, 0]
             for j in range(length):
-                keys[j] = popcount(word ^ words[j]) + shift * np.uint64(row[j])
-            for i in range(1, n_words):
+                keys[j] = shift * row[j]
+            for i in range(n_words):
                 words = database[i, start : start + length]
                 word = queries[q, i]
                 for j in range(length):

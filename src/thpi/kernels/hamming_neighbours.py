@@ -9,13 +9,12 @@ than a scan of all codes, the codes are scanned.
 from __future__ import annotations
 
 from math import comb
+from typing import NamedTuple
 
 import numpy as np
 
 from thpi._types import Array
 from thpi.kernels._numba import compiled, popcount
-
-__all__ = ["MultiIndex"]
 
 # Codes of one tile of the scan (they and their distances stay in the first-level cache), and queries that share it.
 _TILE, _TOGETHER = 512, 8
@@ -23,6 +22,29 @@ _TILE, _TOGETHER = 512, 8
 _SCANNED_IN_ONE_LOOK_UP = 8.0
 # Longest piece: its table has 2^16 entries.
 _LONGEST_PIECE = 16
+
+
+class _Tables(NamedTuple):
+    words: Array  # the codes, n x w
+    size: Array  # rows that share each code
+    lengths: Array  # of the m pieces in bits; longer pieces first, so that the first one bounds the rings
+    pieces: Array  # the bits of each piece, m x w
+    keys: Array  # each piece of each code as a number, m x n
+    starts: Array  # limits of the codes with each key in members, m x (number of keys + 1)
+    members: Array  # the codes in the order of their keys, m x n
+    near: Array  # a copy of the codes in this order: those with the same piece are contiguous
+    masks: Array  # all keys, ordered by their number of ones
+    shells: Array  # limits of the masks with each number of ones
+    cost: Array  # expected cost of the first rings
+
+
+class _List(NamedTuple):
+    """The codes found for one query, as arrays of which the first ``length`` entries are used."""
+
+    state: Array  # length of the list, rows within the bound, and the bound
+    histogram: Array  # rows at each distance
+    found: Array
+    far: Array
 
 
 class MultiIndex:
@@ -35,38 +57,29 @@ class MultiIndex:
     """
 
     def __init__(self, words: Array, size: Array, n_bits: int) -> None:
-        self.words, self.size = np.ascontiguousarray(words, dtype=np.uint64), size.astype(np.int64)
-        n = len(words)
+        words, n = np.ascontiguousarray(words, dtype=np.uint64), len(words)
         longest = min(_LONGEST_PIECE, max(4, n.bit_length()), n_bits)
-        edges = np.linspace(0, n_bits, -(-n_bits // longest) + 1).astype(np.int64)
-        # Longer pieces first, so that the first one bounds the rings.
-        self.lengths = np.sort(np.diff(edges))[::-1].copy()
-        edges = np.concatenate([[0], np.cumsum(self.lengths)])
-        m, top = len(self.lengths), 1 << int(self.lengths[0])
-        self.pieces = np.zeros((m, words.shape[1]), dtype=np.uint64)
+        lengths = np.sort(np.diff(np.linspace(0, n_bits, -(-n_bits // longest) + 1).astype(np.int64)))[::-1].copy()
+        edges = np.concatenate([[0], np.cumsum(lengths)])
+        m, top = len(lengths), 1 << int(lengths[0])
+        pieces = np.zeros((m, words.shape[1]), dtype=np.uint64)
+        keys, members = np.empty((m, n), dtype=np.uint32), np.empty((m, n), dtype=np.int32)
+        starts = np.zeros((m, top + 1), dtype=np.int32)
         for t in range(m):
             for bit in range(edges[t], edges[t + 1]):
-                self.pieces[t, bit // 64] |= np.uint64(1 << (bit % 64))
-        self.keys = np.empty((m, n), dtype=np.uint32)
-        self.starts = np.zeros((m, top + 1), dtype=np.int32)
-        self.members = np.empty((m, n), dtype=np.int32)
-        # A copy of the codes in the order of each table: those with the same piece are contiguous.
-        self.near = np.empty((m, *self.words.shape), dtype=np.uint64)
-        for t in range(m):
-            self.keys[t] = _piece(self.words, int(edges[t]), int(self.lengths[t]))
-            np.cumsum(np.bincount(self.keys[t], minlength=top), out=self.starts[t, 1:])
-            self.members[t] = np.argsort(self.keys[t].astype(np.uint16), kind="stable")
-            self.near[t] = self.words[self.members[t]]
-        values = np.arange(top, dtype=np.uint32)
-        ones = np.array([int(value).bit_count() for value in values])
-        self.masks = values[np.argsort(ones, kind="stable")]
-        self.shells = np.concatenate([[0], np.cumsum(np.bincount(ones))])
-        rings = [
-            comb(int(length), s) * (1 + n / 2.0 ** int(length))
-            for s in range(int(self.lengths[0]) + 1)
-            for length in self.lengths
-        ]
-        self.cost = np.concatenate([[0], np.cumsum(rings)])
+                pieces[t, bit // 64] |= np.uint64(1 << (bit % 64))
+            keys[t] = _piece(words, int(edges[t]), int(lengths[t]))
+            np.cumsum(np.bincount(keys[t], minlength=top), out=starts[t, 1:])
+            members[t] = np.argsort(keys[t].astype(np.uint16), kind="stable")
+        ones = np.array([value.bit_count() for value in range(top)])
+        masks = np.argsort(ones, kind="stable").astype(np.uint32)
+        shells = np.concatenate([[0], np.cumsum(np.bincount(ones))])
+        bits = lengths.tolist()
+        rings = [comb(length, s) * (1 + n / 2.0**length) for s in range(bits[0] + 1) for length in bits]
+        cost = np.concatenate([[0], np.cumsum(rings)])
+        self.tables = _Tables(
+            words, size.astype(np.int64), lengths, pieces, keys, starts, members, words[members], masks, shells, cost
+        )
 
     def nearest(self, queries: Array, wanted: int, capacity: int) -> tuple[int, Array, Array, Array, Array]:
         """Find, for each query (the number of a code), all codes within the least distance that holds ``wanted`` rows.
@@ -75,10 +88,7 @@ class MultiIndex:
         their distances, in any order. The first query is always done; a later one whose list does not fit into
         ``capacity`` ends the run.
         """
-        return _nearest(
-            self.words, self.size, queries, wanted, self.keys, self.starts, self.members, self.near, self.pieces,
-            self.lengths, self.masks, self.shells, self.cost, len(self.words) / _SCANNED_IN_ONE_LOOK_UP, capacity,
-        )  # fmt: skip
+        return _nearest(self.tables, queries, wanted, len(self.tables.words) / _SCANNED_IN_ONE_LOOK_UP, capacity)
 
 
 def _piece(words: Array, begin: int, length: int) -> Array:
@@ -99,12 +109,11 @@ def _distance(one: Array, other: Array) -> int:
 
 
 @compiled
-def _keep(
-    code: int, distance: int, state: Array, histogram: Array, found: Array, far: Array, rows: int, wanted: int
-) -> None:
-    """Append a code to the list; ``state`` is the length of the list, the rows within the bound, and the bound."""
-    found[state[0]] = code
-    far[state[0]] = distance
+def _keep(code: int, distance: int, rows: int, wanted: int, kept: _List) -> None:
+    """Append a code to the list, and lower the bound if fewer rows suffice."""
+    state, histogram = kept.state, kept.histogram
+    kept.found[state[0]] = code
+    kept.far[state[0]] = distance
     state[0] += 1
     histogram[distance] += rows
     state[1] += rows
@@ -114,14 +123,12 @@ def _keep(
 
 
 @compiled
-def _look_up(
-    words: Array, size: Array, query: int, wanted: int, keys: Array, starts: Array, members: Array, near: Array,
-    pieces: Array, lengths: Array, masks: Array, shells: Array, cost: Array, budget: float, usual: float,
-    state: Array, histogram: Array, found: Array, far: Array,
-) -> bool:  # fmt: skip
+def _look_up(tables: _Tables, query: int, wanted: int, budget: float, usual: float, kept: _List) -> bool:
     """Go through the rings; return whether they sufficed."""
+    lengths, starts, near, pieces, cost = tables.lengths, tables.starts, tables.near, tables.pieces, tables.cost
+    state = kept.state
     n_pieces, n_words = pieces.shape
-    code = words[query]
+    code = tables.words[query]
     work = 0
     for ring in range(len(cost) - 1):
         s, t = ring // n_pieces, ring % n_pieces
@@ -129,11 +136,11 @@ def _look_up(
         target = max(ring, min(state[2], np.int64(usual))) if state[1] >= wanted else ring
         if work > budget or cost[min(target + 1, len(cost) - 1)] - cost[ring] > budget:
             return False
-        for place in range(shells[s], shells[s + 1]):
-            mask = masks[place]
+        for place in range(tables.shells[s], tables.shells[s + 1]):
+            mask = tables.masks[place]
             if mask >> lengths[t]:
                 break
-            value = keys[t, query] ^ mask
+            value = tables.keys[t, query] ^ mask
             begin, end = starts[t, value], starts[t, value + 1]
             work += 1 + end - begin
             for position in range(begin, end):
@@ -150,19 +157,17 @@ def _look_up(
                             new = False
                             break
                 if new:
-                    candidate = members[t, position]
-                    _keep(candidate, distance, state, histogram, found, far, size[candidate], wanted)
+                    candidate = tables.members[t, position]
+                    _keep(candidate, distance, tables.size[candidate], wanted, kept)
         if state[1] >= wanted and state[2] <= ring:
             return True
     return bool(state[1] >= wanted)
 
 
 @compiled
-def _scan_tile(
-    words: Array, size: Array, begin: int, end: int, query: int, wanted: int, distances: Array,
-    state: Array, histogram: Array, found: Array, far: Array,
-) -> None:  # fmt: skip
+def _scan_tile(tables: _Tables, begin: int, end: int, query: int, wanted: int, distances: Array, kept: _List) -> None:
     """Go through one tile of codes for one query."""
+    words, state = tables.words, kept.state
     code = words[query]
     least = np.uint16(65535)
     if len(code) == 1:
@@ -180,30 +185,20 @@ def _scan_tile(
         return
     for j in range(end - begin):
         if distances[j] <= state[2]:
-            _keep(begin + j, distances[j], state, histogram, found, far, size[begin + j], wanted)
-
-
-@compiled
-def _longer(array: Array, length: int) -> Array:
-    longer = np.empty(length, dtype=array.dtype)
-    longer[: len(array)] = array
-    return longer
+            _keep(begin + j, distances[j], tables.size[begin + j], wanted, kept)
 
 
 @compiled
 def _nearest(
-    words: Array, size: Array, queries: Array, wanted: int, keys: Array, starts: Array, members: Array, near: Array,
-    pieces: Array, lengths: Array, masks: Array, shells: Array, cost: Array, budget: float, capacity: int,
-) -> tuple[int, Array, Array, Array, Array]:  # fmt: skip
-    n, n_words = words.shape
+    tables: _Tables, queries: Array, wanted: int, budget: float, capacity: int
+) -> tuple[int, Array, Array, Array, Array]:
+    n, n_words = tables.words.shape
     farthest = 64 * n_words
     n_queries = len(queries)
     radius, limits = np.zeros(n_queries, dtype=np.int64), np.zeros(n_queries + 1, dtype=np.int64)
     found, far = np.empty(1024, dtype=np.int32), np.empty(1024, dtype=np.int16)
-    group_found = np.empty((_TOGETHER, n), dtype=np.int32)
-    group_far = np.empty((_TOGETHER, n), dtype=np.int16)
-    histogram = np.zeros((_TOGETHER, farthest + 1), dtype=np.int64)
-    state = np.zeros((_TOGETHER, 3), dtype=np.int64)
+    state, histogram = np.empty((_TOGETHER, 3), np.int64), np.empty((_TOGETHER, farthest + 1), np.int64)
+    group_found, group_far = np.empty((_TOGETHER, n), np.int32), np.empty((_TOGETHER, n), np.int16)
     to_scan = np.zeros(_TOGETHER, dtype=np.bool_)
     usual = 0.0  # mean radius of the last queries, which decides between look-ups and a scan
     distances = np.empty(_TILE, dtype=np.uint16)
@@ -211,39 +206,32 @@ def _nearest(
     for first in range(0, n_queries, _TOGETHER):
         n_slots = min(_TOGETHER, n_queries - first)
         for slot in range(n_slots):
-            histogram[slot] = 0
-            state[slot, 0], state[slot, 1], state[slot, 2] = 0, 0, farthest
-            to_scan[slot] = not _look_up(
-                words, size, queries[first + slot], wanted, keys, starts, members, near, pieces, lengths, masks,
-                shells, cost, budget, usual, state[slot], histogram[slot], group_found[slot], group_far[slot],
-            )  # fmt: skip
+            kept = _List(state[slot], histogram[slot], group_found[slot], group_far[slot])
+            kept.histogram[:] = 0
+            kept.state[0], kept.state[1], kept.state[2] = 0, 0, farthest
+            to_scan[slot] = not _look_up(tables, queries[first + slot], wanted, budget, usual, kept)
             if to_scan[slot]:
                 # The bound found so far holds; the list begins anew.
-                histogram[slot] = 0
-                state[slot, 0], state[slot, 1] = 0, 0
+                kept.histogram[:] = 0
+                kept.state[0], kept.state[1] = 0, 0
         if to_scan[:n_slots].any():
             for begin in range(0, n, _TILE):
                 for slot in range(n_slots):
                     if to_scan[slot]:
-                        _scan_tile(
-                            words, size, begin, min(begin + _TILE, n), queries[first + slot], wanted, distances,
-                            state[slot], histogram[slot], group_found[slot], group_far[slot],
-                        )  # fmt: skip
+                        kept = _List(state[slot], histogram[slot], group_found[slot], group_far[slot])
+                        end = min(begin + _TILE, n)
+                        _scan_tile(tables, begin, end, queries[first + slot], wanted, distances, kept)
 
         for slot in range(n_slots):
-            done, bound, length = first + slot, state[slot, 2], state[slot, 0]
-            begin = limits[done]
-            end = begin + np.count_nonzero(group_far[slot, :length] <= bound)
+            kept = _List(state[slot], histogram[slot], group_found[slot], group_far[slot])
+            done, bound, length = first + slot, kept.state[2], kept.state[0]
+            within = np.flatnonzero(kept.far[:length] <= bound)
+            begin, end = limits[done], limits[done] + len(within)
             if done > 0 and end > capacity:
                 return done, radius[:done], limits[: done + 1], found[:begin], far[:begin]
-            if end > len(found):
-                found, far = _longer(found, max(2 * len(found), end)), _longer(far, max(2 * len(far), end))
-            for place in range(length):
-                if group_far[slot, place] <= bound:
-                    found[begin] = group_found[slot, place]
-                    far[begin] = group_far[slot, place]
-                    begin += 1
-            radius[done] = bound
+            while end > len(found):
+                found, far = np.append(found, np.empty_like(found)), np.append(far, np.empty_like(far))
+            found[begin:end], far[begin:end] = kept.found[within], kept.far[within]
+            radius[done], limits[done + 1] = bound, end
             usual += (bound - usual) / 16
-            limits[done + 1] = end
     return n_queries, radius, limits, found[: limits[n_queries]], far[: limits[n_queries]]

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from thpi._types import Array, Ints
+from thpi._types import Array, Distances, Ints
 from thpi.kernels._numba import compiled, frozen, popcount
-
-__all__ = ["nearest_rows"]
 
 # Rows whose distances are computed at a time; most such blocks have none below the k-th so far and are skipped.
 _ROWS = 256
@@ -16,7 +13,7 @@ _ROWS = 256
 _TURN_FROM = 4
 
 
-def nearest_rows(queries: Array, codes: Array, k: int, n_bits: int) -> tuple[npt.NDArray[np.int32], Ints]:
+def nearest_rows(queries: Array, codes: Array, k: int, n_bits: int) -> tuple[Distances, Ints]:
     """Return the distances and positions of the ``k`` nearest rows of each query, ordered by (distance, position).
 
     Rows are unsigned words, ``n_bits`` at most 65,534 and ``k`` at most the number of rows. Rows are read in
@@ -47,12 +44,10 @@ def _block_distances(query: Array, rows: Array, turned: Array, is_turned: bool, 
         for j in range(length):
             distances[j] = popcount(first ^ words[j])
         for i in range(1, n_words - 1):
-            word = query[i]
-            words = turned[i, :length]
+            word, words = query[i], turned[i, :length]
             for j in range(length):
                 distances[j] += popcount(word ^ words[j])
-        word = query[n_words - 1]
-        words = turned[n_words - 1, :length]
+        word, words = query[n_words - 1], turned[n_words - 1, :length]
         for j in range(length):
             distances[j] += popcount(word ^ words[j])
             least = min(least, distances[j])

@@ -11,8 +11,6 @@ import numpy as np
 from thpi._types import Array
 from thpi.kernels._numba import compiled, prefetch
 
-__all__ = ["codes_product", "product"]
-
 _AHEAD = 8
 _LINE = 64
 # Rows of a product that are transposed together: the float64 numbers in a line of memory.

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from thpi._types import Array
 from thpi.kernels._numba import compiled, prefetch
 
-__all__ = ["descend"]
+
+class _Laplacian(NamedTuple):
+    indptr: Array
+    indices: Array
+    data: Array
+
 
 # A heap holds vertices, the least (cost, number) at its root; ``place`` is the position of a vertex in its heap, or -1.
 
@@ -18,7 +25,8 @@ def _before(cost: Array, one: int, other: int) -> bool:
 
 
 @compiled
-def _rise(heap: Array, place: Array, cost: Array, at: int) -> int:
+def _move(heap: Array, length: int, place: Array, cost: Array, at: int) -> None:
+    """Move a vertex up or down its heap to the place that its cost requires."""
     vertex = heap[at]
     while at > 0:
         parent = (at - 1) // 2
@@ -27,18 +35,8 @@ def _rise(heap: Array, place: Array, cost: Array, at: int) -> int:
         heap[at] = heap[parent]
         place[heap[at]] = at
         at = parent
-    heap[at] = vertex
-    place[vertex] = at
-    return at
-
-
-@compiled
-def _sink(heap: Array, length: int, place: Array, cost: Array, at: int) -> None:
-    vertex = heap[at]
-    while True:
+    while 2 * at + 1 < length:
         child = 2 * at + 1
-        if child >= length:
-            break
         if child + 1 < length and _before(cost, heap[child + 1], heap[child]):
             child += 1
         if not _before(cost, heap[child], vertex):
@@ -48,6 +46,29 @@ def _sink(heap: Array, length: int, place: Array, cost: Array, at: int) -> None:
         at = child
     heap[at] = vertex
     place[vertex] = at
+
+
+@compiled
+def _update(heap: Array, length: int, place: Array, cost: Array, limit: float, vertex: int) -> int:
+    """Move a vertex to its place in the heap, push it if it costs less than the limit, and return the new length."""
+    if place[vertex] >= 0:
+        _move(heap, length, place, cost, place[vertex])
+    elif cost[vertex] < limit:
+        heap[length] = vertex
+        length += 1
+        _move(heap, length, place, cost, length - 1)
+    return length
+
+
+@compiled
+def _remove(heap: Array, length: int, place: Array, cost: Array, vertex: int) -> int:
+    length -= 1
+    at, last = place[vertex], heap[length]
+    place[vertex] = -1
+    if last != vertex:
+        heap[at] = last
+        _move(heap, length, place, cost, at)
+    return length
 
 
 @compiled
@@ -73,70 +94,16 @@ def _next(heap: Array, length: int, cost: Array, open_places: Array, n_open: int
 
 
 @compiled
-def _weight(indptr: Array, indices: Array, data: Array, i: int, j: int) -> tuple[bool, float]:
-    """Return whether L has an entry (i, j), and its value; the indices of a row are sorted."""
-    low, high = indptr[i], indptr[i + 1]
+def _entry(L: _Laplacian, i: int, j: int) -> int:
+    """Return where L stores its entry (i, j), or -1 if it has none; the indices of a row are sorted."""
+    low, high = L.indptr[i], L.indptr[i + 1]
     while low < high:
         middle = (low + high) // 2
-        if indices[middle] < j:
+        if L.indices[middle] < j:
             low = middle + 1
         else:
             high = middle
-    if low < indptr[i + 1] and indices[low] == j:
-        return True, data[low]
-    return False, 0.0
-
-
-@compiled
-def _push(heap: Array, length: int, place: Array, cost: Array, vertex: int) -> int:
-    heap[length] = vertex
-    _rise(heap, place, cost, length)
-    return length + 1
-
-
-@compiled
-def _remove(heap: Array, length: int, place: Array, cost: Array, vertex: int) -> int:
-    at, last = place[vertex], heap[length - 1]
-    place[vertex] = -1
-    if last != vertex:
-        heap[at] = last
-        place[last] = at
-        _sink(heap, length - 1, place, cost, _rise(heap, place, cost, at))
-    return length - 1
-
-
-@compiled
-def _gather(
-    b: Array, cost: Array, below_up: float, below_down: float, up: Array, n_up: int, down: Array, n_down: int,
-    place: Array,
-) -> tuple[int, int]:  # fmt: skip
-    """Push every vertex that costs less than the limit of its side onto the heap of that side, unless it is there."""
-    for i in range(len(b)):
-        if b[i] > 0:
-            if cost[i] < below_up and place[i] < 0:
-                n_up = _push(up, n_up, place, cost, i)
-        elif cost[i] < below_down and place[i] < 0:
-            n_down = _push(down, n_down, place, cost, i)
-    return n_up, n_down
-
-
-@compiled
-def _settle(
-    vertex: int, b: Array, own: Array, gradient: Array, cost: Array, below_up: float, below_down: float,
-    up: Array, n_up: int, down: Array, n_down: int, place: Array,
-) -> tuple[int, int]:  # fmt: skip
-    """Set the new cost of a vertex and move it to its place in the heap."""
-    cost[vertex] = own[vertex] - 2 * b[vertex] * gradient[vertex]
-    if b[vertex] > 0:
-        if place[vertex] >= 0:
-            _sink(up, n_up, place, cost, _rise(up, place, cost, place[vertex]))
-        elif cost[vertex] < below_up:
-            n_up = _push(up, n_up, place, cost, vertex)
-    elif place[vertex] >= 0:
-        _sink(down, n_down, place, cost, _rise(down, place, cost, place[vertex]))
-    elif cost[vertex] < below_down:
-        n_down = _push(down, n_down, place, cost, vertex)
-    return n_up, n_down
+    return low if low < L.indptr[i + 1] and L.indices[low] == j else -1
 
 
 @compiled
@@ -156,8 +123,8 @@ def _least_costs(b: Array, k: Array, gradient: Array, own: Array, cost: Array) -
 
 @compiled
 def _best_pair(
-    indptr: Array, indices: Array, data: Array, lambda2: float, cost: Array, up: Array, n_up: int, down: Array,
-    n_down: int, entering: Array, open_up: Array, open_down: Array,
+    L: _Laplacian, lambda2: float, cost: Array, up: Array, n_up: int, down: Array, n_down: int, entering: Array,
+    open_up: Array, open_down: Array,
 ) -> tuple[float, int, int]:  # fmt: skip
     """Return the least change and the pair that attains it, if the roots of the heaps are adjacent.
 
@@ -179,27 +146,34 @@ def _best_pair(
             if other < 0:
                 n_entering = e  # the end: asked for again, it is found again
                 break
-            near, weight = _weight(indptr, indices, data, one, other)
+            entry = _entry(L, one, other)
             trial = cost[one] + cost[other]
-            if near:
-                trial -= 8 * lambda2 * weight
+            if entry >= 0:
+                trial -= 8 * lambda2 * L.data[entry]
             if trial < change:
                 change, i, j = trial, one, other
-            if not near:
+            if entry < 0:
                 break  # later ones cost no less
     return change, i, j
 
 
 @compiled
 def _flip(
-    i: int, j: int, b: Array, gradient: Array, indptr: Array, indices: Array, data: Array, lambda2: float
+    i: int, j: int, b: Array, gradient: Array, L: _Laplacian, lambda2: float, cost: Array, place: Array, own: Array
 ) -> None:
-    """Exchange the signs of i and j and update the gradient."""
+    """Exchange the signs of i and j, update the gradient, and load the rest of what the caller updates."""
+    for vertex in (i, j):  # their neighbours lie anywhere in memory
+        for entry in range(L.indptr[vertex], L.indptr[vertex + 1]):
+            near = L.indices[entry]
+            prefetch(gradient, near, 0)
+            prefetch(cost, near, 0)
+            prefetch(place, near, 0)
+            prefetch(own, near, 0)
     for vertex in (i, j):
-        side = b[vertex]
-        b[vertex] = -side
-        for entry in range(indptr[vertex], indptr[vertex + 1]):
-            gradient[indices[entry]] -= 4 * lambda2 * side * data[entry]
+        sign = b[vertex]
+        b[vertex] = -sign
+        for entry in range(L.indptr[vertex], L.indptr[vertex + 1]):
+            gradient[L.indices[entry]] -= 4 * lambda2 * sign * L.data[entry]
 
 
 @compiled
@@ -216,6 +190,7 @@ def descend(
     the value behind its limits, the limits are set anew, with a margin.
     """
     n = codes.shape[1]
+    L = _Laplacian(indptr, indices, data)
     cost, place = np.empty(n), np.empty(n, dtype=np.int64)
     up, down = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     entering = np.empty(widest, dtype=np.int64)
@@ -227,39 +202,35 @@ def descend(
         if not least_up + least_down < -rounding:
             continue  # no pair can do better than its two members on their own
         place[:] = -1
+        n_up, n_down, incomplete = 0, 0, True
         least_up, least_down = least_up - margin, least_down - margin
-        n_up, n_down = _gather(b, cost, -least_down, -least_up, up, 0, down, 0, place)
         for _ in range(max_swaps):
+            if incomplete:
+                for i in range(n):
+                    if b[i] > 0:
+                        n_up = _update(up, n_up, place, cost, -least_down, i)
+                    else:
+                        n_down = _update(down, n_down, place, cost, -least_up, i)
             if n_up == 0 or n_down == 0:
                 break
             i, j = up[0], down[0]
             if not cost[i] + cost[j] < -rounding:
                 break  # the term of an edge only adds to this
-            if _weight(indptr, indices, data, i, j)[0]:
-                change, i, j = _best_pair(
-                    indptr, indices, data, lambda2, cost, up, n_up, down, n_down, entering, open_up, open_down
-                )
+            if _entry(L, i, j) >= 0:
+                change, i, j = _best_pair(L, lambda2, cost, up, n_up, down, n_down, entering, open_up, open_down)
                 if not change < -rounding:
                     break
-            for vertex in (i, j):  # their neighbours lie anywhere in memory
-                for entry in range(indptr[vertex], indptr[vertex + 1]):
-                    near = indices[entry]
-                    prefetch(gradient, near, 0)
-                    prefetch(cost, near, 0)
-                    prefetch(place, near, 0)
-                    prefetch(own, near, 0)
             n_up, n_down = _remove(up, n_up, place, cost, i), _remove(down, n_down, place, cost, j)
-            _flip(i, j, b, gradient, indptr, indices, data, lambda2)
+            _flip(i, j, b, gradient, L, lambda2, cost, place, own)
             for vertex in (i, j):
-                n_up, n_down = _settle(
-                    vertex, b, own, gradient, cost, -least_down, -least_up, up, n_up, down, n_down, place
-                )
-                for entry in range(indptr[vertex], indptr[vertex + 1]):
-                    n_up, n_down = _settle(
-                        indices[entry], b, own, gradient, cost, -least_down, -least_up, up, n_up, down, n_down, place
-                    )
+                for entry in range(indptr[vertex] - 1, indptr[vertex + 1]):
+                    near = indices[entry] if entry >= indptr[vertex] else vertex
+                    cost[near] = own[near] - 2 * b[near] * gradient[near]
+                    if b[near] > 0:
+                        n_up = _update(up, n_up, place, cost, -least_down, near)
+                    else:
+                        n_down = _update(down, n_down, place, cost, -least_up, near)
             lower_up, lower_down = n_up > 0 and cost[up[0]] < least_up, n_down > 0 and cost[down[0]] < least_down
-            if lower_up or lower_down:
-                least_up = cost[up[0]] - margin if lower_up else least_up
-                least_down = cost[down[0]] - margin if lower_down else least_down
-                n_up, n_down = _gather(b, cost, -least_down, -least_up, up, n_up, down, n_down, place)
+            least_up = cost[up[0]] - margin if lower_up else least_up
+            least_down = cost[down[0]] - margin if lower_down else least_down
+            incomplete = lower_up or lower_down
