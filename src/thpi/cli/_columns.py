@@ -31,13 +31,14 @@ def split_spec(spec: str) -> tuple[Path, str | None]:
     return (Path(found[1]), found[2]) if found else (Path(spec), None)
 
 
-def is_column(spec: str, name: str) -> bool:
-    """Whether ``name`` is a column of the table: columns must have names, and there must be no such file.
+def column_of(spec: str, name: str | None) -> str | None:
+    """Return ``name`` if it is a column of the table: columns must have names, and there must be no such file.
 
-    >>> is_column("shop.csv", "sku"), is_column("shop.npy", "sku")
-    (True, False)
+    >>> column_of("shop.csv", "sku"), column_of("shop.npy", "sku")
+    ('sku', None)
     """
-    return Path(spec).suffix.lower() in (".csv", ".tsv", ".parquet") and not split_spec(name)[0].exists()
+    named = Path(spec).suffix.lower() in (".csv", ".tsv", ".parquet")
+    return name if named and name is not None and not split_spec(name)[0].exists() else None
 
 
 def load_array(argument: str, path: Path, name: str | None) -> Any:
@@ -61,7 +62,7 @@ def load_array(argument: str, path: Path, name: str | None) -> Any:
         raise ValueError(f"{argument}={str(path)!r} is not readable: {one_line(error)}.") from None
 
 
-def csv_rows(argument: str, path: Path | str, lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+def csv_rows(argument: str, spec: str, lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
     """Iterate over (line number, cells) of rows that are not blank; the first line decides the delimiter."""
     at = 0
     try:
@@ -73,9 +74,9 @@ def csv_rows(argument: str, path: Path | str, lines: Iterable[str]) -> Iterator[
             if any(cell.strip() for cell in cells):
                 yield at, cells
     except csv.Error as error:
-        raise ValueError(f"{argument}={str(path)!r} after line {at}: {error}.") from None
+        raise ValueError(f"{argument}={spec!r} after line {at}: {error}.") from None
     except UnicodeDecodeError as error:
-        raise ValueError(f"{argument}={str(path)!r} is not UTF-8 text ({error.reason}).") from None
+        raise ValueError(f"{argument}={spec!r} is not UTF-8 text ({error.reason}).") from None
 
 
 def read_column(argument: str, spec: str) -> list[Value]:
@@ -92,14 +93,13 @@ def read_column(argument: str, spec: str) -> list[Value]:
 
         table = require("pyarrow.parquet", "parquet").read_table(path, columns=None if name is None else [name])
         return list(table.column(_only(argument, spec, table.column_names, name)).to_pylist())
-    if kind in (".csv", ".tsv"):
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            rows = [cells for _, cells in csv_rows(argument, path, file)]
-        header = rows[0] if rows else []
-        at = header.index(_only(argument, spec, header, name))
-        return [cells[at] for cells in rows[1:] if len(cells) > at]
-    with open(path, encoding="utf-8-sig") as file:
-        return [line.strip() for line in file if line.strip()]
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        if kind not in (".csv", ".tsv"):
+            return [line.strip() for line in file if line.strip()]
+        rows = [cells for _, cells in csv_rows(argument, str(path), file)]
+    header = rows[0] if rows else []
+    at = header.index(_only(argument, spec, header, name))
+    return [cells[at] for cells in rows[1:] if len(cells) > at]
 
 
 def _only(argument: str, spec: str, columns: list[str], name: str | None) -> str:
@@ -107,6 +107,14 @@ def _only(argument: str, spec: str, columns: list[str], name: str | None) -> str
     if chosen not in columns:
         raise ValueError(f"{argument}={spec!r} must name one of the columns {', '.join(columns)}, as FILE:NAME.")
     return chosen
+
+
+def read_labels(argument: str, spec: str, data: str, n_rows: int) -> list[Value]:
+    """Read labels, one per row of ``data``."""
+    values = read_column(argument, spec)
+    if len(values) != n_rows:
+        raise ValueError(f"{argument} {spec!r} has {len(values)} labels; {data} has {n_rows} rows.")
+    return values
 
 
 def as_ids(values: Sequence[Value]) -> Ints | list[str]:

@@ -1,21 +1,35 @@
-"""Options and arguments that several commands share, declared once."""
+"""Options and arguments that several commands share, declared once, and their completions."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
 
+TABLES = "npy, npz, csv, tsv or parquet"
+"""The files that rows are read from."""
+
+
+def names_of(module: str, *registries: str) -> Callable[[], list[str]]:
+    """Return a completion: the names in registries of a module, which is imported only then."""
+
+    def names() -> list[str]:
+        return [name for registry in registries for name in getattr(import_module(module), registry)]
+
+    return names
+
+
 # typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
-Force = Annotated[bool, typer.Option("--force", help="Replace an existing output.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for scripts.")]
-Bits = Annotated[int, typer.Option("--bits", min=1, help="Length of a code.")]
-CodeBits = Annotated[
-    Optional[int], typer.Option("--bits", min=1, help="Bits of a code; needed for plain arrays of bytes only.")
+Data = Annotated[str, typer.Argument(metavar="DATA", help=f"Target rows: {TABLES}.")]
+DataOrFolder = Annotated[
+    str, typer.Argument(metavar="DATA", help="Target rows: npy, npz, csv, tsv, parquet, or a folder.")
 ]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Same seed, same result.")]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file, from thpi fit.")]
+IndexFile = Annotated[Path, typer.Argument(metavar="INDEX", help="Index file, from thpi index build.")]
+PRIVILEGED = typer.Option("--privileged", metavar="FILE", help="Source rows; row i is the same item as row i of DATA.")
 FurtherSource = Annotated[
     Optional[str], typer.Option("--source", metavar="FILE", help="Further source rows, without a target row.")
 ]
@@ -26,6 +40,13 @@ Ignore = Annotated[
     Optional[list[str]],
     typer.Option("--ignore", metavar="COLUMN", help="Column of DATA that is not a feature; may be repeated."),
 ]
+Bits = Annotated[int, typer.Option("--bits", min=1, help="Length of a code.")]
+CodeBits = Annotated[
+    Optional[int], typer.Option("--bits", min=1, help="Bits of a code; needed for plain arrays of bytes only.")
+]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Same seed, same result.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace an existing output.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for scripts.")]
 DataHome = Annotated[
     Optional[Path], typer.Option("--data-home", help="Folder of the data sets; else THPI_DATA, else ~/thpi_data.")
 ]
@@ -37,10 +58,3 @@ Scheduler = Annotated[
         help="Dask scheduler, for instance tcp://host:8786. Its workers read the files, under the same paths.",
     ),
 ]
-
-
-def dataset_names() -> list[str]:
-    """Return the names of the data sets, for completion."""
-    from thpi.datasets import list_datasets
-
-    return list(list_datasets())

@@ -1,4 +1,4 @@
-"""Output that the commands share: checks of output files, progress, results as text or JSON."""
+"""Output of the commands: checks of output files, progress, results as text or JSON."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ import typer
 
 if TYPE_CHECKING:
     from rich.progress import ProgressColumn
-
-    from thpi.cli._tables import Batch
 
 Facts: TypeAlias = "dict[str, Any]"
 """What a command found, by name; printed as a list or as JSON."""
@@ -104,41 +102,14 @@ def note(text: str) -> None:
 
 @contextmanager
 def progress_bar(text: str, *columns: str | ProgressColumn) -> Iterator[Callable[..., None]]:
-    """Show a bar on standard error, on a terminal only; yield the function that updates it."""
+    """Show a bar on standard error, on a terminal only; yield the function that updates it.
+
+    Without ``columns`` it shows that work goes on, and for how long.
+    """
     from rich.console import Console
-    from rich.progress import BarColumn, Progress
+    from rich.progress import BarColumn, Progress, TimeElapsedColumn
 
     console = Console(stderr=True)
-    shown = ("{task.description}", BarColumn(), *columns)
+    shown = ("{task.description}", BarColumn(), *(columns or [TimeElapsedColumn()]))
     with Progress(*shown, console=console, transient=True, disable=not console.is_terminal) as progress:
         yield partial(progress.update, progress.add_task(text, total=None, rows=0))
-
-
-@contextmanager
-def spinner(text: str) -> Iterator[None]:
-    """Show that work goes on, and for how long."""
-    from rich.progress import TimeElapsedColumn
-
-    with progress_bar(text, TimeElapsedColumn()):
-        yield
-
-
-@contextmanager
-def shown_parts(text: str) -> Iterator[Callable[[int, int], None]]:
-    """Yield a function that shows the number of parts done, of all parts."""
-    from rich.progress import MofNCompleteColumn, TimeRemainingColumn
-
-    with progress_bar(text, MofNCompleteColumn(), TimeRemainingColumn()) as update:
-        yield lambda done, total: update(completed=done, total=total)
-
-
-def shown_progress(text: str, batches: Iterator[Batch]) -> Iterator[Batch]:
-    """Pass batches on and show how much of the file is read."""
-    from rich.progress import TimeRemainingColumn
-
-    rows = 0
-    with progress_bar(text, "{task.fields[rows]:,} rows", TimeRemainingColumn()) as update:
-        for batch in batches:
-            yield batch
-            rows += batch.values.shape[0]
-            update(rows=rows, total=None if batch.done is None else 1.0, completed=batch.done or 0.0)

@@ -6,9 +6,10 @@ from typing import Annotated, Optional
 
 import typer
 
-from thpi.cli._options import DataHome, dataset_names
+from thpi.cli._options import DataHome, names_of
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="List, describe and verify the data sets.")
+_names = names_of("thpi.datasets", "DATASETS")
 
 
 @app.command("list")
@@ -30,22 +31,16 @@ def list_sets(data_home: DataHome = None) -> None:
 
 @app.command()
 def info(
-    name: Annotated[str, typer.Argument(autocompletion=dataset_names, help="Name of a data set.")],
-    data_home: DataHome = None,
+    name: Annotated[str, typer.Argument(autocompletion=_names, help="Name of a data set.")], data_home: DataHome = None
 ) -> None:
     """Describe a data set: origin, licence, citation, preprocessing, uses, files."""
     from thpi import datasets
 
     entry = datasets.info(name)
     where = "part of the package" if entry.folder is None else datasets.data_home_path(data_home) / entry.folder
+    fields = ("name", "title", "target", "source", "home_page", "licence", "citation")
     for title, value in (
-        ("name", entry.name),
-        ("title", entry.title),
-        ("target", entry.target),
-        ("source", entry.source),
-        ("home page", entry.home_page),
-        ("licence", entry.licence),
-        ("citation", entry.citation),
+        *((field.replace("_", " "), getattr(entry, field)) for field in fields),
         ("prepared", entry.preprocessing),
         ("paper", entry.paper and entry.paper.describe()),
         ("benchmark", entry.transfer and entry.transfer.use),
@@ -63,7 +58,7 @@ def info(
 @app.command()
 def verify(
     names: Annotated[
-        Optional[list[str]], typer.Argument(autocompletion=dataset_names, help="Data sets. Default: all.")
+        Optional[list[str]], typer.Argument(autocompletion=_names, help="Data sets. Default: all.")
     ] = None,
     data_home: DataHome = None,
 ) -> None:

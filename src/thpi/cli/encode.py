@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
-from thpi.cli._cluster import cluster
-from thpi.cli._options import Force, Json, ModelFile, Scheduler
-from thpi.cli._output import Facts, show, shown_parts, shown_progress
+from thpi.cli._options import DataOrFolder, Force, Json, ModelFile, Scheduler
+from thpi.cli._output import Facts, progress_bar, show
 
 if TYPE_CHECKING:
     from thpi._types import Codes
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 def encode(
     model: ModelFile,
-    data: Annotated[str, typer.Argument(metavar="DATA", help="Target rows: npy, npz, csv, tsv, parquet, or a folder.")],
+    data: DataOrFolder,
     output: Annotated[
         Path,
         typer.Argument(
@@ -30,7 +29,6 @@ def encode(
     ids: Annotated[
         Optional[str],
         typer.Option(
-            "--ids",
             metavar="COLUMN|FILE",
             help="Ids of the rows: a column of DATA, or a file with one id per row. Default: 0, 1, 2, ...",
         ),
@@ -42,10 +40,8 @@ def encode(
     """Write the binary codes of the rows of a file.
 
     DATA is read in portions, so it may be larger than memory. CODES appears when
-    it is complete: if you interrupt the command, there is no file.
-
-    If the model was fitted on named columns, they are found by name in a csv or
-    parquet file, and other columns are ignored.
+    it is complete. If the model was fitted on named columns, they are found by
+    name in a csv or parquet file, and other columns are ignored.
 
     If DATA is a folder of parquet files, CODES is a folder too, with one file of
     codes for each of them. An interrupted run continues where it stopped. With
@@ -55,43 +51,24 @@ def encode(
     Examples:
       thpi encode shop.thpi shop.csv codes.npy --ids sku
       thpi encode shop.thpi pictures.npy codes.parquet --ids names.txt
-      thpi encode shop.thpi pictures.npz:target codes.faiss --force
       thpi encode big.thpi vectors/ codes/ --scheduler tcp://head:8786
     """
-    from thpi.cli._codes import check_codes_output, code_format, write_codes
-    from thpi.cli._columns import as_ids, is_column, read_column
-    from thpi.cli._models import load_model
-    from thpi.index._ids import check_ids, check_unique
-
-    if Path(data).is_dir():
-        _encode_parts(model, Path(data), output, ids, scheduler, as_json)
-        return
-    if scheduler is not None:
-        raise ValueError(f"DATA={data!r} must be a folder of parquet files with --scheduler.")
-    kind = code_format("CODES", output)
-    check_codes_output("CODES", output, kind, force=force, inputs=(model, data))
     start = time.perf_counter()
-    hasher, features = load_model("MODEL", model)
-    # A file of ids is read first, so that errors in it show early.
-    known = None if ids is None or is_column(data, ids) else as_ids(read_column("--ids", ids))
-    codes, keys = _encode(hasher, data, features, ids if known is None else None)
-    chosen = known if keys is None else as_ids(keys)
-    if chosen is not None:
-        if len(chosen) != len(codes):
-            raise ValueError(f"--ids {ids!r} has {len(chosen)} ids; DATA has {len(codes)} rows.")
-        check_unique(check_ids(chosen))
-    write_codes(kind, output, codes, hasher.n_bits, chosen)
-    facts = {"codes": str(output), "format": kind.name, "rows": len(codes), "bits": hasher.n_bits}
-    _show(as_json, facts | {"bytes_per_code": codes.shape[1]}, start)
-
-
-def _show(as_json: bool, facts: Facts, start: float) -> None:
+    if Path(data).is_dir():
+        facts = _encode_folder(model, Path(data), output, ids, scheduler)
+    elif scheduler is not None:
+        raise ValueError(f"DATA={data!r} must be a folder of parquet files with --scheduler.")
+    else:
+        facts = _encode_file(model, data, output, ids, force)
     seconds = time.perf_counter() - start
     show(as_json, facts | ({"seconds": round(seconds, 3)} if as_json else {"encoded_in": f"{seconds:.2f} s"}))
 
 
-def _encode_parts(model: Path, data: Path, output: Path, ids: str | None, scheduler: str | None, as_json: bool) -> None:
-    from thpi.cli._models import load_model
+def _encode_folder(model: Path, data: Path, output: Path, ids: str | None, scheduler: str | None) -> Facts:
+    from rich.progress import MofNCompleteColumn, TimeRemainingColumn
+
+    from thpi.cli._files import load_model
+    from thpi.cli._views import cluster
     from thpi.stores import encode_parts
 
     if output.exists() and not output.is_dir():
@@ -101,28 +78,65 @@ def _encode_parts(model: Path, data: Path, output: Path, ids: str | None, schedu
     if output.exists() and output.samefile(data):
         raise ValueError(f"CODES={str(output)!r} is also an input of this command; name another folder.")
     hasher, features = load_model("MODEL", model)
-    start = time.perf_counter()
-    with cluster(scheduler) as client, shown_parts("encoding") as progress:
+    bar = progress_bar("encoding", MofNCompleteColumn(), TimeRemainingColumn())
+    with cluster(scheduler) as client, bar as update:
+
+        def progress(done: int, total: int) -> None:
+            update(completed=done, total=total)
+
         report = encode_parts(hasher, data, output, columns=features, ids=ids, client=client, progress=progress)
     facts = {"codes": str(output), "format": "parts", "parts": report.parts, "kept": report.kept, "rows": report.rows}
-    _show(as_json, facts | {"bits": hasher.n_bits}, start)
+    return facts | {"bits": hasher.n_bits}
 
 
-def _encode(
+def _encode_file(model: Path, data: str, output: Path, ids: str | None, force: bool) -> Facts:
+    from thpi.cli._columns import as_ids, column_of, read_column
+    from thpi.cli._files import check_codes_output, load_model, write_codes
+    from thpi.index._ids import check_ids, check_unique
+    from thpi.stores import FORMATS
+
+    kinds = {kind.suffix: kind for kind in FORMATS.values()}
+    if output.suffix.lower() not in kinds:
+        raise ValueError(f"CODES={str(output)!r} must end in {', '.join(kinds)}: the suffix sets the format.")
+    kind = kinds[output.suffix.lower()]
+    check_codes_output("CODES", output, kind, force=force, inputs=(model, data))
+    hasher, features = load_model("MODEL", model)
+    key = column_of(data, ids)
+    # A file of ids is read first, so that errors in it show early.
+    chosen = None if ids is None or key is not None else as_ids(read_column("--ids", ids))
+    codes, keys = _codes(hasher, data, features, key)
+    if key is not None:
+        chosen = as_ids(keys)
+    if chosen is not None:
+        if len(chosen) != len(codes):
+            raise ValueError(f"--ids {ids!r} has {len(chosen)} ids; DATA has {len(codes)} rows.")
+        check_unique(check_ids(chosen))
+    write_codes(kind, output, codes, hasher.n_bits, chosen)
+    facts = {"codes": str(output), "format": kind.name, "rows": len(codes), "bits": hasher.n_bits}
+    return facts | {"bytes_per_code": codes.shape[1]}
+
+
+def _codes(
     hasher: BaseHasher, data: str, features: tuple[str, ...] | None, key: str | None
-) -> tuple[Codes, list[Value] | None]:
+) -> tuple[Codes, list[Value]]:
+    """Encode the rows in portions; return the codes and the values of the key column."""
     import numpy as np
+    from rich.progress import TimeRemainingColumn
 
-    from thpi.cli._models import check_width
+    from thpi.cli._files import check_width
     from thpi.cli._tables import open_table
 
     table = open_table("DATA", data, key=key, features=features)
     codes: list[Codes] = []
     keys: list[Value] = []
-    for batch in shown_progress("encoding", table.batches):
-        check_width("DATA", data, batch.values, hasher)
-        codes.append(hasher.transform(batch.values))
-        keys += batch.keys or []
+    rows = 0
+    with progress_bar("encoding", "{task.fields[rows]:,} rows", TimeRemainingColumn()) as update:
+        for batch in table.batches:
+            check_width("DATA", data, batch.values, hasher)
+            codes.append(hasher.transform(batch.values))
+            keys += batch.keys or []
+            rows += batch.values.shape[0]
+            update(rows=rows, total=None if batch.done is None else 1.0, completed=batch.done or 0.0)
     if not codes:
         raise ValueError(f"DATA={data!r} has no rows.")
-    return np.concatenate(codes), keys if key is not None else None
+    return np.concatenate(codes), keys

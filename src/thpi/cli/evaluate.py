@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, NamedTuple, Optional
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
-from thpi.cli._options import Json, ModelFile
-from thpi.cli._output import Facts, show, spinner
+from thpi.cli._options import Data, Json, ModelFile
+from thpi.cli._output import Facts, progress_bar, show
 
 if TYPE_CHECKING:
     from scipy import sparse
 
-    from thpi._types import Array, Bools, InMemory
+    from thpi._types import Bools
     from thpi.base import BaseHasher
+    from thpi.cli._views import Labelled
 
 _DEFAULT = ("average_precision", "precision@10", "precision@100", "recall@100", "lookup_precision@2")
 
@@ -26,42 +27,26 @@ def _measure_names() -> list[str]:
     return [name + example[measure.parameter] for name, measure in MEASURES.items() if measure.scope != "curve"]
 
 
-class _Rows(NamedTuple):
-    """Rows to encode and compare, and their labels, if any."""
-
-    X: InMemory
-    labels: Array | None
+_QUERIES = typer.Option(metavar="FILE", help="Query rows, searched in DATA. Default: some rows of DATA.")
+_LABELS = typer.Option(metavar="COLUMN|FILE", help="Relevant: rows with the label of the query.")
+_NEIGHBOURS = typer.Option(metavar="N", min=1, help="Without --labels: relevant are the N nearest rows.")
+_RADIUS = typer.Option(help="Without --labels: relevant are rows nearer than this, instead of --neighbours.")
+_MEASURE = typer.Option(autocompletion=_measure_names, help="Measure, e.g. precision@10; may be repeated.")
 
 
 def evaluate(
     model: ModelFile,
-    data: Annotated[str, typer.Argument(metavar="DATA", help="Target rows: npy, npz, csv, tsv or parquet.")],
-    queries: Annotated[
-        Optional[str],
-        typer.Option("--queries", metavar="FILE", help="Query rows, searched in DATA. Default: some rows of DATA."),
-    ] = None,
-    n_queries: Annotated[
-        int, typer.Option("--n-queries", min=1, help="Without --queries: rows of DATA drawn as queries.")
-    ] = 200,
-    labels: Annotated[
-        Optional[str],
-        typer.Option("--labels", metavar="COLUMN|FILE", help="Relevant: rows with the label of the query."),
-    ] = None,
+    data: Data,
+    queries: Annotated[Optional[str], _QUERIES] = None,
+    n_queries: Annotated[int, typer.Option(min=1, help="Without --queries: rows of DATA drawn as queries.")] = 200,
+    labels: Annotated[Optional[str], _LABELS] = None,
     query_labels: Annotated[
-        Optional[str], typer.Option("--query-labels", metavar="FILE", help="Labels of the rows of --queries.")
+        Optional[str], typer.Option(metavar="FILE", help="Labels of the rows of --queries.")
     ] = None,
-    neighbours: Annotated[
-        int, typer.Option("--neighbours", min=1, help="Without --labels: relevant are the N nearest rows.", metavar="N")
-    ] = 50,
-    radius: Annotated[
-        Optional[float],
-        typer.Option("--radius", help="Without --labels: relevant are rows nearer than this, instead of --neighbours."),
-    ] = None,
-    measure: Annotated[
-        Optional[list[str]],
-        typer.Option("--measure", autocompletion=_measure_names, help="Measure, e.g. precision@10; may be repeated."),
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the draw of queries.")] = 0,
+    neighbours: Annotated[int, _NEIGHBOURS] = 50,
+    radius: Annotated[Optional[float], _RADIUS] = None,
+    measure: Annotated[Optional[list[str]], _MEASURE] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the draw of queries.")] = 0,
     as_json: Json = False,
 ) -> None:
     """Measure how well the codes of a model retrieve.
@@ -80,34 +65,27 @@ def evaluate(
       thpi evaluate shop.thpi old.npy --queries new.npy --labels old.txt \\
           --query-labels new.txt --json
     """
-    from thpi.cli._models import load_model
+    from thpi.cli._columns import column_of
+    from thpi.cli._files import load_model
     from thpi.metrics import evaluate as measured
 
     names = list(measure or _DEFAULT)
     _check_measures(names)
     hasher, features = load_model("MODEL", model)
-    with spinner("reading"):
-        database = _rows("DATA", data, features, labels, hasher)
+    with progress_bar("reading"):
+        database = _read(hasher, "DATA", data, features, labels)
         if queries is None:
             if query_labels is not None:
                 raise ValueError(f"--query-labels {query_labels!r} needs --queries.")
             asked, database = _drawn(database, n_queries, seed)
         else:
-            asked = _rows("--queries", queries, features, query_labels or _column(labels, queries), hasher)
-            if (asked.labels is None) != (database.labels is None):
-                raise ValueError("--labels and --query-labels: both files need labels, or neither.")
-    with spinner(f"measuring {asked.X.shape[0]:,} queries in {database.X.shape[0]:,} rows"):
+            asked = _read(hasher, "--queries", queries, features, query_labels or column_of(queries, labels))
+    n, m = asked.X.shape[0], database.X.shape[0]
+    with progress_bar(f"measuring {n:,} queries in {m:,} rows"):
         relevance, truth = _relevance(asked, database, neighbours, radius)
         values = measured(hasher.transform(asked.X), hasher.transform(database.X), relevance, hasher.n_bits, names)
-    facts = {
-        "model": str(model),
-        "method": type(hasher).__name__,
-        "bits": hasher.n_bits,
-        "queries": asked.X.shape[0],
-        "database": database.X.shape[0],
-        "relevant": truth,
-    }
-    _print(as_json, facts, values)
+    facts = {"model": str(model), "method": type(hasher).__name__, "bits": hasher.n_bits}
+    _print(as_json, facts | {"queries": n, "database": m, "relevant": truth}, values)
 
 
 def _check_measures(names: list[str]) -> None:
@@ -118,48 +96,39 @@ def _check_measures(names: list[str]) -> None:
             raise ValueError(f"--measure {name!r} must be one of {', '.join(_measure_names())}.")
 
 
-def _column(labels: str | None, spec: str) -> str | None:
-    """Return ``labels`` if it names a column of the file."""
-    from thpi.cli._columns import is_column
+def _read(
+    hasher: BaseHasher, argument: str, spec: str, features: tuple[str, ...] | None, labels: str | None
+) -> Labelled:
+    from thpi.cli._files import check_width
+    from thpi.cli._views import read_labelled
 
-    return labels if labels is not None and is_column(spec, labels) else None
+    option = "--labels" if argument == "DATA" else "--query-labels"
+    rows = read_labelled(argument, spec, labels, option, features=features)
+    check_width(argument, spec, rows.X, hasher)
+    return rows
 
 
-def _rows(argument: str, spec: str, features: tuple[str, ...] | None, labels: str | None, hasher: BaseHasher) -> _Rows:
+def _drawn(rows: Labelled, n_queries: int, seed: int) -> tuple[Labelled, Labelled]:
     import numpy as np
 
-    from thpi.cli._columns import read_column
-    from thpi.cli._models import check_width
-    from thpi.cli._tables import read_matrix
-
-    key = _column(labels, spec)
-    X, values, _ = read_matrix(argument, spec, key=key, features=features)
-    check_width(argument, spec, X, hasher)
-    if labels is not None and key is None:
-        values = read_column("--labels", labels)
-    if values is not None and len(values) != X.shape[0]:
-        raise ValueError(f"labels {labels!r} has {len(values)} labels; {argument}={spec!r} has {X.shape[0]} rows.")
-    # As texts, labels from csv files and from arrays of integers are equal.
-    return _Rows(X, None if values is None else np.array([str(value) for value in values]))
-
-
-def _drawn(rows: _Rows, n_queries: int, seed: int) -> tuple[_Rows, _Rows]:
-    import numpy as np
+    from thpi.cli._views import Labelled
 
     n = rows.X.shape[0]
     if n_queries >= n:
         raise ValueError(f"--n-queries {n_queries} must be less than the rows of DATA, {n}.")
     order = np.random.RandomState(seed).permutation(n)
     parts = np.sort(order[:n_queries]), np.sort(order[n_queries:])
-    asked, database = (_Rows(rows.X[part], None if rows.labels is None else rows.labels[part]) for part in parts)
+    asked, database = (Labelled(rows.X[part], None if rows.labels is None else rows.labels[part]) for part in parts)
     return asked, database
 
 
 def _relevance(
-    asked: _Rows, database: _Rows, neighbours: int, radius: float | None
+    asked: Labelled, database: Labelled, neighbours: int, radius: float | None
 ) -> tuple[Bools | sparse.csr_array | Callable[[int, int], Bools], str]:
     from thpi.ground_truth import label_relevance_blocks, nearest_relevance, radius_relevance
 
+    if (asked.labels is None) != (database.labels is None):
+        raise ValueError("--labels and --query-labels: both files need labels, or neither.")
     if asked.labels is not None and database.labels is not None:
         return label_relevance_blocks(asked.labels, database.labels), "rows with the label of the query"
     if radius is not None:
@@ -188,12 +157,9 @@ def _print(as_json: bool, facts: Facts, values: Facts) -> None:
         return
     show(False, facts)
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
 
-    table = Table()
-    table.add_column("measure")
-    table.add_column("percent", justify="right")
-    table.add_column("queries", justify="right")
+    table = Table("measure", Column("percent", justify="right"), Column("queries", justify="right"))
     for name, row in measures.items():
         table.add_row(name, f"{100 * row['value']:.2f}", f"{row['queries']:,}")
     typer.echo()

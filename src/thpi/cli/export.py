@@ -10,17 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
-from thpi.cli._options import CodeBits, Force, Json
-from thpi.cli._output import show, spinner, uninterrupted
+from thpi.cli._options import CodeBits, Force, Json, names_of
+from thpi.cli._output import progress_bar, show, uninterrupted
 
 if TYPE_CHECKING:
     from thpi.stores import FileFormat, StoreInfo
-
-
-def _format_names() -> list[str]:
-    from thpi.stores import FORMATS, STORES
-
-    return [*FORMATS, *STORES]
 
 
 def _print_formats(wanted: bool) -> None:
@@ -30,20 +24,25 @@ def _print_formats(wanted: bool) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from thpi.stores import FORMATS, STORES
+    from thpi.stores import FORMATS, STORES, FileFormat
 
     table = Table("format", "TARGET", "writes", "needs")
-    for file in FORMATS.values():
-        table.add_row(file.name, f"*{file.suffix}", file.description, _needs(file.extra))
-    for store in STORES.values():
-        where = ", ".join([f"{prefix}..." for prefix in store.prefixes] + [f"*{end}" for end in store.suffixes])
-        table.add_row(store.name, where, store.description, _needs(store.extra))
+    kinds: list[FileFormat | StoreInfo] = [*FORMATS.values(), *STORES.values()]
+    for kind in kinds:
+        prefixes, suffixes = ((), (kind.suffix,)) if isinstance(kind, FileFormat) else (kind.prefixes, kind.suffixes)
+        where = ", ".join([f"{prefix}..." for prefix in prefixes] + [f"*{end}" for end in suffixes])
+        needs = "-" if kind.extra is None else f'pip install "thpi\\[{kind.extra}]"'
+        table.add_row(kind.name, where, kind.description, needs)
     Console().print(table)
     raise typer.Exit
 
 
-def _needs(extra: str | None) -> str:
-    return "-" if extra is None else f'pip install "thpi\\[{extra}]"'
+_FORMAT = typer.Option(
+    "--format",
+    autocompletion=names_of("thpi.stores", "FORMATS", "STORES"),
+    help="Format or store, if TARGET does not show it.",
+)
+_FORMATS = typer.Option("--formats", is_eager=True, callback=_print_formats, help="List formats and stores.")
 
 
 def export(
@@ -51,19 +50,14 @@ def export(
     target: Annotated[
         str, typer.Argument(metavar="TARGET", help="File to write, or address of a store; see --formats.")
     ],
-    table: Annotated[str, typer.Option("--table", help="Table or collection of the store.")] = "codes",
-    kind: Annotated[
-        Optional[str],
-        typer.Option("--format", autocompletion=_format_names, help="Format or store, if TARGET does not show it."),
-    ] = None,
+    table: Annotated[str, typer.Option(help="Table or collection of the store.")] = "codes",
+    kind: Annotated[Optional[str], _FORMAT] = None,
     append: Annotated[bool, typer.Option("--append", help="Add to a table that already holds codes.")] = False,
-    token: Annotated[str, typer.Option("--token", envvar="THPI_MILVUS_TOKEN", help="Token of a Milvus server.")] = "",
+    token: Annotated[str, typer.Option(envvar="THPI_MILVUS_TOKEN", help="Token of a Milvus server.")] = "",
     bits: CodeBits = None,
     force: Force = False,
     as_json: Json = False,
-    formats: Annotated[
-        bool, typer.Option("--formats", is_eager=True, callback=_print_formats, help="List formats and stores.")
-    ] = False,
+    formats: Annotated[bool, _FORMATS] = False,
 ) -> None:
     """Write codes or an index to a file of another format, to PostgreSQL (pgvector) or to Milvus.
 
@@ -82,25 +76,27 @@ def export(
       thpi export shop.index milvus.db --table codes
       thpi export --formats
     """
-    from thpi.cli._codes import check_codes_output, read_codes, write_codes
+    from thpi.cli._files import check_codes_output, read_codes, write_codes
     from thpi.stores import FileFormat
 
     chosen = _format(target, kind)
     if isinstance(chosen, FileFormat):
-        output = Path(target)
-        check_codes_output("TARGET", output, chosen, force=force, inputs=(codes,))
-        read = read_codes("CODES", codes, bits)
-        write_codes(chosen, output, read.codes, read.n_bits, read.ids)
-        show(as_json, {"target": target, "format": chosen.name, "codes": len(read.codes), "bits": read.n_bits})
-        return
-    if force:
+        check_codes_output("TARGET", Path(target), chosen, force=force, inputs=(codes,))
+    elif force:
         raise ValueError(f"--force replaces files; a table is never emptied. Drop {table!r} yourself, or use --append.")
     read = read_codes("CODES", codes, bits)
+    if isinstance(chosen, FileFormat):
+        write_codes(chosen, Path(target), read.codes, read.n_bits, read.ids)
+        show(as_json, {"target": target, "format": chosen.name, "codes": len(read.codes), "bits": read.n_bits})
+        return
     with _engine_errors(chosen), closing(chosen.connect(target, table, read.n_bits, token)) as store:
         if len(store) and not append:
             raise ValueError(f"--table {table!r} holds {len(store)} codes already; --append adds to them.")
         # Without transactions an addition that has begun must be finished: Ctrl-C waits for it.
-        with spinner(f"sending {len(read.codes):,} codes"), nullcontext() if chosen.transactions else uninterrupted():
+        with (
+            progress_bar(f"sending {len(read.codes):,} codes"),
+            nullcontext() if chosen.transactions else uninterrupted(),
+        ):
             store.add(read.codes, read.ids)
         total = len(store)
     facts = {"target": _without_password(target), "format": chosen.name, "table": table, "codes": len(read.codes)}

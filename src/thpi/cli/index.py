@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import Annotated, Optional
 
 import typer
 
-from thpi.cli._indexes import check_index, show_index
-from thpi.cli._options import CodeBits, Force, Json
-from thpi.cli._output import check_output, show, spinner, uninterrupted
+from thpi.cli._options import CodeBits, Force, IndexFile, Json
+from thpi.cli._output import check_output, progress_bar, show, uninterrupted
 
-if TYPE_CHECKING:
-    from thpi.index import HammingIndex
+app = typer.Typer(no_args_is_help=True, add_completion=False, help="Build, change and describe an index of codes.")
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    help="Build an index of codes, add to it, remove from it, describe it.",
-)
-
-Index = Annotated[Path, typer.Argument(metavar="INDEX", help="Index file.")]
+_RENUMBER = typer.Option("--renumber", help="Continue numbering from the largest id, instead of their own ids.")
+_FROM = typer.Option("--from", metavar="FILE", help="File of ids: one per line, or FILE:COLUMN.")
 CodesFile = Annotated[Path, typer.Argument(metavar="CODES", help="Codes, from thpi encode.")]
 
 
@@ -29,8 +22,7 @@ def build(
     codes: CodesFile,
     index: Annotated[Path, typer.Argument(metavar="INDEX", help="Index file to write, for instance shop.index.")],
     recall: Annotated[
-        Optional[float],
-        typer.Option("--recall", help="Allow approximate search with this recall, e.g. 0.99."),
+        Optional[float], typer.Option(help="Allow approximate search with this recall, e.g. 0.99.")
     ] = None,
     k: Annotated[int, typer.Option("-k", min=1, help="With --recall: number of neighbours it is tuned for.")] = 10,
     bits: CodeBits = None,
@@ -48,7 +40,7 @@ def build(
       thpi index build codes.npy shop.index
       thpi index build codes.npy shop.index --recall 0.99 -k 100
     """
-    from thpi.cli._codes import read_codes
+    from thpi.cli._files import read_codes, show_index
     from thpi.index import HammingIndex
 
     check_output("INDEX", index, force=force, inputs=(codes,))
@@ -56,7 +48,7 @@ def build(
     built = HammingIndex(table.n_bits, recall)
     built.add(table.codes, table.ids)
     if recall is not None and recall < 1 and len(built):
-        with spinner(f"trying kinds of search on {len(built):,} codes"):
+        with progress_bar(f"trying kinds of search on {len(built):,} codes"):
             built.tune(k)
     with uninterrupted():
         built.save(index)
@@ -65,11 +57,9 @@ def build(
 
 @app.command()
 def add(
-    index: Index,
+    index: IndexFile,
     codes: CodesFile,
-    renumber: Annotated[
-        bool, typer.Option("--renumber", help="Continue numbering from the largest id, instead of their own ids.")
-    ] = False,
+    renumber: Annotated[bool, _RENUMBER] = False,
     bits: CodeBits = None,
     as_json: Json = False,
 ) -> None:
@@ -83,10 +73,10 @@ def add(
       thpi index add shop.index new-codes.npy
       thpi index add shop.index new-codes.npy --renumber
     """
-    from thpi.cli._codes import read_codes
+    from thpi.cli._files import open_index, read_codes
 
     table = read_codes("CODES", codes, bits)
-    with _opened(index) as opened:
+    with open_index(index, "a") as opened:
         if table.n_bits != opened.n_bits:
             raise ValueError(f"CODES={str(codes)!r} has codes of {table.n_bits} bits, INDEX of {opened.n_bits}.")
         try:
@@ -100,11 +90,9 @@ def add(
 
 @app.command()
 def remove(
-    index: Index,
+    index: IndexFile,
     ids: Annotated[Optional[list[str]], typer.Argument(metavar="ID", help="Ids to remove.")] = None,
-    ids_file: Annotated[
-        Optional[str], typer.Option("--from", metavar="FILE", help="File of ids: one per line, or FILE:COLUMN.")
-    ] = None,
+    ids_file: Annotated[Optional[str], _FROM] = None,
     compact: Annotated[bool, typer.Option("--compact", help="Rewrite the file without the removed codes.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -116,11 +104,12 @@ def remove(
       thpi index remove shop.index --from sold.csv:sku --compact
     """
     from thpi.cli._columns import as_ids, read_column
+    from thpi.cli._files import open_index
 
     wanted = [*(ids or []), *([] if ids_file is None else read_column("--from", ids_file))]
     if not wanted:
         raise ValueError("ID: name at least one id, or a file of them with --from.")
-    with _opened(index) as opened:
+    with open_index(index, "a") as opened:
         chosen = [str(value) for value in wanted] if opened.id_kind == "string" else as_ids(wanted)
         try:
             with uninterrupted():
@@ -133,21 +122,13 @@ def remove(
 
 
 @app.command()
-def info(index: Index, as_json: Json = False) -> None:
+def info(index: IndexFile, as_json: Json = False) -> None:
     """Describe an index.
 
     \b
     Example:
       thpi index info shop.index
     """
-    from thpi.index import HammingIndex
+    from thpi.cli._files import open_index, show_index
 
-    check_index(index)
-    show_index(as_json, index, HammingIndex.open(index))
-
-
-def _opened(path: Path) -> HammingIndex:
-    from thpi.index import HammingIndex
-
-    check_index(path)
-    return HammingIndex.open(path, "a")
+    show_index(as_json, index, open_index(index))

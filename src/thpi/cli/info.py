@@ -8,12 +8,11 @@ from typing import Annotated
 import typer
 
 from thpi.cli._options import Json
-from thpi.cli._output import Facts, show
+from thpi.cli._output import show
 
 
 def info(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Model, index, or codes.")],
-    as_json: Json = False,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Model, index, or codes.")], as_json: Json = False
 ) -> None:
     """Describe a file: a model, an index, or codes.
 
@@ -25,16 +24,13 @@ def info(
       thpi info shop.index --json
       thpi info codes.npy
     """
-    from thpi.cli._codes import file_kind, read_codes
+    from thpi.cli._files import file_kind, open_index, read_codes, show_index
 
     kind = file_kind("FILE", file)
     if kind == "model":
         _show_model(as_json, file)
     elif kind == "index":
-        from thpi.cli._indexes import show_index
-        from thpi.index import HammingIndex
-
-        show_index(as_json, file, HammingIndex.open(file))
+        show_index(as_json, file, open_index(file))
     else:
         table = read_codes("FILE", file)
         facts = {"codes": str(file), "format": kind, "rows": len(table.codes), "bits": table.n_bits}
@@ -43,27 +39,15 @@ def info(
 
 
 def _show_model(as_json: bool, path: Path) -> None:
-    from thpi.cli._models import choice_facts, load_model
+    from thpi.cli._files import load_model, model_facts
 
     hasher, names = load_model("FILE", path)
-    params = {key: value for key, value in hasher.get_params().items() if key not in ("n_bits", "random_state")}
-    facts: Facts = {
-        "model": str(path),
-        "method": type(hasher).__name__,
-        "bits": hasher.n_bits,
-        "features": hasher.n_features_in_,
-        "fitted_on": f"{len(hasher.codes_):,} rows" if len(hasher.codes_) else "rows on a cluster",
-        "seed": hasher.random_state,
-        "parameters": params or None,
-        **choice_facts(hasher, as_json),
-        "iterations": hasher.n_iter_ or None,
-        "converged": hasher.converged_,
-        "file_bytes": path.stat().st_size,
-    }
+    n = len(hasher.codes_)
+    fitted_on = n if as_json else f"{n:,} rows" if n else "rows on a cluster"
+    facts = model_facts(path, hasher, {"fitted_on": fitted_on}, as_json)
+    facts |= {"iterations": hasher.n_iter_ or None, "converged": hasher.converged_, "file_bytes": path.stat().st_size}
     if as_json:
-        shown = facts | {"fitted_on": len(hasher.codes_), "objective": hasher.objective_, "columns": names}
-        show(True, shown)
-        return
-    if names is not None:
+        facts |= {"objective": hasher.objective_, "columns": names}
+    elif names is not None:
         facts["columns"] = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
-    show(False, facts)
+    show(as_json, facts)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, Optional
 
 import typer
 
-from thpi.cli._options import Json
+from thpi.cli._options import TABLES, IndexFile, Json
 from thpi.cli._output import plain
 
 if TYPE_CHECKING:
-    from thpi._types import Codes, Floats
+    from thpi._types import Array, Codes, Floats
     from thpi.cli._columns import Value
     from thpi.index import HammingIndex
 
@@ -22,38 +22,29 @@ _MANY = 1000
 
 
 class _Queries(NamedTuple):
-    """Some queries: names (None: their numbers), codes and, for reranking, projections."""
+    """Some queries: names, codes and, for reranking, projections."""
 
-    names: list[Value] | None
+    names: list[Value]
     codes: Codes
     projections: Floats | None = None
 
 
+_QUERIES = typer.Argument(metavar="QUERIES", help=f"Rows to search for: {TABLES}; codes; or - for standard input.")
+_RERANK = typer.Option(metavar="N", min=1, help="Order the N nearest by a finer distance, then show k.")
+
+
 def search(
-    index: Annotated[Path, typer.Argument(metavar="INDEX", help="Index file, from thpi index build.")],
-    queries: Annotated[
-        Optional[str],
-        typer.Argument(
-            metavar="QUERIES",
-            help="Rows to search for: npy, npz, csv, tsv or parquet; codes; or - for standard input.",
-        ),
-    ] = None,
+    index: IndexFile,
+    queries: Annotated[Optional[str], _QUERIES] = None,
     model: Annotated[
-        Optional[Path], typer.Option("--model", help="Model of the codes of the index; not needed for codes.")
+        Optional[Path], typer.Option(help="Model of the codes of the index; not needed for codes.")
     ] = None,
-    row: Annotated[Optional[int], typer.Option("--row", min=0, help="Row of QUERIES, or of the index, from 0.")] = None,
+    row: Annotated[Optional[int], typer.Option(min=0, help="Row of QUERIES, or of the index, from 0.")] = None,
     item: Annotated[Optional[str], typer.Option("--id", help="Item of the index by its id.")] = None,
-    ids: Annotated[
-        Optional[str], typer.Option("--ids", metavar="COLUMN", help="Column of QUERIES that names the rows.")
-    ] = None,
+    ids: Annotated[Optional[str], typer.Option(metavar="COLUMN", help="Column of QUERIES that names the rows.")] = None,
     k: Annotated[int, typer.Option("-k", min=1, help="Number of neighbours.")] = 10,
-    radius: Annotated[
-        Optional[int], typer.Option("--radius", min=0, help="All items within this many bits, instead of k.")
-    ] = None,
-    rerank: Annotated[
-        Optional[int],
-        typer.Option("--rerank", metavar="N", min=1, help="Order the N nearest by a finer distance, then show k."),
-    ] = None,
+    radius: Annotated[Optional[int], typer.Option(min=0, help="All items within this many bits, instead of k.")] = None,
+    rerank: Annotated[Optional[int], _RERANK] = None,
     as_json: Json = False,
 ) -> None:
     """Show the items of an index whose codes are nearest to a query, by Hamming distance.
@@ -76,29 +67,37 @@ def search(
       thpi search shop.index new.csv --model shop.thpi -k 10 --rerank 100
       echo '[0.5, 1.0, 0.25]' | thpi search shop.index - --model shop.thpi
     """
-    from thpi.cli._indexes import check_index
-    from thpi.index import HammingIndex, asymmetric_rerank
+    from thpi.cli._files import open_index
 
     _check_rerank(rerank, k, radius, queries, model)
-    check_index(index)
-    opened = HammingIndex.open(index)
+    opened = open_index(index)
     if len(opened) == 0:
         raise ValueError(f"INDEX={str(index)!r} is empty.")
     recall = opened.recall
-    for names, codes, projections in _queries(opened, queries, model, row, item, ids, rerank is not None):
+    for asked in _queries(opened, queries, model, row, item, ids, rerank is not None):
         # Building an approximate structure takes longer than answering a few queries exactly.
-        opened.recall = recall if len(codes) >= _MANY else None
-        most = [opened.n_bits] * len(codes)
-        if radius is None:
-            answer = opened.search(codes, rerank or k)
-            if projections is not None:
-                answer = asymmetric_rerank(opened, answer, projections, k)
-                most = abs(projections).sum(axis=1).tolist()
-            found = [(answer.distances[i], answer.ids[i]) for i in range(len(codes))]
-        else:
-            found = [(some.distances, some.ids) for some in opened.radius_search(codes, radius)]
-        for name, (distances, neighbours), farthest in zip(names or [], found, most, strict=True):
+        opened.recall = recall if len(asked.codes) >= _MANY else None
+        answers = _found(opened, asked, k, radius, rerank)
+        for name, (distances, neighbours, farthest) in zip(asked.names, answers, strict=True):
             _print(as_json, name, distances.tolist(), neighbours.tolist(), opened.n_bits, farthest)
+
+
+def _found(
+    index: HammingIndex, asked: _Queries, k: int, radius: int | None, rerank: int | None
+) -> Iterator[tuple[Array, Array, float]]:
+    """Iterate over the answers: distances, ids, and the distance at which all bits differ."""
+    from thpi.index import asymmetric_rerank
+
+    if radius is not None:
+        for some in index.radius_search(asked.codes, radius):
+            yield some.distances, some.ids, index.n_bits
+        return
+    answer = index.search(asked.codes, rerank or k)
+    farthest = [index.n_bits] * len(asked.codes)
+    if asked.projections is not None:
+        answer = asymmetric_rerank(index, answer, asked.projections, k)
+        farthest = abs(asked.projections).sum(axis=1).tolist()
+    yield from zip(answer.distances, answer.ids, farthest, strict=True)
 
 
 def _check_rerank(rerank: int | None, k: int, radius: int | None, queries: str | None, model: Path | None) -> None:
@@ -123,21 +122,20 @@ def _queries(
     ids: str | None,
     finer: bool,
 ) -> Iterator[_Queries]:
-    """Iterate over the queries in portions, with projections if they are to be reranked."""
+    """Iterate over the queries in portions, with projections if they are reranked."""
     if queries is None:
         yield _stored(index, row, item)
         return
     if item is not None:
         raise ValueError(f"--id {item!r} is an item of the index; leave out QUERIES={queries!r}, or use --row.")
     start = 0
-    for names, codes, projections in _asked(index, queries, model, ids, finer):
-        names = list(range(start, start + len(codes))) if names is None else names
-        start += len(codes)
+    for asked in _asked(index, queries, model, ids, finer):
+        first, start = start, start + len(asked.codes)
         if row is None:
-            yield _Queries(names, codes, projections)
+            yield asked
         elif row < start:
-            at = row - start + len(codes)
-            one = slice(at, at + 1)
+            one = slice(row - first, row - first + 1)
+            names, codes, projections = asked
             yield _Queries(names[one], codes[one], None if projections is None else projections[one])
             return
     if row is not None:
@@ -165,9 +163,8 @@ def _stored(index: HammingIndex, row: int | None, item: str | None) -> _Queries:
 
 
 def _asked(index: HammingIndex, queries: str, model: Path | None, ids: str | None, finer: bool) -> Iterator[_Queries]:
-    from thpi.cli._codes import file_kind, read_codes
-    from thpi.cli._models import check_width, load_model
-    from thpi.cli._tables import open_table
+    from thpi.cli._files import check_width, file_kind, load_model, read_codes
+    from thpi.cli._tables import open_table, read_stdin
     from thpi.stores import FORMATS
 
     if model is None:
@@ -185,15 +182,16 @@ def _asked(index: HammingIndex, queries: str, model: Path | None, ids: str | Non
             f"--model {str(model)!r} makes codes of {hasher.n_bits} bits; those of INDEX have {index.n_bits}."
         )
     if queries == "-":
-        from thpi.cli._stdin import read_stdin
-
         batches = read_stdin(ids, features)
     else:
         batches = open_table("QUERIES", queries, key=ids, features=features).batches
+    start = 0
     for batch in batches:
         check_width("QUERIES", queries, batch.values, hasher)
         codes = hasher.transform(batch.values)
-        yield _Queries(batch.keys, codes, hasher.decision_function(batch.values) if finer else None)
+        names: list[Value] = batch.keys or list(range(start, start + len(codes)))
+        yield _Queries(names, codes, hasher.decision_function(batch.values) if finer else None)
+        start += len(codes)
 
 
 def _print(as_json: bool, name: Value, distances: list[float], ids: list[Value], n_bits: int, farthest: float) -> None:
