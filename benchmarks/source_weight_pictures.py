@@ -1,9 +1,11 @@
-"""Draw what TransferITQ retrieves at the ends of its dial: docs/pictures/dial_digits.png and dial_openclipart.png.
+"""Draw what TransferITQ retrieves with source weight 0 and with a large one.
+
+Writes docs/pictures/source_weight_digits.png and source_weight_openclipart.png:
 
     python -m benchmarks.source_weight_pictures [--data-home DIR]
 
-The queries are the first of some classes in a fixed split; nothing is picked by hand. The digits come with the
-package; openclipart is drawn where its files are.
+The queries are the first of some classes in a fixed split; none is picked by hand. The digits come with the package.
+openclipart is drawn only if its files exist.
 """
 
 from __future__ import annotations

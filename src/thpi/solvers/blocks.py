@@ -35,6 +35,8 @@ __all__ = [
 ]
 
 Parts: TypeAlias = tuple[Array, ...]
+"""What a function returns for one block; sums are taken member by member."""
+
 T = TypeVar("T")
 
 _CACHED = 2**20
