@@ -36,7 +36,8 @@ def imports(path: Path) -> set[str]:
             continue
         if isinstance(node, ast.ImportFrom) and node.module is not None:
             names = {f"{node.module}.{alias.name}" for alias in node.names}
-            found |= {node.module} | {name for name in names if _is_module(name)}
+            modules = {name for name in names if _is_module(name)}
+            found |= modules if modules == names else modules | {node.module}
         elif isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
     return {name for name in found if name == "thpi" or name.startswith("thpi.")}
