@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from thpi.diagnosis._answer import Answer, Diagnosis, described
+from thpi.diagnosis._answer import Answer, Diagnosis
 from thpi.diagnosis._diagnosis import diagnose
+from thpi.diagnosis._page import described
 
 __all__ = ["Answer", "Diagnosis", "described", "diagnose"]

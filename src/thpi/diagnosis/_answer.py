@@ -13,17 +13,6 @@ CLEAR = 0.5
 """A difference below half a point of MAP counts as none, however sure it is."""
 
 
-def described(params: dict[str, Any]) -> str:
-    """Parameters in words.
-
-    >>> described({"start_penalty": 1.0, "space": "source"})
-    'start_penalty 1, space source'
-    """
-    return ", ".join(
-        f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}" for name, value in params.items()
-    )
-
-
 @dataclass(frozen=True)
 class Answer:
     """The answer for one meaning of "relevant"; MAP and differences in percent.
