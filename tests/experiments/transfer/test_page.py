@@ -20,7 +20,11 @@ def _pairs(results):
 def _count(results, section):
     columns = [Column("relevance"), Column("sets")]
     return [
-        Grid("Sets by relevance", columns, [[Cell(section.relevance), Cell(f"{len(results.sets('target'))} sets")]])
+        Grid(
+            "Sets by relevance",
+            columns,
+            [[Cell(section.relevance), Cell(f"{len(results.sets(section.relevance))} toy sets")]],
+        )
     ]
 
 
@@ -42,16 +46,16 @@ def test_a_toy_table_from_outside(results, tmp_path, monkeypatch):
     assert "<h3>Rows of a set</h3>" in page
     assert "<th>digits-fac-pix</th><td>1000</td>" in page
     assert "<th>pairs &lt;= N</th>" in page
-    assert page.count("<td>1 sets</td>") == 3  # one section per meaning of relevant
+    assert page.count("<td>1 toy sets</td>") == 3  # one section per meaning of relevant
     markdown = (folder / "tables.txt").read_text()
     assert "**Rows of a set**\n\n| set | pairs <= N |\n|---|--:|\n| digits-fac-pix | 1000 |" in markdown
-    assert markdown.count("| 1 sets |") == 3
+    assert markdown.count("| 1 toy sets |") == 3
     console = Console(file=io.StringIO(), width=120)
     print_report(console, report, results)
     shown = console.file.getvalue()
     assert "Rows of a set" in shown
     assert "digits-fac-pix" in shown
-    assert shown.count("1 sets") == 3
+    assert shown.count("1 toy sets") == 3
     for file in before:
         if file.name not in ("report.html", "tables.txt"):
             assert file.read_bytes() == (folder / file.name).read_bytes(), file.name
