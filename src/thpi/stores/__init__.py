@@ -6,14 +6,12 @@
 
 from __future__ import annotations
 
-from thpi.stores._copy import copy_codes
 from thpi.stores._files import read_faiss, read_npy, read_parquet, write_faiss, write_npy, write_parquet
 from thpi.stores._milvus import Milvus
 from thpi.stores._parts import PartsReport, encode_parts, read_parts
 from thpi.stores._pgvector import PgVector
 from thpi.stores._registry import FORMATS, STORES
-from thpi.stores._store import CodeStore, FileFormat, StoreInfo
-from thpi.stores._table import CodeTable
+from thpi.stores._store import CodeStore, CodeTable, FileFormat, StoreInfo, copy_codes
 
 __all__ = [
     "FORMATS",

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thpi._types import Array, Codes
-from thpi.codes import check_codes
+from thpi.codes import check_codes, n_bytes
 from thpi.index._ids import IdKind, check_ids, check_unique
 from thpi.index._neighbours import Neighbours
 from thpi.stores._store import Id
@@ -40,6 +40,10 @@ class EngineStore(ABC):
         """``"int64"`` or ``"string"``; None until codes are stored."""
         return self._kind
 
+    @property
+    def _id_type(self) -> type:
+        return object if self._kind == "string" else np.int64
+
     def _checked(self, codes: npt.ArrayLike, ids: npt.ArrayLike | None) -> tuple[Codes, Array]:
         packed = check_codes(codes, n_bits=self.n_bits)
         checked = self._new_ids(len(packed)) if ids is None else check_ids(ids, length=len(packed), kind=self.id_kind)
@@ -68,20 +72,30 @@ class EngineStore(ABC):
             if item in known:
                 raise ValueError(f"ids={item!r} is in the {self._where} already; remove it first.")
 
+    @abstractmethod
+    def _find(self, ids: Array) -> dict[Id, Codes]:
+        """Return the codes of those of the ids that are stored."""
+
+    def get_codes(self, ids: npt.ArrayLike) -> Codes:
+        """Return the codes of ``ids``; an unknown id raises a ``KeyError`` that names it."""
+        checked = check_ids(ids, kind=self.id_kind)
+        found = self._find(checked)
+        self._check_present(checked, found)
+        codes = [found[item] for item in checked.tolist()]
+        return np.array(codes, dtype=np.uint8).reshape(-1, n_bytes(self.n_bits))
+
     def _neighbours(self, rows: Sequence[tuple[float, Id]]) -> Neighbours:
         """Return (distance, id) in order as arrays."""
-        ids = np.empty(len(rows), dtype=object if self._kind == "string" else np.int64)
+        ids: Array = np.empty(len(rows), dtype=self._id_type)
         ids[:] = [item for _, item in rows]
         return Neighbours(np.array([round(distance) for distance, _ in rows], dtype=np.int32), ids)
 
     def _stacked(self, found: Sequence[Neighbours]) -> Neighbours:
         """Return the answers to all queries as one pair of arrays, as wide as the shortest answer."""
         width = min((len(row.ids) for row in found), default=0)
-        ids = np.empty((len(found), width), dtype=object if self._kind == "string" else np.int64)
-        distances = np.empty((len(found), width), dtype=np.int32)
-        for i, row in enumerate(found):
-            distances[i], ids[i] = row.distances[:width], row.ids[:width]
-        return Neighbours(distances, ids)
+        distances = np.array([row.distances[:width] for row in found], dtype=np.int32)
+        ids: Array = np.array([row.ids[:width] for row in found], dtype=self._id_type)
+        return Neighbours(distances.reshape(len(found), width), ids.reshape(len(found), width))
 
     @abstractmethod
     def close(self) -> None:

@@ -28,16 +28,14 @@ from thpi._optional import require
 from thpi._types import PathLike
 from thpi.codes import n_bytes
 from thpi.index._ids import id_kind
-from thpi.stores._store import FileFormat
-from thpi.stores._table import CodeTable
+from thpi.stores._store import BIT_ORDER, CodeTable, FileFormat, describe_codes
 
-_ORDER = "little"
 _FIELD = re.compile(r"code:bits=([1-9][0-9]{0,8}):order=([a-z]+)")
 
 
 def _check_metadata(path: PathLike, order: str, stored: int, given: int | None) -> None:
-    if order != _ORDER:
-        raise ValueError(f"{os.fspath(path)!r} has bit order {order!r}; only {_ORDER!r} is known.")
+    if order != BIT_ORDER:
+        raise ValueError(f"{os.fspath(path)!r} has bit order {order!r}; only {BIT_ORDER!r} is known.")
     if given is not None and given != stored:
         raise ValueError(f"n_bits={given!r} was given, but {os.fspath(path)!r} holds codes of {stored} bits.")
 
@@ -50,7 +48,7 @@ def write_npy(path: PathLike, codes: npt.ArrayLike, n_bits: int, ids: npt.ArrayL
         if any(value.endswith("\0") for value in column):
             raise ValueError("ids must not end in a NUL character; numpy's fixed-width text drops it.")
         column = column.astype(np.str_) if len(column) else np.empty(0, dtype="<U1")
-    field = f"code:bits={n_bits}:order={_ORDER}"
+    field = f"code:bits={n_bits}:order={BIT_ORDER}"
     rows = np.empty(len(column), dtype=[("id", column.dtype), (field, np.uint8, (n_bytes(n_bits),))])
     rows["id"], rows[field] = column, table.codes
     with atomic_open(path) as file:
@@ -88,13 +86,11 @@ def write_parquet(path: PathLike, codes: npt.ArrayLike, n_bits: int, ids: npt.Ar
     """Write codes and ids (by default 0, 1, ...) to a Parquet file in one step. Needs the extra ``parquet``."""
     pa, pq = require("pyarrow", "parquet"), require("pyarrow.parquet", "parquet")
     table = CodeTable.checked(codes, ids, n_bits)
-    width = n_bytes(n_bits)
-    code_column = pa.FixedSizeBinaryArray.from_buffers(
-        pa.binary(width), len(table.codes), [None, pa.py_buffer(table.codes.tobytes())]
-    )
+    buffers = [None, pa.py_buffer(table.codes.tobytes())]
+    code_column = pa.FixedSizeBinaryArray.from_buffers(pa.binary(n_bytes(n_bits)), len(table.codes), buffers)
     id_column = pa.array(table.ids.tolist(), type=pa.int64() if id_kind(table.ids) == "int64" else pa.string())
-    metadata = {"thpi": json.dumps({"format": "thpi-codes", "version": 1, "n_bits": n_bits, "bit_order": _ORDER})}
-    schema = pa.schema([("id", id_column.type), ("code", code_column.type)], metadata=metadata)
+    columns = [("id", id_column.type), ("code", code_column.type)]
+    schema = pa.schema(columns, metadata={"thpi": json.dumps(describe_codes(n_bits))})
     with atomic_open(path) as file:
         pq.write_table(pa.Table.from_arrays([id_column, code_column], schema=schema), file)
 
@@ -113,19 +109,17 @@ def read_parquet(path: PathLike, n_bits: int | None = None) -> CodeTable:
             raise
         raise ValueError(f"{os.fspath(path)!r} is not a Parquet file of codes ({error}).") from None
     _check_metadata(path, order, stored_bits, n_bits)
-    n_bits = int(stored_bits)
-    code_type = pa.binary(n_bytes(n_bits))
-    if code_column.type != code_type or code_column.null_count or id_column.null_count:
-        raise ValueError(
-            f"{os.fspath(path)!r} has a column code of type {code_column.type}, not {code_type}, or nulls."
-        )
+    n_bits, width = int(stored_bits), n_bytes(int(stored_bits))
+    if code_column.type != pa.binary(width) or code_column.null_count or id_column.null_count:
+        expected = f"not {pa.binary(width)}, or nulls"
+        raise ValueError(f"{os.fspath(path)!r} has a column code of type {code_column.type}, {expected}.")
     if len(code_column) == 0:
         kind = object if id_column.type == pa.string() else np.int64
-        return CodeTable(np.empty((0, n_bytes(n_bits)), dtype=np.uint8), np.empty(0, dtype=kind), n_bits)
+        return CodeTable(np.empty((0, width), dtype=np.uint8), np.empty(0, dtype=kind), n_bits)
     # The array may begin within its buffer.
-    start, stop = (at * n_bytes(n_bits) for at in (code_column.offset, code_column.offset + len(code_column)))
-    codes = np.frombuffer(code_column.buffers()[1], dtype=np.uint8)[start:stop]
-    return CodeTable.checked(codes.reshape(-1, n_bytes(n_bits)).copy(), id_column.to_pylist(), n_bits)
+    codes = np.frombuffer(code_column.buffers()[1], dtype=np.uint8, offset=code_column.offset * width)
+    codes = codes[: len(code_column) * width].reshape(-1, width).copy()
+    return CodeTable.checked(codes, id_column.to_pylist(), n_bits)
 
 
 def write_faiss(path: PathLike, codes: npt.ArrayLike, n_bits: int, ids: npt.ArrayLike | None = None) -> None:
@@ -138,14 +132,8 @@ def write_faiss(path: PathLike, codes: npt.ArrayLike, n_bits: int, ids: npt.Arra
     index = faiss.IndexBinaryIDMap2(faiss.IndexBinaryFlat(8 * n_bytes(n_bits)))
     index.add_with_ids(table.codes, table.ids)
     data = faiss.serialize_index_binary(index).tobytes()
-    about = {
-        "format": "thpi-codes",
-        "version": 1,
-        "n_bits": n_bits,
-        "bit_order": _ORDER,
-        "sha256": hashlib.sha256(data).hexdigest(),
-    }
     atomic_write(path, data)
+    about = describe_codes(n_bits, sha256=hashlib.sha256(data).hexdigest())
     atomic_write(_beside(path), json.dumps(about, indent=1))
 
 

@@ -1,11 +1,8 @@
 """Milvus: codes in a Milvus collection, on one machine or on a cluster.
 
-The collection has the fields ``id`` (INT64 or VARCHAR, primary key), ``position`` (numbers the items in insertion
-order) and ``code`` (BINARY_VECTOR, the bytes of :mod:`thpi.codes`; Milvus takes whole bytes, and the padding is zero).
-The collection's description holds the width in bits and the bit order.
-
-A file path as uri means the embedded engine (milvus-lite 2.5; 3.x takes no binary vectors), an address such as
-``http://host:19530`` a server. Queries use strong consistency, so that they find what was just added.
+The collection has the fields ``id`` (INT64 or VARCHAR, primary key), ``position`` (insertion order) and ``code``
+(BINARY_VECTOR, the bytes of :mod:`thpi.codes`, padded with zeros). Its description holds the width in bits and the bit
+order. Queries use strong consistency, so that they find what was just added.
 """
 
 from __future__ import annotations
@@ -24,7 +21,7 @@ from thpi.codes import check_codes, n_bytes
 from thpi.index._ids import IdKind, check_ids, check_unique, id_kind
 from thpi.index._neighbours import Neighbours, check_k, check_radius
 from thpi.stores._engine import EngineStore
-from thpi.stores._store import Id, StoreInfo
+from thpi.stores._store import BIT_ORDER, Id, StoreInfo, describe_codes
 
 Row: TypeAlias = "dict[str, Any]"
 
@@ -32,10 +29,9 @@ Row: TypeAlias = "dict[str, Any]"
 _MAX_K = 16_384
 _BATCH = 5_000
 _LONGEST_ID = 65_535
-# Milvus's filters do not read the escapes of control characters as JSON does.
-_REFUSED = re.compile(r"[\x00-\x1f\x7f]")
-# The embedded engine pastes ids into its own SQL when it deletes: a quote would fail, or delete other rows.
-_REFUSED_EMBEDDED = re.compile(r"[\x00-\x1f\x7f']")
+# Milvus's filters do not read the escapes of control characters as JSON does. The embedded engine pastes ids into its
+# own SQL when it deletes: a quote would fail, or delete other rows.
+_REFUSED, _REFUSED_EMBEDDED = (re.compile(f"[\\x00-\\x1f\\x7f{quote}]") for quote in ("", "'"))
 
 
 class Milvus(EngineStore):
@@ -49,19 +45,14 @@ class Milvus(EngineStore):
 
     Parameters
     ----------
-    uri : str
-        A file path (embedded engine) or a server's address.
-    collection : str
-        Letters, digits and underscores.
-    n_bits : int, optional
-        Needed if the collection does not exist yet.
-    token : str
-        ``"user:password"`` or an access token, for servers that require one.
+    uri : a file path (embedded engine: milvus-lite 2.5; 3.x takes no binary vectors) or a server's address.
+    collection : letters, digits and underscores.
+    n_bits : needed if the collection does not exist yet.
+    token : ``"user:password"`` or an access token, for servers that require one.
 
     Examples
     --------
     >>> store = Milvus("shop.db", "codes", n_bits=64)  # doctest: +SKIP
-    >>> store.add(codes, ids=[7, 8])  # doctest: +SKIP
     >>> store.search(queries, k=5)  # doctest: +SKIP
     """
 
@@ -97,13 +88,8 @@ class Milvus(EngineStore):
             for row in sorted(rows, key=lambda row: int(row["position"])):
                 yield row["id"], self._code(row)
 
-    def get_codes(self, ids: npt.ArrayLike) -> Codes:
-        """Return the codes of ``ids``; an unknown id raises a ``KeyError`` that names it."""
-        checked = check_ids(ids, kind=self.id_kind)
-        found = {row["id"]: self._code(row) for row in self._by_id(checked, ["id", "code"])}
-        self._check_present(checked, found)
-        codes = [found[item] for item in checked.tolist()]
-        return np.stack(codes) if codes else np.empty((0, self._width), dtype=np.uint8)
+    def _find(self, ids: Array) -> dict[Id, Codes]:
+        return {row["id"]: self._code(row) for row in self._by_id(ids, ["id", "code"])}
 
     def add(self, codes: npt.ArrayLike, ids: npt.ArrayLike | None = None) -> Array:
         """Add codes under ids. Everything is checked before anything is sent."""
@@ -133,11 +119,10 @@ class Milvus(EngineStore):
 
     def search(self, codes: npt.ArrayLike, k: int = 10) -> Neighbours:
         """Return the ``k`` nearest items of each query code; ``k`` is at most 16,384."""
-        queries, k = check_codes(codes, n_bits=self.n_bits), check_k(k)
-        k = min(k, len(self))
+        queries, k = check_codes(codes, n_bits=self.n_bits), min(check_k(k), len(self))
         if k > _MAX_K:
             raise ValueError(f"k={k!r} is more than Milvus returns; at most {_MAX_K}.")
-        return self._stacked(self._search(queries, k, {}) if k else [self._neighbours([]) for _ in queries])
+        return self._stacked(self._search(queries, k, {}))
 
     def radius_search(self, codes: npt.ArrayLike, radius: int) -> list[Neighbours]:
         """Return all items at distance <= ``radius`` of each query code, by (distance, insertion).
@@ -146,8 +131,6 @@ class Milvus(EngineStore):
         """
         queries, radius = check_codes(codes, n_bits=self.n_bits), check_radius(radius)
         n = len(self)
-        if n == 0:
-            return [self._neighbours([]) for _ in queries]
         # Milvus's radius is exclusive.
         found = self._search(queries, min(n, _MAX_K), {"radius": min(radius, self.n_bits) + 1})
         if n > _MAX_K and any(len(row.ids) >= _MAX_K for row in found):
@@ -155,6 +138,8 @@ class Milvus(EngineStore):
         return found
 
     def _search(self, queries: Codes, k: int, parameters: dict[str, int]) -> list[Neighbours]:
+        if k == 0:
+            return [self._neighbours([]) for _ in queries]
         found: list[Neighbours] = []
         # Limits the n_queries * k answers of one request.
         block = max(1, min(1000, 2**18 // k))
@@ -181,21 +166,17 @@ class Milvus(EngineStore):
             description = json.loads(about["description"])
             n_bits, order = int(description["n_bits"]), description["bit_order"]
         except (ValueError, KeyError, TypeError):
-            raise ValueError(
-                f"collection={self.collection!r} exists, but its description is not that of codes."
-            ) from None
-        if order != "little":
-            raise ValueError(f"collection={self.collection!r} has bit order {order!r}; only 'little' is known.")
+            raise ValueError(f"the {self._where} exists, but its description is not that of codes.") from None
+        if order != BIT_ORDER:
+            raise ValueError(f"the {self._where} has bit order {order!r}; only {BIT_ORDER!r} is known.")
         id_type = next(field["type"] for field in about["fields"] if field.get("is_primary"))
         return n_bits, "int64" if id_type == self._types.INT64 else "string"
 
     def _create(self, kind: IdKind) -> None:
-        description = json.dumps({"format": "thpi-codes", "version": 1, "n_bits": self.n_bits, "bit_order": "little"})
+        description = json.dumps(describe_codes(self.n_bits))
         schema = self._client.create_schema(auto_id=False, enable_dynamic_field=False, description=description)
-        if kind == "int64":
-            schema.add_field("id", self._types.INT64, is_primary=True)
-        else:
-            schema.add_field("id", self._types.VARCHAR, is_primary=True, max_length=_LONGEST_ID)
+        text = {} if kind == "int64" else {"max_length": _LONGEST_ID}
+        schema.add_field("id", self._types.VARCHAR if text else self._types.INT64, is_primary=True, **text)
         schema.add_field("position", self._types.INT64)
         schema.add_field("code", self._types.BINARY_VECTOR, dim=8 * self._width)
         index = self._client.prepare_index_params()
@@ -203,13 +184,9 @@ class Milvus(EngineStore):
         self._client.create_collection(self.collection, schema=schema, index_params=index, consistency_level="Strong")
         self._kind = kind
 
-    def _query(self, expression: str, fields: list[str], limit: int | None = None) -> list[Row]:
-        options = {} if limit is None else {"limit": limit}
-        return list(
-            self._client.query(
-                self.collection, filter=expression, output_fields=fields, consistency_level="Strong", **options
-            )
-        )
+    def _query(self, expression: str, fields: list[str], **limit: int) -> list[Row]:
+        options = {"output_fields": fields, "consistency_level": "Strong", **limit}
+        return list(self._client.query(self.collection, filter=expression, **options))
 
     def _by_id(self, ids: Array, fields: list[str]) -> list[Row]:
         if self._kind is None:
@@ -218,18 +195,19 @@ class Milvus(EngineStore):
 
     def _next(self, field: str) -> int:
         """Return one more than the largest value of a field, at least 0; by bisection: Milvus has no maximum."""
-        if not self._any_from(field, 0):
+
+        def reached(value: int) -> bool:
+            return bool(self._query(f"{field} >= {value}", [field], limit=1))
+
+        if not reached(0):
             return 0
         low, high = 0, 1
-        while high < 2**63 and self._any_from(field, high):
+        while high < 2**63 and reached(high):
             low, high = high, 2 * high
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (middle, high) if self._any_from(field, middle) else (low, middle)
+            low, high = (middle, high) if reached(middle) else (low, middle)
         return high
-
-    def _any_from(self, field: str, value: int) -> bool:
-        return bool(self._query(f"{field} >= {value}", [field], limit=1))
 
     def _next_id(self) -> int:
         return self._next("id")
@@ -241,9 +219,7 @@ class Milvus(EngineStore):
             yield f"id in {json.dumps(ids[start : start + _BATCH].tolist(), ensure_ascii=False)}"
 
     def _check_texts(self, ids: Array) -> None:
-        if len(ids) == 0 or id_kind(ids) == "int64":
-            return
-        for item in ids:
+        for item in ids if id_kind(ids) == "string" else ():
             if self._refused.search(item) or len(item.encode()) > _LONGEST_ID:
                 raise ValueError(
                     f"ids={item!r} cannot be stored in this Milvus: no control characters, no single quotes in the"

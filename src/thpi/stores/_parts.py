@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -18,13 +20,12 @@ from thpi._files import atomic_write
 from thpi._optional import require
 from thpi._types import PathLike
 from thpi.stores._files import read_parquet, write_parquet
-from thpi.stores._table import CodeTable
+from thpi.stores._store import CodeTable
 
 if TYPE_CHECKING:
     from thpi.base import BaseHasher
 
 MANIFEST = "parts.json"
-
 Client: TypeAlias = Any
 """``distributed.Client``, of an optional package without types."""
 
@@ -56,56 +57,48 @@ def encode_parts(
     output : folder, created if necessary; existing parts with the right number of rows are kept
     columns : columns of features; default: all but ``ids``
     ids : column of ids; by default rows are numbered across all parts, in the order of the file names
-    client : ``distributed.Client``, optional
-        Its workers read and write the parts; they must see both folders under the same paths.
+    client : ``distributed.Client`` whose workers read and write the parts; they must see both folders
     progress : called with the number of finished parts and of all parts
     """
-    from thpi.rows._parquet import Parquet, parquet_files  # imports scikit-learn, which stores do not need
+    from thpi.rows._parquet import parquet_files  # imports scikit-learn, which stores do not need
 
     files, folder = parquet_files(rows), Path(output)
     folder.mkdir(exist_ok=True)
-    _check_manifest(folder, {"model": _digest(hasher), "columns": list(columns) if columns else None, "ids": ids})
-    sizes = [Parquet(file).open(file).metadata.num_rows for file in files]
+    features = list(columns) if columns else None
+    _check_manifest(folder, {"model": _digest(hasher), "columns": features, "ids": ids})
+    sizes = [_count_rows(file) for file in files]
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(int).tolist()
     todo = [
         (str(file.resolve()), str((folder / file.name).resolve()), start)
         for file, start, size in zip(files, starts, sizes, strict=True)
-        if not _is_done(folder / file.name, size)
+        # A part gets its name when it is complete; a different number of rows means different rows.
+        if not ((folder / file.name).exists() and _count_rows(folder / file.name) == size)
     ]
-    kept = done = len(files) - len(todo)
-    if progress is not None:
-        progress(done, len(files))
-    light = hasher._travelling()
-    for _ in _run(client, light, todo, None if columns is None else list(columns), ids):
-        done += 1
+    kept = len(files) - len(todo)
+    finished = _run(client, hasher._travelling(), todo, partial(_encode_part, columns=features, ids=ids))
+    for done, _ in enumerate(chain([None], finished), start=kept):
         if progress is not None:
             progress(done, len(files))
     return PartsReport(len(files), kept, sum(sizes))
 
 
 def _run(
-    client: Client | None,
-    hasher: BaseHasher,
-    todo: list[tuple[str, str, int]],
-    columns: list[str] | None,
-    ids: str | None,
+    client: Client | None, hasher: BaseHasher, todo: list[tuple[str, str, int]], encode: Callable[..., str]
 ) -> Iterator[str]:
     if client is None:
-        for source, target, start in todo:
-            yield _encode_part(hasher, source, target, start, columns, ids)
+        yield from (encode(hasher, *part) for part in todo)
         return
     from thpi.rows._dask import cluster_errors
 
     as_completed = require("distributed", "dask").as_completed
     with cluster_errors():
         model = client.scatter(hasher, broadcast=True)
-        futures = [client.submit(_encode_part, model, *part, columns, ids, pure=False) for part in todo]
-        for future in as_completed(futures):
+        for future in as_completed([client.submit(encode, model, *part, pure=False) for part in todo]):
             yield future.result()
 
 
 def _encode_part(
-    hasher: BaseHasher, source: str, target: str, start: int, columns: list[str] | None, ids: str | None
+    hasher: BaseHasher, source: str, target: str, start: int, *, columns: list[str] | None, ids: str | None
 ) -> str:
     from thpi.rows._parquet import Parquet, record_values
 
@@ -116,8 +109,7 @@ def _encode_part(
         raise ValueError(f"{source!r} has no column {missing[0]!r}.")
     codes, keys = [], []
     for batch in file.iter_batches(max(1, 2**21 // max(1, len(names)))):
-        values = record_values(batch, names, source)
-        codes.append(hasher.transform(values))
+        codes.append(hasher.transform(record_values(batch, names, source)))
         if ids is not None:
             keys += batch.column(ids).to_pylist()
     packed = np.concatenate(codes) if codes else hasher.transform(np.zeros((1, hasher.n_features_in_)))[:0]
@@ -125,11 +117,10 @@ def _encode_part(
     return target
 
 
-def _is_done(part: Path, n_rows: int) -> bool:
+def _count_rows(file: Path) -> int:
     from thpi.rows._parquet import Parquet
 
-    # A part gets its name when it is complete; a different number of rows means different rows.
-    return part.exists() and Parquet(part).open(part).metadata.num_rows == n_rows
+    return int(Parquet(file).open(file).metadata.num_rows)
 
 
 def _digest(hasher: BaseHasher) -> str:
@@ -163,9 +154,7 @@ def read_parts(folder: PathLike) -> CodeTable:
     from thpi.rows._parquet import parquet_files
 
     tables = [read_parquet(file) for file in parquet_files(folder)]
-    bits = {table.n_bits for table in tables}
-    if len(bits) > 1:
-        raise ValueError(f"{str(folder)!r} holds codes of {sorted(bits)} bits; all parts must have the same.")
-    return CodeTable(
-        np.concatenate([table.codes for table in tables]), np.concatenate([table.ids for table in tables]), bits.pop()
-    )
+    codes, ids, widths = zip(*tables, strict=True)
+    if len(set(widths)) > 1:
+        raise ValueError(f"{str(folder)!r} holds codes of {sorted(set(widths))} bits; all parts must have the same.")
+    return CodeTable(np.concatenate(codes), np.concatenate(ids), widths[0])

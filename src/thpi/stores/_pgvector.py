@@ -8,8 +8,9 @@ distance. Equal distances are ordered by ``position``, so answers equal those of
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
+import numpy as np
 import numpy.typing as npt
 
 from thpi._optional import require
@@ -17,13 +18,16 @@ from thpi._types import Array, Codes
 from thpi.codes import check_codes
 from thpi.index._ids import IdKind, check_ids, check_unique, id_kind
 from thpi.index._neighbours import Neighbours, check_k, check_radius
-from thpi.stores._bit_text import bit_texts, codes_of_texts
 from thpi.stores._engine import EngineStore
 from thpi.stores._store import Id, StoreInfo
 
 Values: TypeAlias = "tuple[Any, ...]"
 
 _SQL_TYPE = {"int64": "bigint", "string": "text"}
+_CREATE = (
+    "CREATE TABLE IF NOT EXISTS {table} (id {type} PRIMARY KEY, position bigint GENERATED ALWAYS AS IDENTITY,"
+    " code bit({n}) NOT NULL)"
+)
 _FETCHED = 2000
 
 
@@ -35,18 +39,13 @@ class PgVector(EngineStore):
 
     Parameters
     ----------
-    dsn : str
-        Address of the database in the form of libpq: ``"postgresql://user@host/name"`` or ``"host=... dbname=..."``.
-    table : str
-    n_bits : int, optional
-        Needed if the table does not exist yet.
-    schema : str
-        The schema of the table.
+    dsn : address of the database for libpq: ``"postgresql://user@host/name"`` or ``"host=... dbname=..."``.
+    table, schema : the table and its schema.
+    n_bits : needed if the table does not exist yet.
 
     Examples
     --------
     >>> store = PgVector("postgresql://localhost/shop", "codes", n_bits=64)  # doctest: +SKIP
-    >>> store.add(codes, ids=["a", "b"])  # doctest: +SKIP
     >>> store.search(queries, k=5)  # doctest: +SKIP
     """
 
@@ -77,9 +76,7 @@ class PgVector(EngineStore):
             cursor.itersize = _FETCHED
             cursor.execute(self._composed("SELECT id, code::text FROM {table} ORDER BY position"))
             while rows := cursor.fetchmany(_FETCHED):
-                yield from zip(
-                    (row[0] for row in rows), codes_of_texts([row[1] for row in rows], self.n_bits), strict=True
-                )
+                yield from self._coded(rows)
 
     @property
     def id_kind(self) -> IdKind | None:
@@ -89,13 +86,21 @@ class PgVector(EngineStore):
             self._kind = None if stored is None else stored[1]
         return self._kind
 
-    def get_codes(self, ids: npt.ArrayLike) -> Codes:
-        """Return the codes of ``ids``; an unknown id raises a ``KeyError`` that names it."""
-        checked = check_ids(ids, kind=self.id_kind)
-        rows = self._rows("SELECT id, code::text FROM {table} WHERE id = ANY(%s)", (checked.tolist(),))
-        found = {item: text for item, text in rows}
-        self._check_present(checked, found)
-        return codes_of_texts([found[item] for item in checked.tolist()], self.n_bits)
+    def _find(self, ids: Array) -> dict[Id, Codes]:
+        rows = self._rows("SELECT id, code::text FROM {table} WHERE id = ANY(%s)", (ids.tolist(),))
+        return dict(self._coded(rows))
+
+    def _coded(self, rows: list[Values]) -> Iterator[tuple[Id, Codes]]:
+        """Turn pairs of id and bits into pairs of id and code."""
+        digits = np.frombuffer("".join(bits for _, bits in rows).encode(), dtype=np.uint8).reshape(-1, self.n_bits)
+        codes = np.packbits(digits == ord("1"), axis=1, bitorder="little")
+        return zip((item for item, _ in rows), codes, strict=True)
+
+    def _bits(self, codes: Codes) -> list[str]:
+        """Write each code as a text of 0 and 1, the form of ``bit(n)``; bit 0 comes first."""
+        digits = np.unpackbits(codes, axis=1, count=self.n_bits, bitorder="little") + np.uint8(ord("0"))
+        text = digits.tobytes().decode()
+        return [text[start : start + self.n_bits] for start in range(0, len(text), self.n_bits)]
 
     def add(self, codes: npt.ArrayLike, ids: npt.ArrayLike | None = None) -> Array:
         """Add codes under ids with one COPY in one transaction: all of them or, if anything is wrong, none."""
@@ -107,9 +112,9 @@ class PgVector(EngineStore):
         try:
             with self._connection.transaction(), self._connection.cursor() as cursor:
                 if self._kind is None:
-                    self._create_table(cursor, id_kind(checked))
+                    cursor.execute(self._composed(_CREATE.replace("{type}", _SQL_TYPE[id_kind(checked)])))
                 with cursor.copy(self._composed("COPY {table} (id, code) FROM STDIN")) as copy:
-                    for item, bits in zip(checked.tolist(), bit_texts(packed, self.n_bits), strict=True):
+                    for item, bits in zip(checked.tolist(), self._bits(packed), strict=True):
                         copy.write_row((item, bits))
         except self._psycopg.errors.UniqueViolation:
             known = self._rows("SELECT id FROM {table} WHERE id = ANY(%s)", (checked.tolist(),))
@@ -146,21 +151,18 @@ class PgVector(EngineStore):
         if not isinstance(ef_search, int) or not 1 <= ef_search <= 1000:
             raise ValueError(f"ef_search={ef_search!r} must be an integer from 1 to 1000.")
         # The inner query may use the index, which knows distances only; the outer one orders ties.
+        order = ", position" if exact or not self._has_hnsw() else ""
         statement = (
-            "SELECT d, id FROM (SELECT code <~> %s::bit({n}) AS d, id, position FROM {table} ORDER BY {order}"
-            " LIMIT %s) nearest ORDER BY d, position"
+            "SELECT d, id FROM (SELECT code <~> %s::bit({n}) AS d, id, position FROM {table} ORDER BY "
+            "code <~> %s::bit({n})" + order + " LIMIT %s) nearest ORDER BY d, position"
         )
-        order = "code <~> %s::bit({n})" + (", position" if exact or not self._has_hnsw() else "")
-        answers = []
         with self._connection.transaction():
             self._set_local("enable_indexscan", "off" if exact else "on")
             self._set_local("hnsw.ef_search", str(min(1000, max(ef_search, k))))
             if self._version >= (0, 8):
                 # Without it the index stops after ef_search rows, even if k is larger.
                 self._set_local("hnsw.iterative_scan", "strict_order")
-            for bits in bit_texts(queries, self.n_bits):
-                answers.append(self._answer(statement.replace("{order}", order), (bits, bits, k)))
-        return self._stacked(answers)
+            return self._stacked([self._answer(statement, (bits, bits, k)) for bits in self._bits(queries)])
 
     def radius_search(self, codes: npt.ArrayLike, radius: int) -> list[Neighbours]:
         """Return all items at distance <= ``radius`` of each query code, by (distance, insertion). Always exact."""
@@ -170,10 +172,10 @@ class PgVector(EngineStore):
             " WHERE d <= %s ORDER BY d, position"
         )
         with self._connection.transaction():
-            return [self._answer(statement, (bits, radius)) for bits in bit_texts(queries, self.n_bits)]
+            return [self._answer(statement, (bits, radius)) for bits in self._bits(queries)]
 
     def _answer(self, statement: str, parameters: Values) -> Neighbours:
-        return self._neighbours([(distance, item) for distance, item in self._rows(statement, parameters)])
+        return self._neighbours(cast("list[tuple[int, Id]]", self._rows(statement, parameters)))
 
     def _composed(self, statement: str, *, with_parameters: bool = False, **numbers: int) -> Any:
         # The length of a type and the options of an index cannot be parameters; they are checked integers.
@@ -194,19 +196,12 @@ class PgVector(EngineStore):
     def _set_local(self, name: str, value: str) -> None:
         self._connection.execute("SELECT set_config(%s, %s, true)", (name, value))
 
-    def _create_table(self, cursor: Any, kind: IdKind) -> None:
-        cursor.execute(
-            self._composed(
-                f"CREATE TABLE IF NOT EXISTS {{table}} (id {_SQL_TYPE[kind]} PRIMARY KEY,"
-                " position bigint GENERATED ALWAYS AS IDENTITY, code bit({n}) NOT NULL)"
-            )
-        )
-
     def _check_extension(self) -> None:
-        row = self._connection.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'").fetchone()
+        query = "SELECT extversion FROM pg_extension WHERE extname = 'vector'"
+        row = self._connection.execute(query).fetchone()
         if row is None:
             self._connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
-            row = self._connection.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'").fetchone()
+            row = self._connection.execute(query).fetchone()
         self._version = tuple(int(part) for part in row[0].split(".")[:2])
         if self._version < (0, 7):
             raise RuntimeError(f"pgvector has version {row[0]}; bit codes need 0.7 or later.")

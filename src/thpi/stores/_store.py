@@ -1,18 +1,52 @@
-"""What stores and files of codes declare, and the calls that every store has."""
+"""What stores and files of codes declare, the calls that every store has, and tables of codes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from itertools import islice
+from typing import NamedTuple, Protocol, TypeAlias
 
+import numpy as np
 import numpy.typing as npt
 
 from thpi._types import Array, Codes, PathLike
+from thpi.codes import check_codes
+from thpi.index._ids import check_ids, check_unique
 from thpi.index._neighbours import Neighbours
-from thpi.stores._table import CodeTable
 
 Id: TypeAlias = "int | str"
+
+BIT_ORDER = "little"
+
+
+def describe_codes(n_bits: int, **more: str) -> dict[str, int | str]:
+    """Return the metadata that is kept with codes."""
+    return {"format": "thpi-codes", "version": 1, "n_bits": n_bits, "bit_order": BIT_ORDER, **more}
+
+
+class CodeTable(NamedTuple):
+    """Codes and ids read from a file; iterate ``rows()`` to add them to a store."""
+
+    codes: Codes
+    ids: Array
+    n_bits: int
+
+    @classmethod
+    def checked(cls, codes: npt.ArrayLike, ids: npt.ArrayLike | None, n_bits: int) -> CodeTable:
+        """Check codes and ids (None: 0, 1, ...), which must be unique.
+
+        >>> CodeTable.checked([[1], [2]], None, 8).ids
+        array([0, 1])
+        """
+        packed = check_codes(codes, n_bits=n_bits)
+        table = cls(packed, check_ids(np.arange(len(packed)) if ids is None else ids, length=len(packed)), n_bits)
+        check_unique(table.ids)
+        return table
+
+    def rows(self) -> Iterator[tuple[Id, Codes]]:
+        """Iterate over (id, code) in order."""
+        return zip(self.ids, self.codes, strict=True)
 
 
 class CodeStore(Protocol):
@@ -43,6 +77,24 @@ class CodeStore(Protocol):
 
     def close(self) -> None:
         """Release what the store holds open."""
+
+
+def copy_codes(source: Iterable[tuple[Id, Codes]], target: CodeStore, *, batch_size: int = 10_000) -> int:
+    """Add every (id, code) of ``source`` to ``target``, in order, one batch at a time; return their number.
+
+    >>> from thpi.index import HammingIndex
+    >>> shop, copy = HammingIndex(8), HammingIndex(8)
+    >>> _ = shop.add(np.array([[1], [2]], dtype=np.uint8), ids=["a", "b"])
+    >>> copy_codes(shop, copy), copy.ids
+    (2, array(['a', 'b'], dtype=object))
+    """
+    if batch_size < 1:
+        raise ValueError(f"batch_size={batch_size!r} must be at least 1.")
+    rows, total = iter(source), 0
+    while batch := list(islice(rows, batch_size)):
+        target.add(np.stack([code for _, code in batch]), ids=[item for item, _ in batch])
+        total += len(batch)
+    return total
 
 
 @dataclass(frozen=True)
@@ -79,12 +131,11 @@ class FileFormat:
 
     Parameters
     ----------
-    name, description : for people; the name is also the value of ``thpi export --format``.
+    name, description, extra : as in :class:`StoreInfo`.
     suffix : end of the file name.
     signatures : first bytes of such a file.
     read : ``read(path, n_bits)``; ``n_bits`` is needed only if the file does not contain it.
     write : ``write(path, codes, n_bits, ids)``.
-    extra : the extra of the package that it needs.
     beside : suffixes of further files that ``write`` makes.
     """
 
