@@ -13,16 +13,18 @@ from scipy.sparse import csgraph
 from sklearn.utils import check_random_state
 
 from thpi._types import Array, Codes, Ints, MatrixLike, Seed
-from thpi.codes import check_codes
+from thpi.codes import as_words, check_codes
 from thpi.kernels import pays_off
-from thpi.kernels._threads import n_threads, run_in_order
+from thpi.kernels._threads import n_threads, stream_in_order
 
 __all__ = ["hamming_knn_graph", "hamming_neighbors", "laplacian"]
 
+# For each of the codes searched for, all codes within the least radius that holds enough rows: the number of codes
+# searched for, their radii, the limits of their lists, and the lists, codes and distances.
 Lists: TypeAlias = tuple[int, Ints, Ints, Ints, Ints]
-"""Number of codes searched for, their radii, the limits of their lists, and the lists: codes and distances."""
 
-# Largest number of codes searched for at a time, and of entries in their lists: bounds the memory used for ties.
+# Largest number of codes searched for at a time, and of entries in their lists (unless it is a single code): bounds the
+# memory used for ties. Both searches yield the same portions, so that random numbers are drawn in the same order.
 _QUERIES = 1024
 _PAIRS = 2**22
 
@@ -35,10 +37,10 @@ def hamming_knn_graph(
     symmetrize: Literal["union", "mutual", "mean"] = "union",
     random_state: Seed = None,
 ) -> sparse.csr_matrix:
-    """Return the symmetric k-nearest-neighbour graph of packed codes under the Hamming distance.
+    """Return the symmetric k-nearest-neighbour graph of packed codes under the Hamming distance, with float64 weights.
 
     The first ``n_queries`` rows (the paired rows in the paper) are the vertices. Their neighbours are searched for
-    among all rows, and the graph keeps the edges between vertices.
+    among all rows; edges to other rows are left out.
 
     Parameters
     ----------
@@ -48,15 +50,11 @@ def hamming_knn_graph(
         Neighbours of each row, from 1 to n_rows - 1. A row is never its own neighbour; other rows with the same code
         are neighbours at distance 0.
     n_queries : int, optional
-        Number of vertices; all rows if not given.
+        All rows if not given.
     symmetrize : {"union", "mutual", "mean"}
         Weight of an edge: 1 if either row lists the other, 1 if both do, or half the number of lists.
     random_state : int, RandomState or None
         Draws among the rows that are tied at the distance of the last neighbour.
-
-    Returns
-    -------
-    csr_matrix of shape (n_queries, n_queries), float64, zero diagonal
 
     Examples
     --------
@@ -69,11 +67,8 @@ def hamming_knn_graph(
         raise ValueError(f"symmetrize={symmetrize!r} must be 'union', 'mutual' or 'mean'.")
     neighbors = hamming_neighbors(codes, n_neighbors, n_queries=n_queries, random_state=random_state)
     n = len(neighbors)
-    heads = np.repeat(np.arange(n), n_neighbors)
-    tails = neighbors.ravel()
-    kept = tails < n
-    weights = np.ones(np.count_nonzero(kept))
-    directed = sparse.csr_matrix((weights, (heads[kept], tails[kept])), shape=(n, n))
+    heads, places = np.nonzero(neighbors < n)
+    directed = sparse.csr_matrix((np.ones(len(heads)), (heads, neighbors[heads, places])), shape=(n, n))
     if symmetrize == "mean":
         return sparse.csr_matrix((directed + directed.T) / 2)
     combine = directed.maximum if symmetrize == "union" else directed.minimum
@@ -83,11 +78,7 @@ def hamming_knn_graph(
 
 
 def hamming_neighbors(
-    codes: npt.ArrayLike,
-    n_neighbors: int,
-    *,
-    n_queries: int | None = None,
-    random_state: Seed = None,
+    codes: npt.ArrayLike, n_neighbors: int, *, n_queries: int | None = None, random_state: Seed = None
 ) -> Ints:
     """Return the exact nearest rows of each of the first ``n_queries`` rows, with ties broken at random.
 
@@ -118,7 +109,8 @@ def hamming_neighbors(
     queries_by_group = members[members < n_queries]
     group_by_query = group[queries_by_group]
     position = 0
-    for n_done, radius, limits, found, distance in _nearest_groups(packed[first], size, wanted, n_neighbors + 1):
+    search = _by_kernel if pays_off(len(first) * len(wanted)) else _by_faiss
+    for n_done, radius, limits, found, distance in search(packed[first], size, wanted, n_neighbors + 1):
         groups = wanted[position : position + n_done]
         position += n_done
         slot = np.repeat(np.arange(len(groups)), np.diff(limits))
@@ -144,45 +136,26 @@ def hamming_neighbors(
 
 def _distinct(packed: Codes) -> tuple[Ints, Ints, Ints]:
     """Return the first row of each distinct code, the number of each row's code, and how many rows have each code."""
-    if packed.shape[1] <= 8:
-        # Numbers are sorted several times faster than bytes.
-        values: Array = np.pad(packed, ((0, 0), (0, 8 - packed.shape[1]))).view(np.uint64).ravel()
-    else:
-        values = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
-    _, first, group, size = np.unique(values, return_index=True, return_inverse=True, return_counts=True)
+    width = packed.shape[1]
+    # Numbers are sorted several times faster than bytes.
+    values: Array = as_words(packed) if width <= 8 else packed.view(np.dtype((np.void, width)))
+    _, first, group, size = np.unique(values.ravel(), return_index=True, return_inverse=True, return_counts=True)
     return first, group.ravel(), size
-
-
-def _nearest_groups(codes: Codes, size: Ints, wanted: Ints, n_rows: int) -> Iterator[Lists]:
-    """Find, for each of the ``wanted`` distinct codes, all codes within the least radius that holds ``n_rows`` rows.
-
-    Each item yielded is about the next of the ``wanted`` codes: at most ``_QUERIES`` of them, whose lists hold at most
-    ``_PAIRS`` entries unless it is a single code. Both searches yield the same portions, so that random numbers are
-    drawn in the same order.
-    """
-    search = _by_kernel if pays_off(len(codes) * len(wanted)) else _by_faiss
-    return search(codes, size, wanted, n_rows)
 
 
 def _by_kernel(codes: Codes, size: Ints, wanted: Ints, n_rows: int) -> Iterator[Lists]:
     from thpi.kernels.hamming_neighbours import MultiIndex
 
-    short = -codes.shape[1] % 8
-    words = np.ascontiguousarray(np.pad(codes, ((0, 0), (0, short)))).view(np.uint64)
     used = np.flatnonzero(np.unpackbits(np.bitwise_or.reduce(codes, axis=0), bitorder="little"))
-    index = MultiIndex(words, size, int(used[-1]) + 1 if len(used) else 1)
-    threads = n_threads()
+    index = MultiIndex(as_words(codes), size, int(used.max(initial=0)) + 1)
     blocks = [wanted[start : start + _QUERIES] for start in range(0, len(wanted), _QUERIES)]
-    for start in range(0, len(blocks), 4 * threads):
-        together = blocks[start : start + 4 * threads]
-        tasks = [partial(index.nearest, block, n_rows, _PAIRS) for block in together]
-        for block, result in zip(together, run_in_order(tasks, threads), strict=True):
+    tasks = (partial(index.nearest, block, n_rows, _PAIRS) for block in blocks)
+    for block, result in zip(blocks, stream_in_order(tasks, n_threads()), strict=True):
+        yield result
+        while result[0] < len(block):  # rare: too many ties, so the lists were cut
+            block = block[result[0] :]
+            result = index.nearest(block, n_rows, _PAIRS)
             yield result
-            n_done = result[0]
-            while n_done < len(block):  # rare: too many ties, so the lists were cut
-                result = index.nearest(block[n_done:], n_rows, _PAIRS)
-                yield result
-                n_done += result[0]
 
 
 def _by_faiss(codes: Codes, size: Ints, wanted: Ints, n_rows: int) -> Iterator[Lists]:
@@ -239,9 +212,8 @@ def _draw_numbers(n_closer: Ints, n_tied: Ints, place: Ints, n_neighbors: int, r
     """Draw, for each query, the numbers of ``n_neighbors`` rows and of the query itself.
 
     Numbers below ``n_closer`` are the closer rows, including the query, and all are taken. If no row is closer, the
-    query is number ``place`` of the tied rows: it is taken, and the others are drawn from the rest. Floyd's algorithm
-    draws without replacement, for all queries in step: each draw picks from one item more than the draw before, and an
-    item already taken is replaced by the newest one.
+    query is number ``place`` of the tied rows: it is taken, and Floyd's algorithm draws the others from the rest. Each
+    draw picks from one item more than the draw before, and an item already taken is replaced by the newest one.
     """
     n_columns = n_neighbors + 1
     own_is_tied = n_closer == 0

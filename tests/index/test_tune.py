@@ -121,7 +121,7 @@ def test_report_and_choice_survive_a_file(tmp_path: Path, monkeypatch: pytest.Mo
     assert opened.report_ == index.report_
     np.testing.assert_array_equal(opened.search(QUERIES, 10).ids, index.search(QUERIES, 10).ids)
     assert opened._state.approximate is not None
-    assert opened._state.approximate.described == index._state.approximate.described  # type: ignore[union-attr]
+    assert opened._state.approximate.parameters == index._state.approximate.parameters  # type: ignore[union-attr]
 
 
 def test_report_is_json() -> None:

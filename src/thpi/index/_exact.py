@@ -38,21 +38,21 @@ def nearest(queries: Codes, codes: Codes, k: int) -> tuple[Distances, Ints]:
     (array([[1, 1]], dtype=int32), array([[1, 2]]))
     """
     k = min(k, len(codes))
-    distances = np.empty((len(queries), k), dtype=np.int32)
-    positions = np.empty((len(queries), k), dtype=np.int64)
     if not k or not len(queries):
-        return distances, positions
+        return np.empty((len(queries), k), dtype=np.int32), np.empty((len(queries), k), dtype=np.int64)
     words = _words_for_kernel(queries, codes, k)
     if words is not None and pays_off(len(queries) * words[1].size):
         return _kernel_nearest(*words, k, 8 * codes.shape[1])
     per_query = (8 * codes.shape[1] + 1) * k * 8
     if per_query > _COUNTER_BYTES:
-        return _sorted_nearest(queries, codes, k)
-    block = max(1, _COUNTER_BYTES // per_query)
-    for start in range(0, len(queries), block):
-        rows = slice(start, start + block)
-        distances[rows], positions[rows] = faiss_module().knn_hamming(queries[rows], codes, k, variant="mc")
-    return distances, positions
+        return _stack([_sorted_nearest(query, codes, k) for query in queries])
+    block, search = _COUNTER_BYTES // per_query, faiss_module().knn_hamming
+    starts = range(0, len(queries), block)
+    return _stack([search(queries[s : s + block], codes, k, variant="mc") for s in starts])
+
+
+def _stack(parts: list[tuple[Distances, Ints]]) -> tuple[Distances, Ints]:
+    return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
 
 def _words_for_kernel(queries: Codes, codes: Codes, k: int) -> tuple[Array, Array] | None:
@@ -75,8 +75,8 @@ def _kernel_nearest(queries: Array, codes: Array, k: int, n_bits: int) -> tuple[
     if threads == 1 or len(queries) >= 4 * threads:
         size = min(_KERNEL_QUERIES, -(-len(queries) // threads))
         starts = range(0, len(queries), size)
-        parts = run_in_order((partial(nearest_rows, queries[s : s + size], codes, k, n_bits) for s in starts), threads)
-        return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+        tasks = (partial(nearest_rows, queries[s : s + size], codes, k, n_bits) for s in starts)
+        return _stack(run_in_order(tasks, threads))
     size = -(-len(codes) // threads)
     starts = range(0, len(codes), size)
     pieces = [codes[s : s + size] for s in starts]
@@ -88,17 +88,13 @@ def _kernel_nearest(queries: Array, codes: Array, k: int, n_bits: int) -> tuple[
     return np.take_along_axis(distances, order, axis=1), np.take_along_axis(positions, order, axis=1)
 
 
-def _sorted_nearest(queries: Codes, codes: Codes, k: int) -> tuple[Distances, Ints]:
-    """Sort all distances; used if ``k`` is so large that counters would need too much memory."""
-    distances = np.empty((len(queries), k), dtype=np.int32)
-    positions = np.empty((len(queries), k), dtype=np.int64)
-    for i in range(len(queries)):
-        all_distances: Array = hamming_distances(queries[i : i + 1], codes)[0]
-        if 8 * codes.shape[1] < 2**16:  # stable sorting of 16-bit numbers is radix sort in numpy
-            all_distances = all_distances.astype(np.uint16)
-        positions[i] = np.argsort(all_distances, kind="stable")[:k]
-        distances[i] = all_distances[positions[i]]
-    return distances, positions
+def _sorted_nearest(query: Codes, codes: Codes, k: int) -> tuple[Distances, Ints]:
+    """Sort all distances of one query; used if ``k`` is so large that counters would need too much memory."""
+    distances = hamming_distances(query[None], codes)
+    # Stable sorting of 16-bit numbers is radix sort in numpy.
+    keys: Array = distances.astype(np.uint16) if 8 * codes.shape[1] < 2**16 else distances
+    positions = np.argsort(keys, axis=1, kind="stable")[:, :k]
+    return np.take_along_axis(distances, positions, axis=1), positions
 
 
 def within(queries: Codes, codes: Codes, radius: int) -> list[tuple[Distances, Ints]]:
@@ -107,18 +103,20 @@ def within(queries: Codes, codes: Codes, radius: int) -> list[tuple[Distances, I
     >>> within(np.array([[0]], np.uint8), np.array([[3], [1], [2]], np.uint8), 1)
     [(array([1, 1], dtype=int32), array([1, 2]))]
     """
+    nothing = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int64)
     if not len(codes) or not len(queries):
-        return [(np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int64)) for _ in range(len(queries))]
+        return [nothing] * len(queries)
     faiss = faiss_module()
     result = faiss.RangeSearchResult(len(queries))
-    # faiss's radius is exclusive.
-    radius = min(radius, 8 * codes.shape[1]) + 1
+    radius = min(radius, 8 * codes.shape[1]) + 1  # exclusive in faiss
     pointers = (faiss.swig_ptr(queries), faiss.swig_ptr(codes))
     faiss.hamming_range_search(*pointers, len(queries), len(codes), radius, codes.shape[1], result)
     limits = faiss.rev_swig_ptr(result.lims, len(queries) + 1).astype(np.int64)
     total = int(limits[-1])
-    labels = faiss.rev_swig_ptr(result.labels, total).copy() if total else np.empty(0, dtype=np.int64)
-    found = faiss.rev_swig_ptr(result.distances, total).astype(np.int32) if total else np.empty(0, dtype=np.int32)
+    if not total:
+        return [nothing] * len(queries)
+    labels = faiss.rev_swig_ptr(result.labels, total).copy()
+    found = faiss.rev_swig_ptr(result.distances, total).astype(np.int32)
     answers = []
     for start, stop in pairwise(limits):
         order = np.lexsort((labels[start:stop], found[start:stop]))

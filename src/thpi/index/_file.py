@@ -9,17 +9,7 @@ from pathlib import Path
 
 from thpi._files import atomic_open
 from thpi._types import Array, Codes, PathLike
-from thpi.index._format import (
-    SLOTS,
-    Contents,
-    Header,
-    IndexFileError,
-    Record,
-    parse,
-    record_bytes,
-    slot_bytes,
-    snapshot_bytes,
-)
+from thpi.index._format import SLOTS, Contents, Header, Record, parse, record_bytes, slot_bytes, snapshot_bytes
 
 try:
     import fcntl
@@ -31,25 +21,17 @@ class IndexLockedError(OSError):
     """The index file is open for writing in another process or object."""
 
 
-def read(path: PathLike) -> Contents:
-    """Read an index file; a truncated, altered or foreign one is an ``IndexFileError`` that names it."""
-    with open(path, "rb") as file:
-        return _parse_named(file.read(), path)
-
-
-def _parse_named(data: bytes, path: PathLike) -> Contents:
-    try:
-        return parse(data)
-    except IndexFileError as error:
-        raise IndexFileError(f"{os.fspath(path)!r} is not a usable thpi index file: {error}") from None
+def read(path: PathLike, handle: int | None = None) -> Contents:
+    """Read an index file, through a handle if it is open; a damaged or foreign one is an ``IndexFileError``."""
+    with open(path if handle is None else handle, "rb", closefd=handle is None) as file:
+        return parse(file.read())
 
 
 class IndexFile:
     """A file open for writing, locked against other writers."""
 
     def __init__(self, path: Path, handle: int, snapshot_digest: bytes, digest: bytes, count: int, end: int) -> None:
-        self.path = path
-        self._handle = handle
+        self.path, self._handle = path, handle
         self._snapshot_digest, self._digest, self._count, self._end = snapshot_digest, digest, count, end
 
     @classmethod
@@ -58,8 +40,7 @@ class IndexFile:
         target = Path(path).absolute()
         handle = _open_locked(target)
         try:
-            with open(handle, "rb", closefd=False) as file:
-                contents = _parse_named(file.read(), path)
+            contents = read(path, handle)
             # Only the holder of the lock writes temporary files for this path, so these are from killed processes.
             for leftover in target.parent.glob(f".{glob.escape(target.name)}.*.tmp"):
                 leftover.unlink(missing_ok=True)
@@ -94,7 +75,6 @@ class IndexFile:
         data, digest = record_bytes(record, self._digest)
         try:
             _write_at(self._handle, data, self._end)
-            os.fsync(self._handle)
         except OSError:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._handle, self._end)
@@ -112,7 +92,6 @@ class IndexFile:
         # The slots alternate: if this write is torn, the other slot still has the previous end.
         slot = slot_bytes(self._snapshot_digest, self._count, self._end)
         _write_at(self._handle, slot, SLOTS[self._count % len(SLOTS)])
-        os.fsync(self._handle)
 
     def close(self) -> None:
         """Release the lock; everything is written already."""
@@ -144,10 +123,12 @@ def _lock(handle: int, path: Path) -> None:
 
 
 def _write_at(handle: int, data: bytes, at: int) -> None:
+    """Write all of ``data``, and return once it is on disk."""
     rest = memoryview(data)
     while rest:
         written = os.pwrite(handle, rest, at)
         rest, at = rest[written:], at + written
+    os.fsync(handle)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -30,13 +30,14 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple, TypedDict, cast
 
 import numpy as np
 
 from thpi._types import Array, Codes
 from thpi.codes import check_codes, n_bytes
-from thpi.index._ids import check_ids, check_unique, id_kind
+from thpi.index._ids import check_ids, id_kind
 
 MAGIC = b"thpi-idx"
 FORMAT = "thpi-index"
@@ -106,7 +107,7 @@ def record_bytes(record: Record, previous: bytes) -> tuple[bytes, bytes]:
 
 
 def parse(data: bytes) -> Contents:
-    """Read the bytes of an index file, or raise ``IndexFileError``."""
+    """Read the bytes of an index file; raise ``IndexFileError``, or ``ValueError`` for wrong codes or ids."""
     if len(data) < FIXED or data[:8] != MAGIC:
         raise IndexFileError("it does not begin like one (truncated, or of another format).")
     digest = data[104:136]
@@ -183,11 +184,7 @@ def _record(kind: bytes, payload: memoryview, n_bits: int) -> Record:
 def _codes(data: bytes, n: int, n_bits: int) -> Codes:
     if len(data) != n * n_bytes(n_bits):
         raise IndexFileError(f"it has {len(data)} bytes of codes where {n} codes of {n_bits} bits were expected.")
-    codes = np.frombuffer(data, dtype=np.uint8).reshape(n, n_bytes(n_bits))
-    try:
-        return check_codes(codes, n_bits=n_bits)
-    except ValueError as error:
-        raise IndexFileError(f"{error}") from None
+    return check_codes(np.frombuffer(data, dtype=np.uint8).reshape(n, n_bytes(n_bits)), n_bits=n_bits)
 
 
 def _ids_bytes(ids: Array) -> bytes:
@@ -210,15 +207,8 @@ def _parse_ids(data: memoryview) -> tuple[Array, memoryview]:
         raise IndexFileError(f"it claims to have {n} ids, more than its bytes can hold.")
     if kind == b"i":
         return np.frombuffer(data[9:at], dtype="<i8").astype(np.int64), data[at:]
-    texts = []
-    for length in np.frombuffer(data[9:at], dtype="<u4").tolist():
-        texts.append(bytes(data[at : at + length]))
-        at += length
-    if at > len(data):
+    limits = list(accumulate(np.frombuffer(data[9:at], dtype="<u4").tolist(), initial=at))
+    if limits[-1] > len(data):
         raise IndexFileError("the texts of its ids are cut off.")
-    try:
-        ids = check_ids([text.decode() for text in texts], kind="string")
-        check_unique(ids)
-    except ValueError as error:
-        raise IndexFileError(f"{error}") from None
-    return ids, data[at:]
+    texts = [bytes(data[start:end]).decode() for start, end in pairwise(limits)]
+    return check_ids(texts, kind="string"), data[limits[-1] :]

@@ -17,16 +17,15 @@ from thpi.index._format import Contents, Header, IndexFileError, Record
 from thpi.index._ids import IdKind, IdPositions, IdsLike, check_ids, check_kind, check_unique, first_id, id_kind
 from thpi.index._neighbours import check_integer
 from thpi.index._searching import Searching
+from thpi.index._tune import TuneReport
 
 
 class HammingIndex(Searching):
     """Codes of ``n_bits`` bits with ids, searched by Hamming distance.
 
-    Results are ordered by (distance, insertion), so they are reproducible. The search is exact unless ``recall`` is
-    given. With ``recall``, the first search builds approximate structures and keeps the fastest one that reaches this
-    recall, or exact search if none is faster; ``report_`` has the measurements.
-
-    Any number of threads may search while one adds or removes: a search sees the index before or after a change.
+    Results are ordered by (distance, insertion). The search is exact unless ``recall`` is given. With ``recall``, the
+    first search builds approximate structures and keeps the fastest one that reaches this recall, or exact search if
+    none is faster; ``report_`` has the measurements. Any number of threads may search while one adds or removes.
 
     Parameters
     ----------
@@ -50,9 +49,8 @@ class HammingIndex(Searching):
             raise ValueError(f"recall={recall!r} must be None (exact) or a number in (0, 1].")
         if not isinstance(random_state, Integral) or not 0 <= random_state < 2**31:
             raise ValueError(f"random_state={random_state!r} must be an integer in [0, 2**31).")
-        super().__init__(
-            check_integer("n_bits", n_bits, 1), None if recall is None else float(recall), int(random_state)
-        )
+        n_bits = check_integer("n_bits", n_bits, 1)
+        super().__init__(n_bits, None if recall is None else float(recall), int(random_state))
         self._positions: IdPositions = IdPositions(self._state.rows.ids)
         self._file: IndexFile | None = None
         self._read_only: str | None = None
@@ -61,7 +59,6 @@ class HammingIndex(Searching):
         return len(self._state.rows)
 
     def __iter__(self) -> Iterator[tuple[int | str, Codes]]:
-        """Iterate over the current (id, code) pairs in insertion order."""
         rows = self._state.rows
         return zip(rows.ids.tolist(), rows.codes, strict=True)
 
@@ -89,8 +86,7 @@ class HammingIndex(Searching):
     @property
     def id_kind(self) -> IdKind | None:
         """``"int64"`` or ``"string"``, None while the index is empty."""
-        rows = self._state.rows
-        return id_kind(rows.ids) if len(rows) else None
+        return id_kind(self.ids) if len(self) else None
 
     def get_codes(self, ids: IdsLike) -> Codes:
         """Return the codes of ``ids``; an unknown id is a ``KeyError`` that names it."""
@@ -155,9 +151,7 @@ class HammingIndex(Searching):
         rows, approximate = self._state.rows.keep(kept), self._state.approximate
         self._positions = IdPositions(rows.ids)
         self._state = self._state._replace(
-            rows=rows,
-            approximate=approximate and approximate.without(kept),
-            n_removals=self._state.n_removals + 1,
+            rows=rows, approximate=approximate and approximate.without(kept), n_removals=self._state.n_removals + 1
         )
 
     def _find(self, ids: Array) -> Ints:
@@ -174,17 +168,15 @@ class HammingIndex(Searching):
         """
         with self._writing:
             own = self._file
-            if path is None:
-                if own is None:
-                    raise ValueError("path=None needs an index opened with mode='a'; pass a path.")
+            if path is None and own is not None:
                 path = own.path
+            if path is None:
+                raise ValueError("path=None needs an index opened with mode='a'; pass a path.")
             owned = own is not None and os.path.exists(path) and os.path.samefile(path, own.path)
             written = IndexFile.replace(path, self._header(), self.codes, self.ids, owned=owned)
             if owned and own is not None:
-                own.close()
-                self._file = written
-            else:
-                written.close()
+                self._file, written = written, own
+            written.close()
 
     @classmethod
     def open(cls, path: PathLike, mode: Literal["r", "a"] = "r") -> HammingIndex:
@@ -206,16 +198,16 @@ class HammingIndex(Searching):
         """
         if mode not in ("r", "a"):
             raise ValueError(f"mode={mode!r} must be 'r' (read) or 'a' (read and add).")
-        file, contents = IndexFile.open(path) if mode == "a" else (None, read(path))
+        file: IndexFile | None = None
         try:
+            file, contents = IndexFile.open(path) if mode == "a" else (None, read(path))
             index = cls._from_contents(contents)
         except (ValueError, KeyError, TypeError) as error:
             if file is not None:
                 file.close()
-            reason = error.args[0] if error.args else error
+            reason = error.args[0] if isinstance(error, KeyError) else error
             raise IndexFileError(f"{os.fspath(path)!r} is not a usable thpi index file: {reason}") from None
-        index._file = file
-        index._read_only = None if file is not None else os.fspath(path)
+        index._file, index._read_only = file, None if file is not None else os.fspath(path)
         return index
 
     @classmethod
@@ -226,8 +218,6 @@ class HammingIndex(Searching):
             check_unique(contents.ids)
             index._append(contents.codes, contents.ids)
         if header["report"] is not None:
-            from thpi.index._tune import TuneReport
-
             index._state = index._state._replace(report=TuneReport.from_dict(header["report"]))
         for record in contents.records:
             if record.kind == "a":
@@ -255,7 +245,7 @@ class HammingIndex(Searching):
             if self._file is not None:
                 self._read_only = os.fspath(self._file.path)
                 self._file.close()
-                self._file = None
+            self._file = None
 
     def __enter__(self) -> HammingIndex:
         return self

@@ -40,7 +40,6 @@ def check_ids(ids: IdsLike, *, length: int | None = None, kind: IdKind | None = 
 
 
 def check_kind(ids: Array, kind: IdKind | None) -> None:
-    """Refuse checked ids of another kind than the stored ones."""
     if id_kind(ids) != kind:
         raise ValueError(f"ids={first_id(ids)!r}, ... are of kind {id_kind(ids)}; the ids stored here are {kind}.")
 
@@ -65,7 +64,7 @@ def _strings(array: Array, original: object) -> Array:
         if not isinstance(value, str):
             raise ValueError(f"ids must be all integers of 64 bits or all strings, got {value!r} among them.")
         try:
-            value.encode("utf-8")
+            value.encode()
         except UnicodeEncodeError:
             raise ValueError(f"ids={value!r} is not valid Unicode text (a lone surrogate).") from None
     strings = np.empty(len(values), dtype=object)
@@ -74,7 +73,6 @@ def _strings(array: Array, original: object) -> Array:
 
 
 def id_kind(ids: Array) -> IdKind:
-    """Return the kind of a checked array of ids."""
     return "string" if ids.dtype == object else "int64"
 
 
@@ -103,10 +101,9 @@ class IdPositions:
         if id_kind(ids) == "string" or len(self._recent) + len(ids) <= _RECENT + len(self._sorted) // 8:
             self._recent.update(zip(ids.tolist(), range(start, start + len(ids)), strict=True))
             return
-        recent_ids = np.fromiter(self._recent.keys(), dtype=np.int64, count=len(self._recent))
-        recent_positions = np.fromiter(self._recent.values(), dtype=np.int64, count=len(self._recent))
-        merged = np.concatenate([self._sorted, recent_ids, ids])
-        positions = np.concatenate([self._order, recent_positions, np.arange(start, start + len(ids))])
+        recent, places = (np.fromiter(part, dtype=np.int64) for part in (self._recent.keys(), self._recent.values()))
+        merged = np.concatenate([self._sorted, recent, ids])
+        positions = np.concatenate([self._order, places, np.arange(start, start + len(ids))])
         order = np.argsort(merged, kind="stable")
         self._sorted, self._order, self._recent = merged[order], positions[order], {}
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -25,27 +23,22 @@ class Approximate:
     removed. Rows keep their order, so those that remain are the first ``n_covered`` rows of the snapshot.
     """
 
-    def __init__(self, kind: str, index: Any, parameters: dict[str, int], effort: int) -> None:
+    def __init__(self, kind: str, index: Any, parameters: dict[str, int]) -> None:
         self.kind, self.index, self.parameters = kind, index, parameters
         self.n_built = self.n_covered = int(index.ntotal)
         self.positions: Ints | None = None
-        self.set_effort(effort)
+        self.set_effort(parameters[_EFFORT[kind]])
 
     def set_effort(self, effort: int) -> None:
         """Set nprobe, efSearch or nflip; only before the structure is shared with other threads."""
-        self.effort = effort
+        self.parameters = self.parameters | {_EFFORT[self.kind]: effort}
         setattr(self.index.hnsw if self.kind == "hnsw" else self.index, _EFFORT[self.kind], effort)
-
-    @property
-    def described(self) -> dict[str, int]:
-        """All parameters, the effort included."""
-        return self.parameters | {_EFFORT[self.kind]: self.effort}
 
     def without(self, kept: Bools) -> Approximate:
         """Return the same structure for a snapshot that keeps only the marked rows of the current one."""
         moved = np.where(kept, np.cumsum(kept) - 1, -1)
         before = np.arange(self.n_built) if self.positions is None else self.positions
-        twin = Approximate(self.kind, self.index, self.parameters, self.effort)
+        twin = Approximate(self.kind, self.index, self.parameters)
         twin.positions = np.where(before >= 0, moved[np.maximum(before, 0)], -1)
         twin.n_covered = int((twin.positions >= 0).sum())
         return twin
@@ -73,18 +66,14 @@ def smallest(distances: Ints, positions: Ints, k: int) -> tuple[Ints, Ints]:
     return np.where(missing, -1, keys >> 40), np.where(missing, -1, keys & (2**40 - 1))
 
 
-def build(kind: str, codes: Codes, seed: int, described: dict[str, int] | None = None) -> Approximate:
-    """Build one kind over ``codes``; the same seed gives the same structure.
-
-    ``described`` are the parameters, including the effort, of an earlier structure; by default they depend on the size.
-    """
-    faiss = faiss_module()
-    n, d = len(codes), 8 * codes.shape[1]
+def build(kind: str, codes: Codes, seed: int, parameters: dict[str, int] | None = None) -> Approximate:
+    """Build one kind over ``codes``; the same seed gives the same structure. By default the size sets parameters."""
     if kind not in KINDS:
         raise ValueError(f"kinds={kind!r} must be among {', '.join(KINDS)}.")
-    parameters = {name: value for name, value in (described or {}).items() if name != _EFFORT[kind]}
+    faiss = faiss_module()
+    n, d = len(codes), 8 * codes.shape[1]
+    chosen = parameters or _default_parameters(kind, n, d)
     if kind == "ivf":
-        chosen = parameters or {"nlist": 2 ** round(np.log2(max(2.0, np.sqrt(n))))}
         quantizer = faiss.IndexBinaryFlat(d)
         index = faiss.IndexBinaryIVF(quantizer, d, chosen["nlist"])
         index.own_fields = True
@@ -94,30 +83,25 @@ def build(kind: str, codes: Codes, seed: int, described: dict[str, int] | None =
         # Without this, faiss prints a warning about few rows.
         index.cp.min_points_per_centroid = 1
         index.train(codes[np.sort(sample)])
-        effort = 1
     elif kind == "hnsw":
-        chosen = parameters or {"M": 16, "efConstruction": 40}
         index = faiss.IndexBinaryHNSW(d, chosen["M"])
         index.hnsw.efConstruction = chosen["efConstruction"]
-        effort = 16
     else:
-        # Keys of about log2(n) - 4 bits put a handful of codes into each bucket.
-        bits = int(np.clip(round(np.log2(max(2, n))) - 4, 1, min(d, 30)))
-        chosen = parameters or {"nhash": max(1, min(8, d // bits)), "b": bits}
         index = faiss.IndexBinaryMultiHash(d, chosen["nhash"], chosen["b"])
-        effort = 0
-    with _one_thread():
-        index.add(codes)
-    return Approximate(kind, index, chosen, (described or {}).get(_EFFORT[kind], effort))
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Run faiss on one thread: with several, the graph depends on their timing."""
-    faiss = faiss_module()
-    before = faiss.omp_get_max_threads()
-    faiss.omp_set_num_threads(1)
+    n_threads = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)  # with several threads, the graph depends on their timing
     try:
-        yield
+        index.add(codes)
     finally:
-        faiss.omp_set_num_threads(before)
+        faiss.omp_set_num_threads(n_threads)
+    return Approximate(kind, index, chosen)
+
+
+def _default_parameters(kind: str, n: int, d: int) -> dict[str, int]:
+    if kind == "ivf":
+        return {"nlist": 2 ** round(np.log2(max(2.0, np.sqrt(n)))), "nprobe": 1}
+    if kind == "hnsw":
+        return {"M": 16, "efConstruction": 40, "efSearch": 16}
+    # Keys of about log2(n) - 4 bits put a handful of codes into each bucket.
+    bits = int(np.clip(round(np.log2(max(2, n))) - 4, 1, min(d, 30)))
+    return {"nhash": max(1, min(8, d // bits)), "b": bits, "nflip": 0}

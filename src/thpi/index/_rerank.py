@@ -80,11 +80,8 @@ class Vectors:
 class CodeSource(Protocol):
     """HammingIndex and the stores: search, and look up codes."""
 
-    def search(self, codes: Codes, k: int) -> Neighbours:
-        """Return the k nearest items."""
-
-    def get_codes(self, ids: Array) -> Codes:
-        """Return the codes of ids."""
+    def search(self, codes: Codes, k: int) -> Neighbours: ...
+    def get_codes(self, ids: Array) -> Codes: ...
 
 
 def asymmetric_distances(projections: npt.ArrayLike, codes: Codes) -> Floats:
@@ -135,8 +132,8 @@ def euclidean_rerank(neighbours: Neighbours, queries: npt.ArrayLike, vectors: Ve
         raise ValueError(f"queries has shape {x.shape}; the vectors have {vectors.rows.shape[1]} columns.")
     _check_same("queries", len(x), ids)
     distances = np.empty(ids.shape)
-    for i in range(len(ids)):
-        distances[i] = np.linalg.norm(vectors.get(ids[i]).astype(np.float64) - x[i], axis=1)
+    for row, near, query in zip(distances, ids, x, strict=True):
+        row[:] = np.linalg.norm(vectors.get(near).astype(np.float64) - query, axis=1)
     return _ordered(distances, ids, check_k(k))
 
 
@@ -202,13 +199,11 @@ def _true_radius(queries: Floats, rows: Array, k: int) -> Floats:
     """Distance of each query to its k-th nearest row, block by block."""
     from scipy.spatial.distance import cdist
 
-    nearest = np.empty((len(queries), 0))
+    nearest = np.full((len(queries), k), np.inf)
     block = max(1, _BLOCK // len(queries))
     for start in range(0, len(rows), block):
         distances = cdist(queries, np.asarray(rows[start : start + block], dtype=np.float64))
-        nearest = np.hstack([nearest, distances])
-        if nearest.shape[1] > k:
-            nearest = np.partition(nearest, k - 1, axis=1)[:, :k]
+        nearest = np.partition(np.hstack([nearest, distances]), k - 1, axis=1)[:, :k]
     return np.asarray(nearest.max(axis=1))
 
 

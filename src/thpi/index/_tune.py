@@ -43,6 +43,13 @@ class KindReport:
     build_seconds: float
     note: str = ""
 
+    def __str__(self) -> str:
+        details = "  ".join([*(f"{name}={value}" for name, value in self.parameters.items()), self.note])
+        return (
+            f"  {self.kind:<10} recall {self.recall:.4f}  {self.milliseconds:8.3f} ms per query  "
+            f"built in {self.build_seconds:.1f} s  {details}".rstrip()
+        )
+
 
 @dataclass(frozen=True)
 class TuneReport:
@@ -61,16 +68,8 @@ class TuneReport:
     kinds: tuple[KindReport, ...]
 
     def __str__(self) -> str:
-        lines = [
-            f"{self.kind} for recall {self.target:g} at k={self.k} over {self.n} codes; reached {self.reached:.4f}"
-        ]
-        for row in self.kinds:
-            details = "  ".join([*(f"{name}={value}" for name, value in row.parameters.items()), row.note])
-            lines.append(
-                f"  {row.kind:<10} recall {row.recall:.4f}  {row.milliseconds:8.3f} ms per query  "
-                f"built in {row.build_seconds:.1f} s  {details}".rstrip()
-            )
-        return "\n".join(lines)
+        title = f"{self.kind} for recall {self.target:g} at k={self.k} over {self.n} codes; reached {self.reached:.4f}"
+        return "\n".join([title, *map(str, self.kinds)])
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain dicts and lists, for JSON."""
@@ -106,8 +105,7 @@ def tune(
     for kind in kinds if target < 1 and trial.possible else ():
         start = time.perf_counter()
         candidate = build(kind, codes, random_state)
-        build_seconds = time.perf_counter() - start
-        row = _climb(candidate, trial, target, build_seconds)
+        row = _climb(candidate, trial, target, time.perf_counter() - start)
         rows.append(row)
         limit = best_row.milliseconds * (1 - _WORTH if best is None else 1)
         if row.recall >= target and row.milliseconds < limit:
@@ -153,21 +151,19 @@ class _Trial:
 
 def _climb(candidate: Approximate, trial: _Trial, target: float, build_seconds: float) -> KindReport:
     """Raise the effort until the tuning half reaches the target or exact search is faster; measure the other half."""
-    tuning, held_out = slice(0, None, 2), slice(1, None, 2)
     note = ""
     for effort in _efforts(candidate, trial.k):
         candidate.set_effort(effort)
-        recalls, milliseconds = trial.recall_and_time(candidate, tuning)
+        recalls, milliseconds = trial.recall_and_time(candidate, slice(0, None, 2))
         # Ask for one standard error more, because the sample is small.
         if recalls.mean() - recalls.std() / np.sqrt(len(recalls)) >= target:
             break
         if milliseconds > trial.exact_milliseconds:
             note = "slower than exact before reaching the target"
             break
-    recalls, milliseconds = trial.recall_and_time(candidate, held_out)
-    return KindReport(
-        candidate.kind, candidate.described, float(recalls.mean()), milliseconds, round(build_seconds, 3), note
-    )
+    recalls, milliseconds = trial.recall_and_time(candidate, slice(1, None, 2))
+    recall, build_seconds = float(recalls.mean()), round(build_seconds, 3)
+    return KindReport(candidate.kind, candidate.parameters, recall, milliseconds, build_seconds, note)
 
 
 def _efforts(candidate: Approximate, k: int) -> Iterator[int]:

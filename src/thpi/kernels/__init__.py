@@ -19,11 +19,7 @@ WORDS_WORTH_AN_IMPORT = 2**27
 
 @cache
 def available() -> bool:
-    """Whether compiled kernels may be used: numba is installed and ``THPI_KERNELS`` is not ``off``.
-
-    >>> available() in (True, False)
-    True
-    """
+    """Whether compiled kernels may be used: numba is installed and ``THPI_KERNELS`` is not ``off``."""
     return os.environ.get("THPI_KERNELS", "on") != "off" and find_spec("numba") is not None
 
 

@@ -94,11 +94,6 @@ def own_threads() -> Iterator[None]:
 
     Idle BLAS threads spin, for longer than a block takes: a small product or SVD that wakes them takes a core away from
     the blocks after it.
-
-    >>> before = n_threads()
-    >>> with own_threads():
-    ...     n_threads() == before
-    True
     """
     n = n_threads()
     if _own.get():

@@ -7,15 +7,12 @@ import numpy as np
 from thpi._types import Array, Bools, Ints, Words
 from thpi.kernels._numba import compiled, frozen, popcount
 
-LARGEST_N_BITS = 2**15 - 1
-"""Keys are 16 bits wide and hold ``2 * n_bits + 1``."""
-
 # Rows counted at a time: their keys, 2 bytes each, and their words stay in the cache next to the core.
 _ROWS = 4096
 
 
 def count_words(queries: Words, database: Words, relevant: Bools, n_bits: int) -> Ints:
-    """Count rows by distance, shape ``(n_queries, 2, n_bits + 1)``: not relevant, then relevant.
+    """Count rows by distance, shape ``(n_queries, 2, n_bits + 1)``: not relevant, then relevant; ``n_bits`` < 2^15.
 
     ``queries`` is n x words and ``database`` words x m. Its twin in ``thpi.metrics`` is ``count_by_distance``.
 

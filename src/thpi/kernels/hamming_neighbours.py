@@ -109,11 +109,12 @@ def _distance(one: Array, other: Array) -> int:
 
 
 @compiled
-def _keep(code: int, distance: int, rows: int, wanted: int, kept: _List) -> None:
+def _keep(
+    code: int, distance: int, rows: int, wanted: int, state: Array, histogram: Array, found: Array, far: Array
+) -> None:
     """Append a code to the list, and lower the bound if fewer rows suffice."""
-    state, histogram = kept.state, kept.histogram
-    kept.found[state[0]] = code
-    kept.far[state[0]] = distance
+    found[state[0]] = code
+    far[state[0]] = distance
     state[0] += 1
     histogram[distance] += rows
     state[1] += rows
@@ -126,7 +127,7 @@ def _keep(code: int, distance: int, rows: int, wanted: int, kept: _List) -> None
 def _look_up(tables: _Tables, query: int, wanted: int, budget: float, usual: float, kept: _List) -> bool:
     """Go through the rings; return whether they sufficed."""
     lengths, starts, near, pieces, cost = tables.lengths, tables.starts, tables.near, tables.pieces, tables.cost
-    state = kept.state
+    state, histogram, found, far = kept
     n_pieces, n_words = pieces.shape
     code = tables.words[query]
     work = 0
@@ -158,7 +159,7 @@ def _look_up(tables: _Tables, query: int, wanted: int, budget: float, usual: flo
                             break
                 if new:
                     candidate = tables.members[t, position]
-                    _keep(candidate, distance, tables.size[candidate], wanted, kept)
+                    _keep(candidate, distance, tables.size[candidate], wanted, state, histogram, found, far)
         if state[1] >= wanted and state[2] <= ring:
             return True
     return bool(state[1] >= wanted)
@@ -167,7 +168,8 @@ def _look_up(tables: _Tables, query: int, wanted: int, budget: float, usual: flo
 @compiled
 def _scan_tile(tables: _Tables, begin: int, end: int, query: int, wanted: int, distances: Array, kept: _List) -> None:
     """Go through one tile of codes for one query."""
-    words, state = tables.words, kept.state
+    state, histogram, found, far = kept
+    words = tables.words
     code = words[query]
     least = np.uint16(65535)
     if len(code) == 1:
@@ -185,7 +187,7 @@ def _scan_tile(tables: _Tables, begin: int, end: int, query: int, wanted: int, d
         return
     for j in range(end - begin):
         if distances[j] <= state[2]:
-            _keep(begin + j, distances[j], tables.size[begin + j], wanted, kept)
+            _keep(begin + j, distances[j], tables.size[begin + j], wanted, state, histogram, found, far)
 
 
 @compiled
@@ -225,13 +227,16 @@ def _nearest(
         for slot in range(n_slots):
             kept = _List(state[slot], histogram[slot], group_found[slot], group_far[slot])
             done, bound, length = first + slot, kept.state[2], kept.state[0]
-            within = np.flatnonzero(kept.far[:length] <= bound)
-            begin, end = limits[done], limits[done] + len(within)
+            begin = limits[done]
+            end = begin + np.count_nonzero(kept.far[:length] <= bound)
             if done > 0 and end > capacity:
                 return done, radius[:done], limits[: done + 1], found[:begin], far[:begin]
             while end > len(found):
                 found, far = np.append(found, np.empty_like(found)), np.append(far, np.empty_like(far))
-            found[begin:end], far[begin:end] = kept.found[within], kept.far[within]
+            for place in range(length):
+                if kept.far[place] <= bound:
+                    found[begin], far[begin] = kept.found[place], kept.far[place]
+                    begin += 1
             radius[done], limits[done + 1] = bound, end
             usual += (bound - usual) / 16
     return n_queries, radius, limits, found[: limits[n_queries]], far[: limits[n_queries]]
