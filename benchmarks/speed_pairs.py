@@ -16,7 +16,7 @@ from thpi._types import Array
 from thpi.codes import pack_signs, paired_hamming_distances
 from thpi.graph import hamming_knn_graph, hamming_neighbors, laplacian
 from thpi.hashers import ITQPlus, LapITQPlus
-from thpi.solvers.balanced_box import project_balanced_box
+from thpi.solvers.balance import project_balanced_box
 from thpi.solvers.laplacian_qp import laplacian_box_qp
 
 __all__ = ["cases"]

@@ -1,7 +1,6 @@
-"""Sums over blocks of rows: the only way in which a solver reads a matrix that may be larger than memory.
+"""Sums and products over blocks of rows: the only way in which a solver reads a matrix that may exceed memory.
 
-A matrix is a numpy array, a sparse matrix, or rows on disk or on a cluster (:mod:`thpi.rows`). Results are small: c x c
-or d x d.
+A matrix is a numpy array, a sparse matrix, or rows on disk or on a cluster (:mod:`thpi.rows`).
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from thpi._types import Array, InMemory, Ints, Matrix
+from thpi.kernels import pays_off
 from thpi.kernels._threads import n_threads, own_threads, stream_in_order
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ __all__ = [
     "map_groups",
     "reduce_blocks",
     "row_blocks",
+    "row_products",
     "spread",
     "sum_blocks",
     "take_block",
@@ -43,6 +44,8 @@ _SPARSE_ROWS = 2**14
 _BLOCKS_PER_GROUP = 16
 _LEAST_GROUPS = 8
 _LEAST_SHARED = 4
+# Terms of a sparse product that take as long as the comparison of two words.
+_TERMS_PER_WORD = 2
 
 
 @runtime_checkable
@@ -79,8 +82,8 @@ Data: TypeAlias = "InMemory | StreamedRows"
 def row_blocks(X: Matrix) -> Iterator[slice]:
     """Cut the rows of an array into blocks that stay in cache while they are used.
 
-    A block has at least twice as many rows as columns if that fits into 32 MiB, so that computing a d x d product costs
-    more than adding it up; otherwise about 1 MiB.
+    About 1 MiB, and at least twice as many rows as columns if that fits into 32 MiB, so that computing a d x d product
+    costs more than adding it up.
 
     >>> list(row_blocks(np.zeros((5, 2))))
     [slice(0, 5, None)]
@@ -110,6 +113,23 @@ def take_block(X: sparse.csr_array, rows: slice) -> sparse.csr_array:
     low, high = X.indptr[rows.start], X.indptr[rows.stop]
     parts = X.data[low:high], X.indices[low:high], X.indptr[rows.start : rows.stop + 1] - low
     return type(X)(parts, shape=(rows.stop - rows.start, X.shape[1]), copy=False)
+
+
+def row_products(A: sparse.csr_array, Y: Array, *, n_products: int = 1) -> Callable[[slice, Array], None]:
+    """Return a function that writes some rows of ``A Y`` into an array, by the compiled kernel if it pays off.
+
+    ``A`` has the dtype of ``Y``; scipy gives the same bits. The caller expects to make ``n_products`` of this size.
+
+    >>> out = np.empty((1, 1))
+    >>> row_products(sparse.csr_array(np.diag([1.0, 3.0])), np.array([[2.0], [5.0]]))(slice(1, 2), out)
+    >>> out
+    array([[15.]])
+    """
+    if not pays_off(n_products * A.nnz * Y.shape[1] // _TERMS_PER_WORD):
+        return lambda rows, out: np.copyto(out, take_block(A, rows) @ Y)
+    from thpi.kernels.sparse_product import product
+
+    return lambda rows, out: product(A.indptr[rows.start : rows.stop + 1], A.indices, A.data, Y, out)
 
 
 def combined(parts: Iterable[Parts], combine: Callable[..., object] = np.add) -> Parts:
@@ -147,11 +167,8 @@ def sum_blocks(function: Callable[[slice], Parts], X: Matrix, combine: Callable[
     >>> sum_blocks(lambda rows: (np.ones(3)[rows].sum(),), np.zeros((3, 2)))
     (array(3.),)
     """
-
-    def add_up(group: list[slice]) -> Parts:
-        return combined((function(rows) for rows in group), combine)
-
-    return combined(map_groups(add_up, X), combine)
+    groups = map_groups(lambda group: combined(map(function, group), combine), X)
+    return combined(groups, combine)
 
 
 def for_blocks(function: Callable[[slice], None], X: Matrix) -> None:
@@ -172,12 +189,11 @@ def for_blocks(function: Callable[[slice], None], X: Matrix) -> None:
 
 
 def map_groups(function: Callable[[list[slice]], T], X: Matrix) -> Iterator[T]:
-    """Yield ``function(group)`` for groups of blocks of rows of an array, in order.
+    """Yield ``function(group)`` for groups of blocks of rows of an array, in order, one thread per group.
 
-    If libraries may use several threads, each group is processed by one thread: products of blocks that fit into a
-    cache are too small to be split among threads. Groups have up to 16 blocks to keep the overhead low, and are at
-    least eight if possible, so that threads end together; fewer than four run in the calling thread. The groups, and
-    so the results, do not depend on the number of threads.
+    Blocks that fit into a cache are too small to be split among threads. Groups have up to 16 blocks to keep the
+    overhead low, and are at least eight if possible, so that threads end together; fewer than four run in the calling
+    thread. The groups, and so the results, do not depend on the number of threads.
 
     >>> list(map_groups(lambda group: sum(rows.stop - rows.start for rows in group), np.zeros((5, 2))))
     [5]

@@ -10,9 +10,8 @@ from scipy import sparse
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
 from thpi._types import Array, MatrixLike
-from thpi.solvers.balanced_box import project_from
-from thpi.solvers.blocks import for_blocks, sum_blocks
-from thpi.solvers.sparse_product import row_products
+from thpi.solvers.balance import project_from
+from thpi.solvers.blocks import for_blocks, row_products, sum_blocks
 
 __all__ = ["BoxQP", "LaplacianQPResult", "laplacian_box_qp"]
 

@@ -15,8 +15,7 @@ from scipy.sparse.linalg import LinearOperator, svds
 from sklearn.utils.extmath import svd_flip
 
 from thpi._types import Array, InMemory
-from thpi.solvers.blocks import Data, Streamed, for_blocks, reduce_blocks
-from thpi.solvers.sparse_product import row_products
+from thpi.solvers.blocks import Data, Streamed, for_blocks, reduce_blocks, row_products
 
 __all__ = [
     "Coordinates",
