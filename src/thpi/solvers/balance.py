@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from thpi._types import Array, Bools, Seed, Signs
 from thpi.solvers.blocks import sum_blocks
 
-__all__ = ["balanced_halves", "balanced_signs", "project_balanced_box", "project_from"]
+__all__ = ["balanced_halves", "balanced_signs", "project_balanced_box"]
 
 
 def balanced_signs(M: npt.ArrayLike, random_state: Seed = None) -> Signs:
@@ -30,7 +30,9 @@ def balanced_signs(M: npt.ArrayLike, random_state: Seed = None) -> Signs:
            [ 1,  1],
            [-1, -1]], dtype=int8)
     """
-    values = _floats(M)
+    values = np.asarray(M)
+    if values.dtype not in (np.float32, np.float64):
+        values = values.astype(np.float64)
     if values.ndim != 2 or values.shape[0] == 0:
         raise ValueError(f"M must be a 2-D array with at least one row, got shape {values.shape}.")
     if not np.isfinite(values).all():
@@ -38,11 +40,6 @@ def balanced_signs(M: npt.ArrayLike, random_state: Seed = None) -> Signs:
     # Selection runs along contiguous memory.
     positive = balanced_halves(np.ascontiguousarray(values.T), check_random_state(random_state))
     return np.where(positive.T, np.int8(1), np.int8(-1))
-
-
-def _floats(values: npt.ArrayLike) -> Array:
-    array = np.asarray(values)
-    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
 
 
 def balanced_halves(M: Array, random: np.random.RandomState) -> Bools:
@@ -67,33 +64,27 @@ def balanced_halves(M: Array, random: np.random.RandomState) -> Bools:
     return positive
 
 
-def project_balanced_box(V: npt.ArrayLike, weights: npt.ArrayLike) -> Array:
-    """Project columns onto the box of relaxed codes with balanced columns, in a diagonal metric.
+def as_signs(positive: Bools) -> Signs:
+    """Return +1 where True and -1 elsewhere, as int8."""
+    return np.asarray(2 * positive.view(np.int8) - np.int8(1), dtype=np.int8)
+
+
+def project_balanced_box(V: Array, inverse: Array, mu: Array) -> Array:
+    """Project columns onto the box of relaxed codes with balanced columns, in the metric 1 / ``inverse``.
 
     ::
 
-        argmin_B  sum_ij weights_i (B_ij - V_ij)^2    with -1 <= B <= 1 and 1'B = 0
+        argmin_B  sum_ij (B_ij - V_ij)^2 / inverse_i    with -1 <= B <= 1 and 1'B = 0
 
-    By the KKT conditions B_ij = clip(V_ij - mu_j / weights_i, -1, 1) with one number mu_j per column, the root
-    of a piecewise linear decreasing function. Newton's method finds it in finitely many steps; a step that would leave
-    the bracket is replaced by bisection.
+    By the KKT conditions B_ij = clip(V_ij - mu_j inverse_i, -1, 1) with one number mu_j per column, the root of a
+    piecewise linear decreasing function. Newton's method finds it in finitely many steps; a step that would leave the
+    bracket is replaced by bisection. ``mu`` is the first guess and becomes the root.
 
-    >>> project_balanced_box([[3.0], [0.5], [0.0]], [1.0, 1.0, 1.0])
+    >>> project_balanced_box(np.array([[3.0], [0.5], [0.0]]), np.ones(3), np.zeros(1))
     array([[ 1.  ],
            [-0.25],
            [-0.75]])
     """
-    values = _floats(V)
-    weight = np.asarray(weights, dtype=values.dtype)
-    if values.ndim != 2 or weight.shape != values.shape[:1]:
-        raise ValueError(f"V must be 2-D with one weight for each row, got shapes {values.shape} and {weight.shape}.")
-    if not (np.isfinite(values).all() and np.isfinite(weight).all() and (weight > 0).all()):
-        raise ValueError("V must be finite and weights finite and > 0.")
-    return project_from(values, 1 / weight, np.zeros(values.shape[1], dtype=values.dtype))
-
-
-def project_from(V: Array, inverse: Array, mu: Array) -> Array:
-    """Solve :func:`project_balanced_box` given 1 / weights; ``mu`` is the first guess and becomes the root."""
     column = inverse[:, None]
     # Rounding error of the sum of a column; for many rows, an eighth of the last digit of their mean.
     slack = np.finfo(V.dtype).eps * max(8 * np.sqrt(len(V)), len(V) / 8)
