@@ -24,11 +24,8 @@ def balanced_signs(M: npt.ArrayLike, random_state: Seed = None) -> Signs:
     choice for <B, M>. If equal entries straddle the threshold, those that become +1 are drawn at random; random
     numbers are used only then.
 
-    >>> balanced_signs([[0.3, -5.0], [0.1, -2.0], [0.9, -1.0], [0.2, -4.0]], random_state=0)
-    array([[ 1, -1],
-           [-1,  1],
-           [ 1,  1],
-           [-1, -1]], dtype=int8)
+    >>> balanced_signs([[0.3, -5.0], [0.1, -2.0], [0.9, -1.0], [0.2, -4.0]], random_state=0).T.tolist()
+    [[1, -1, 1, -1], [-1, 1, 1, -1]]
     """
     values = np.asarray(M)
     if values.dtype not in (np.float32, np.float64):
@@ -66,6 +63,7 @@ def balanced_halves(M: Array, random: np.random.RandomState) -> Bools:
 
 def as_signs(positive: Bools) -> Signs:
     """Return +1 where True and -1 elsewhere, as int8."""
+    # Several times faster than np.where, whose branches the processor cannot predict.
     return np.asarray(2 * positive.view(np.int8) - np.int8(1), dtype=np.int8)
 
 
@@ -80,10 +78,8 @@ def project_balanced_box(V: Array, inverse: Array, mu: Array) -> Array:
     piecewise linear decreasing function. Newton's method finds it in finitely many steps; a step that would leave the
     bracket is replaced by bisection. ``mu`` is the first guess and becomes the root.
 
-    >>> project_balanced_box(np.array([[3.0], [0.5], [0.0]]), np.ones(3), np.zeros(1))
-    array([[ 1.  ],
-           [-0.25],
-           [-0.75]])
+    >>> project_balanced_box(np.array([[3.0], [0.5], [0.0]]), np.ones(3), np.zeros(1)).ravel()
+    array([ 1.  , -0.25, -0.75])
     """
     column = inverse[:, None]
     # Rounding error of the sum of a column; for many rows, an eighth of the last digit of their mean.

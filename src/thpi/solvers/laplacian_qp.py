@@ -57,7 +57,18 @@ def laplacian_box_qp(
     >>> result.converged, result.B.ravel().round(3).tolist()
     (True, [1.0, 0.625, -0.75, -0.875])
     """
-    K, L = _checked(K, laplacian, lambda2)
+    K, L = np.asarray(K), sparse.csr_array(laplacian)
+    if K.dtype not in (np.float32, np.float64):
+        K = K.astype(np.float64)
+    L.sum_duplicates()
+    if K.ndim != 2 or 0 in K.shape:
+        raise ValueError(f"K must be a non-empty 2-D array, got shape {K.shape}.")
+    if L.shape != (len(K), len(K)):
+        raise ValueError(f"laplacian must have shape {(len(K), len(K))} to go with K, got {L.shape}.")
+    if not np.isfinite(lambda2) or lambda2 < 0:
+        raise ValueError(f"lambda2={lambda2!r} must be a finite number >= 0.")
+    if not (np.isfinite(K).all() and np.isfinite(L.data).all()):
+        raise ValueError("K and laplacian must hold finite numbers only, got NaN or infinity.")
     if start is not None:
         start = np.asarray(start, dtype=K.dtype)
         if start.shape != K.shape or not np.isfinite(start).all():
@@ -214,21 +225,3 @@ def _linear_optimum(K: Array) -> Array:
     at_median = signs == 0
     share = -signs.sum(axis=0) / at_median.sum(axis=0)
     return np.asarray(np.where(at_median, share, signs), dtype=K.dtype)
-
-
-def _checked(K: npt.ArrayLike, laplacian: MatrixLike, lambda2: float) -> tuple[Array, sparse.csr_array]:
-    """Validate the problem; return K as floats, L as CSR."""
-    K = np.asarray(K)
-    if K.dtype not in (np.float32, np.float64):
-        K = K.astype(np.float64)
-    if K.ndim != 2 or 0 in K.shape:
-        raise ValueError(f"K must be a non-empty 2-D array, got shape {K.shape}.")
-    L = sparse.csr_array(laplacian)
-    L.sum_duplicates()
-    if L.shape != (len(K), len(K)):
-        raise ValueError(f"laplacian must have shape {(len(K), len(K))} to go with K, got {L.shape}.")
-    if not np.isfinite(lambda2) or lambda2 < 0:
-        raise ValueError(f"lambda2={lambda2!r} must be a finite number >= 0.")
-    if not (np.isfinite(K).all() and np.isfinite(L.data).all()):
-        raise ValueError("K and laplacian must hold finite numbers only, got NaN or infinity.")
-    return np.ascontiguousarray(K), L

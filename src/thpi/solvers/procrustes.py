@@ -18,10 +18,9 @@ _LEAST_GRAM = 1e-8
 def polar(A: Array) -> Array:
     """Return the orthonormal polar factor of ``A`` (d x c): the ``Q`` that maximises ``tr(Q'A)``.
 
-    With the thin SVD ``A = U S V'`` it is ``Q = U V'``: ``Q'Q = I`` if d >= c, ``QQ' = I`` if d < c. For a
-    square rotation, and for d < c, ``||X Q||`` does not depend on ``Q``, so ``polar(X'T)`` also minimises
-    ``||X Q - T||_F`` (the orthogonal Procrustes problem). If d > c it does not: see :func:`tall_procrustes`.
-    The paper's eqs. (7) and (9) write the two factors in the other order, which has the wrong shape.
+    With the thin SVD ``A = U S V'`` it is ``Q = U V'``: ``Q'Q = I`` if d >= c, ``QQ' = I`` if d <= c. For d <= c,
+    ``polar(X'T)`` also minimises ``||X Q - T||_F`` (the orthogonal Procrustes problem), because ``||X Q||`` is
+    constant; for d > c see :func:`tall_procrustes`. The paper's eqs. (7) and (9) write the factors in the wrong order.
 
     >>> polar(np.array([[0.0, 2.0], [3.0, 0.0]]))
     array([[0., 1.],
@@ -61,6 +60,10 @@ def random_orthonormal(rows: int, columns: int, rng: np.random.RandomState) -> A
     return np.ascontiguousarray(Q if rows >= columns else Q.T)
 
 
+def largest_eigenvalue(gram: Array) -> float:
+    return float(linalg.eigvalsh(gram, subset_by_index=[len(gram) - 1] * 2)[0])
+
+
 def tall_procrustes(
     gram: Array, cross: Array, start: Array, *, bound: float | None = None, tol: float = 1e-7, max_iter: int = 200
 ) -> Array:
@@ -75,12 +78,10 @@ def tall_procrustes(
     ``bound`` is ``a`` if the caller knows it.
 
     >>> X, T = np.diag([3.0, 2.0, 1.0]), np.array([[0.0], [0.0], [1.0]])
-    >>> tall_procrustes(X.T @ X, X.T @ T, np.array([[1.0], [0.0], [0.0]]) / 1.0 + 0.01).round(3) + 0.0
-    array([[0.],
-           [0.],
-           [1.]])
+    >>> tall_procrustes(X.T @ X, X.T @ T, np.array([[1.0], [0.0], [0.0]]) / 1.0 + 0.01).ravel().round(3) + 0.0
+    array([0., 0., 1.])
     """
-    a = float(linalg.eigvalsh(gram, subset_by_index=[len(gram) - 1] * 2)[0]) if bound is None else bound
+    a = largest_eigenvalue(gram) if bound is None else bound
     R = start
     GR = gram @ R
     loss = float(np.vdot(R, GR) - 2 * np.vdot(R, cross))

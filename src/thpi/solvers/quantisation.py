@@ -9,18 +9,11 @@ import numpy as np
 
 from thpi._types import Array, Signs
 from thpi.kernels._threads import own_threads
-from thpi.solvers.balance import balanced_signs
+from thpi.solvers.balance import as_signs, balanced_signs
 from thpi.solvers.blocks import Data, Streamed, reduce_blocks
 from thpi.solvers.procrustes import polar, random_orthonormal
 
-__all__ = [
-    "QuantisationResult",
-    "best_of",
-    "frame_quantisation",
-    "iterative_quantisation",
-    "signs",
-    "to_signs",
-]
+__all__ = ["QuantisationResult", "best_of", "frame_quantisation", "iterative_quantisation", "signs", "to_signs"]
 
 Correlate: TypeAlias = Callable[[Array], tuple[Array, float]]
 
@@ -43,8 +36,7 @@ def signs(values: Array) -> Signs:
     >>> signs(np.array([-2.0, 0.0, 3.0]))
     array([-1,  1,  1], dtype=int8)
     """
-    positive = (values >= 0).view(np.int8)
-    return 2 * positive - 1  # several times faster than np.where, whose branches the processor cannot predict
+    return as_signs(values >= 0)
 
 
 _BITS_OF_ONE = {4: (np.uint32, 0x3F800000), 8: (np.uint64, 0x3FF0000000000000)}

@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.random import RandomState
-from scipy import linalg, sparse
+from scipy import sparse
 
 from thpi._types import Array, Bools, Ints, Signs
 from thpi.kernels._threads import own_threads
 from thpi.solvers.balance import as_signs, balanced_halves
 from thpi.solvers.blocks import for_blocks, sum_blocks
-from thpi.solvers.procrustes import polar, random_orthonormal, tall_procrustes
+from thpi.solvers.procrustes import largest_eigenvalue, polar, random_orthonormal, tall_procrustes
 from thpi.solvers.swap_descent import GraphCodes
 
 __all__ = ["PairMoments", "SlackResult", "cross_moment", "slack_quantisation"]
@@ -147,11 +147,11 @@ class PairMoments:
 
     def __init__(self, X: Array, S: Array, *, n_bits: int, lambda1: float, true_loss: bool) -> None:
         self.X, self.S = X, S
-        self.n_bits, self.lambda1, self.true_loss = n_bits, lambda1, true_loss
+        self.n_bits, self.lambda1 = n_bits, lambda1
         p, q = X.shape[1], S.shape[1]
         self.C = cross_moment(X, S) if p * q <= _MOMENT_ITERATIONS * n_bits * (p + q) else None
         self.totals = tuple(view.sum(axis=0, dtype=np.float64)[:, None] for view in (X, S))
-        self.grams = tuple(_Gram(view, n_bits) if true_loss else None for view in (X, S))
+        self.grams = [_Gram(view, n_bits) for view in (X, S)] if true_loss else None
         self.XB, self.SB = np.zeros((p, n_bits)), np.zeros((q, n_bits))
 
     def pull(self, R: Array, P: Array) -> Array:
@@ -193,11 +193,13 @@ class PairMoments:
     def fit_target(self, R: Array, P: Array) -> Array:
         """Minimise over R from the current one: exactly, or by power iteration for the true loss."""
         weight = self.lambda1 / (1 + self.lambda1)
-        return _rotation(self.XB - weight * self._cross_slack(P) if weight else self.XB, R, self.grams[0])
+        cross = self.XB - weight * self._cross_slack(P) if weight else self.XB
+        return polar(cross) if self.grams is None else self.grams[0].procrustes(cross, R)
 
     def fit_slack(self, R: Array, P: Array) -> Array:
         """Minimise over P, in the same way."""
-        return _rotation(self.SB - self._cross_target(R), P, self.grams[1])
+        cross = self.SB - self._cross_target(R)
+        return polar(cross) if self.grams is None else self.grams[1].procrustes(cross, P)
 
     def objective(self, R: Array, P: Array) -> float:
         """Return the trace objective or the true loss, without the graph term."""
@@ -205,10 +207,8 @@ class PairMoments:
         value = -2 * (1 + l1) * np.vdot(R, self.XB)
         if l1:
             value += 2 * l1 * (np.vdot(R, self._cross_slack(P)) - np.vdot(P, self.SB))
-        if self.true_loss:
+        if self.grams is not None:
             G, H = self.grams
-            assert G is not None
-            assert H is not None
             value += (1 + l1) * (len(self.X) * self.n_bits + G.energy(R)) + l1 * H.energy(P)
         return float(value)
 
@@ -227,17 +227,11 @@ class _Gram:
     """``X'X`` and, if R is tall, a bound on its eigenvalues."""
 
     def __init__(self, X: Array, n_bits: int) -> None:
-        self.matrix = cross_moment(X, X)
-        self.tall = X.shape[1] > n_bits
-        if self.tall:
-            top = len(self.matrix) - 1
-            self.bound = float(linalg.eigvalsh(self.matrix, subset_by_index=[top, top])[0])
+        self.matrix, self.tall = cross_moment(X, X), X.shape[1] > n_bits
+        self.bound = largest_eigenvalue(self.matrix) if self.tall else None
 
     def energy(self, Q: Array) -> float:
         return float(np.vdot(Q, self.matrix @ Q))
 
-
-def _rotation(cross: Array, start: Array, gram: _Gram | None) -> Array:
-    if gram is None or not gram.tall:
-        return polar(cross)
-    return tall_procrustes(gram.matrix, cross, start, bound=gram.bound)
+    def procrustes(self, cross: Array, start: Array) -> Array:
+        return tall_procrustes(self.matrix, cross, start, bound=self.bound) if self.tall else polar(cross)

@@ -125,7 +125,7 @@ class SwapDescent:
             self._descend_compiled(codes, K, gradients, limit)
         else:
             for bit in range(len(codes)):
-                _descend(codes[bit], K[bit], gradients[bit], self.L, self.own, self.lambda2, limit, self.widest)
+                self._descend(codes[bit], K[bit], gradients[bit], limit)
         # With g = 2 lambda2 L b - 2 k: lambda2 b'Lb = <b, g / 2 + k>.
         gradients *= 0.5
         linear = np.einsum("ij,ij->i", codes, K)
@@ -148,29 +148,28 @@ class SwapDescent:
 
         L, threads = self.L, n_threads()
         graph = L.indptr, L.indices, L.data, self.own, self.lambda2, max_swaps, self.widest
-        parts = zip(*(np.array_split(array, 4 * threads) for array in (codes, K, gradients)), strict=True)
+        split = partial(np.array_split, indices_or_sections=4 * threads)
+        parts = zip(split(codes), split(K), split(gradients), strict=True)
         run_in_order([partial(descend, *part, *graph) for part in parts if len(part[0])], threads)
 
-
-def _descend(
-    b: Signs, k: Array, gradient: Array, L: sparse.csr_array, own: Array, lambda2: float, max_swaps: int, widest: int
-) -> None:
-    """Swap in one code, in place, and keep its gradient up to date."""
-    rounding = 1e-12 * (np.abs(k).max() + own.max())
-    # Cost of leaving one side, without the partner; infinite for members of the other side.
-    cost = {side: np.where(b == side, own - 2 * side * gradient, np.inf) for side in (1, -1)}
-    for _ in range(max_swaps):
-        change, i, j = _best_pair(cost[1], cost[-1], L, lambda2, widest)
-        if not change < -rounding:
-            return
-        for vertex in (i, j):
-            side = b[vertex]
-            b[vertex] = -side
-            near, weight = _row(L, vertex)
-            gradient[near] -= 4 * lambda2 * side * weight
-            for s in (1, -1):
-                touched = np.append(near, vertex)
-                cost[s][touched] = np.where(b[touched] == s, own[touched] - 2 * s * gradient[touched], np.inf)
+    def _descend(self, b: Signs, k: Array, gradient: Array, max_swaps: int) -> None:
+        """Swap in one code, in place, and keep its gradient up to date."""
+        L, own, lambda2 = self.L, self.own, self.lambda2
+        rounding = 1e-12 * (np.abs(k).max() + own.max())
+        # Cost of leaving one side, without the partner; infinite for members of the other side.
+        cost = {side: np.where(b == side, own - 2 * side * gradient, np.inf) for side in (1, -1)}
+        for _ in range(max_swaps):
+            change, i, j = _best_pair(cost[1], cost[-1], L, lambda2, self.widest)
+            if not change < -rounding:
+                return
+            for vertex in (i, j):
+                side = b[vertex]
+                b[vertex] = -side
+                near, weight = _row(L, vertex)
+                gradient[near] -= 4 * lambda2 * side * weight
+                for s in (1, -1):
+                    touched = np.append(near, vertex)
+                    cost[s][touched] = np.where(b[touched] == s, own[touched] - 2 * s * gradient[touched], np.inf)
 
 
 def _best_pair(up: Array, down: Array, L: sparse.csr_array, lambda2: float, widest: int) -> tuple[float, int, int]:
