@@ -148,9 +148,8 @@ class SwapDescent:
 
         L, threads = self.L, n_threads()
         graph = L.indptr, L.indices, L.data, self.own, self.lambda2, max_swaps, self.widest
-        split = partial(np.array_split, indices_or_sections=4 * threads)
-        parts = zip(split(codes), split(K), split(gradients), strict=True)
-        run_in_order([partial(descend, *part, *graph) for part in parts if len(part[0])], threads)
+        parts = (np.array_split(array, 4 * threads) for array in (codes, K, gradients))
+        run_in_order([partial(descend, b, k, g, *graph) for b, k, g in zip(*parts, strict=True) if len(b)], threads)
 
     def _descend(self, b: Signs, k: Array, gradient: Array, max_swaps: int) -> None:
         """Swap in one code, in place, and keep its gradient up to date."""
