@@ -35,6 +35,8 @@ __all__ = [
 ]
 
 Parts: TypeAlias = tuple[Array, ...]
+"""Small arrays that a function returns for a block of rows."""
+
 T = TypeVar("T")
 
 _CACHED = 2**20
