@@ -16,7 +16,7 @@ from thpi._types import Array
 from thpi.codes import pack_signs, paired_hamming_distances
 from thpi.graph import hamming_knn_graph, hamming_neighbors, laplacian
 from thpi.hashers import ITQPlus, LapITQPlus
-from thpi.solvers.balanced_box import project_balanced_box
+from thpi.solvers.balance import project_balanced_box
 from thpi.solvers.laplacian_qp import laplacian_box_qp
 
 __all__ = ["cases"]
@@ -135,7 +135,7 @@ def laplacian_case(full: bool, lambda2: float, factor: float) -> Case:
 
     def values(ours: Any, other: Array) -> str:
         # OSQP's point lies a little outside: its value counts where it is put back inside.
-        inside = project_balanced_box(other, np.ones(n))
+        inside = project_balanced_box(other, np.ones(n), np.zeros(other.shape[1]))
         mine, theirs = (float(np.sum(B * (lambda2 * (L @ B) - 2 * K))) for B in (ours.B, inside))
         if not ours.converged:
             raise AssertionError(f"gap {ours.gap} after {ours.n_iter} iterations")

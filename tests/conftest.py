@@ -6,6 +6,7 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -29,3 +30,12 @@ def ctrl_c() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(scope="module")
+def groups():
+    """Rows of four groups, some tight and some wide, and the group of each."""
+    rng = np.random.RandomState(0)
+    group = rng.randint(4, size=300)
+    width = np.array([0.4, 0.8, 1.3, 2.1])[group]
+    return 2 * rng.standard_normal((4, 12))[group] + width[:, None] * rng.standard_normal((300, 12)), group

@@ -7,8 +7,8 @@ from thpi import ITQ, GroupITQ, TransferITQ
 from thpi.evaluation import label_relevance
 from thpi.hashers._geometry import Geometry
 from thpi.hashers._group_itq import taught_by_groups
-from thpi.hashers._groups import group_coordinates
 from thpi.metrics import mean_average_precision
+from thpi.solvers.diffusion_map import group_coordinates
 from thpi.solvers.loo_ridge import loo_ridge
 
 

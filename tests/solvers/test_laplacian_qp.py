@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.datasets import load_digits
 from sklearn.neighbors import kneighbors_graph
 
-from thpi.solvers import sparse_product
+from thpi.solvers import blocks
 from thpi.solvers.laplacian_qp import laplacian_box_qp
 
 
@@ -204,6 +204,6 @@ def test_the_compiled_product_changes_no_bit(digits, dtype, monkeypatch):
     K, L = digits
     results = []
     for compiled in (True, False):
-        monkeypatch.setattr(sparse_product, "pays_off", lambda n_words, compiled=compiled: compiled)
+        monkeypatch.setattr(blocks, "pays_off", lambda n_words, compiled=compiled: compiled)
         results.append(laplacian_box_qp(K.astype(dtype), L, 0.1, tol=1e-4))
     assert results[0].B.tobytes() == results[1].B.tobytes()

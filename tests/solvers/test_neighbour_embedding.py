@@ -10,7 +10,7 @@ from thpi.solvers import neighbour_embedding as module
 from thpi.solvers.neighbour_embedding import neighbour_embedding, neighbour_probabilities
 
 
-def _objective(X, P, log_t, A, P0, tether):
+def _objective(X, P, log_t, A, P0, start_penalty):
     """The formula of the docstring, row by row in float64."""
     n, p = X.shape
     H, t = np.tanh(X @ P), np.exp(log_t)
@@ -23,7 +23,7 @@ def _objective(X, P, log_t, A, P0, tether):
         total += np.sum(a[a > 0] * np.log(a[a > 0] / Q[a > 0]))
     C = X.T @ X / n
     D = P - P0
-    return total / n + tether / P.shape[1] * np.trace(D.T @ (C + np.trace(C) / p * np.eye(p)) @ D)
+    return total / n + start_penalty / P.shape[1] * np.trace(D.T @ (C + np.trace(C) / p * np.eye(p)) @ D)
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def problem():
     return X, rng.standard_normal((4, 3)), neighbour_probabilities(X, 0.3)
 
 
-def _watched(monkeypatch, X, start, A, tether):
+def _watched(monkeypatch, X, start, A, start_penalty):
     """The function that is given to L-BFGS, and where it starts."""
     seen = {}
 
@@ -43,7 +43,7 @@ def _watched(monkeypatch, X, start, A, tether):
 
     real = module.minimize
     monkeypatch.setattr(module, "minimize", minimise)
-    neighbour_embedding(X, start, A, tether=tether, max_iter=1)
+    neighbour_embedding(X, start, A, start_penalty=start_penalty, max_iter=1)
     return seen["value"], seen["x"]
 
 
@@ -66,17 +66,17 @@ def test_objective_is_the_formula_and_the_gradient_its_slope(problem, monkeypatc
 
 def test_objective_never_rises_and_the_trace_is_true(problem):
     X, start, A = problem
-    found = neighbour_embedding(X, start, A, tether=0.05, max_iter=50)
+    found = neighbour_embedding(X, start, A, start_penalty=0.05, max_iter=50)
     assert np.all(np.diff(found.objective) <= 0)
     assert found.objective[-1] < 0.9 * found.objective[0]
-    short = neighbour_embedding(X, start, A, tether=0.05, max_iter=2)
+    short = neighbour_embedding(X, start, A, start_penalty=0.05, max_iter=2)
     assert short.objective == found.objective[:3]
     assert not short.converged
 
 
-def test_a_strong_tether_holds_the_start(problem):
+def test_a_strong_penalty_holds_the_start(problem):
     X, start, A = problem
-    held = neighbour_embedding(X, start, A, tether=1e6).projection
+    held = neighbour_embedding(X, start, A, start_penalty=1e6).projection
     np.testing.assert_allclose(held, start / np.abs(X @ start).mean(), atol=1e-4)
 
 
@@ -146,11 +146,11 @@ def test_a_step_to_where_every_neighbour_is_certain_does_not_overflow(problem, m
 
 @pytest.mark.parametrize("seed", [218, 513, 1961, 2492])
 def test_the_objective_is_never_below_nothing(seed):
-    """KL and tether are not negative; without a bound of t rounding made them so, by up to 2,400."""
+    """KL and the penalty are not negative; without a bound of t rounding made them so, by up to 2,400."""
     rng = np.random.RandomState(seed)
     k, n, d, c = rng.randint(2, 6), rng.randint(6, 60), rng.randint(1, 4), int(rng.choice([16, 32, 64]))
     X = rng.standard_normal((k, d))[rng.randint(k, size=n)]
     start, A = rng.standard_normal((d, c)), neighbour_probabilities(X, 0.3)
-    found = neighbour_embedding(X, start, A, tether=float(rng.choice([0, 0.1, 1])))
+    found = neighbour_embedding(X, start, A, start_penalty=float(rng.choice([0, 0.1, 1])))
     assert found.objective[-1] > -1e-3
     assert np.all(np.diff(found.objective) <= 0)

@@ -11,10 +11,10 @@ from sklearn.utils._param_validation import Interval
 from thpi._params import count, parameter, weight
 from thpi.hashers._geometry import Geometry
 from thpi.hashers._geometry_hasher import GeometryHasher
-from thpi.hashers._groups import group_coordinates
 from thpi.hashers._learned import Learned, Limits
 from thpi.hashers._source_features import MAX_REGRESSION_ROWS, side_by_side
 from thpi.solvers.blocks import spread
+from thpi.solvers.diffusion_map import group_coordinates
 from thpi.solvers.loo_ridge import RidgeFit, loo_ridge
 
 

@@ -116,7 +116,7 @@ class NeighbourHash(GeometryHasher):
         if len(rows) < 2:
             return Learned(begin, (0.0,))
         tol, max_iter = limits.embedding
-        found = neighbour_embedding(rows, begin, A, tether=self.start_penalty, tol=tol, max_iter=max_iter)
+        found = neighbour_embedding(rows, begin, A, start_penalty=self.start_penalty, tol=tol, max_iter=max_iter)
         return Learned(found.projection, tuple(found.objective), found.converged)
 
 

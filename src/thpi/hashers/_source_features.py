@@ -12,8 +12,8 @@ from sklearn.utils import gen_batches
 
 from thpi._types import Array
 from thpi.base import Views
-from thpi.hashers._groups import group_coordinates
 from thpi.solvers.blocks import spread
+from thpi.solvers.diffusion_map import group_coordinates
 from thpi.solvers.kernel_features import kernel_map
 from thpi.solvers.moments import EXACT_LIMIT, centred_product, column_mean, full_rank_coordinates, principal_axes
 from thpi.solvers.quantisation import iterative_quantisation, signs

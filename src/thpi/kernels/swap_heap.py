@@ -183,7 +183,7 @@ def descend(
 ) -> None:  # fmt: skip
     """Swap in every row of ``codes`` (c x n, in place) while it helps, and keep its row of ``gradients`` up to date.
 
-    The twin of ``thpi.solvers.swap_descent._descend``: the same swaps in the same order, the same rounding.
+    The twin of ``thpi.solvers.swap_descent.SwapDescent._descend``: the same swaps in the same order, the same rounding.
 
     A vertex can be in a swap that helps only if its cost and the least cost of the other side sum to less than 0. Few
     are, so the heaps hold only these, and a bit costs one pass over its rows. If the least cost of a side falls below

@@ -1,7 +1,6 @@
-"""Sums over blocks of rows: the only way in which a solver reads a matrix that may be larger than memory.
+"""Sums and products over blocks of rows: the only way in which a solver reads a matrix that may exceed memory.
 
-A matrix is a numpy array, a sparse matrix, or rows on disk or on a cluster (:mod:`thpi.rows`). Results are small: c x c
-or d x d.
+A matrix is a numpy array, a sparse matrix, or rows on disk or on a cluster (:mod:`thpi.rows`).
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from thpi._types import Array, InMemory, Ints, Matrix
+from thpi.kernels import pays_off
 from thpi.kernels._threads import n_threads, own_threads, stream_in_order
 
 if TYPE_CHECKING:
@@ -28,10 +28,10 @@ __all__ = [
     "map_groups",
     "reduce_blocks",
     "row_blocks",
+    "row_products",
     "spread",
     "sum_blocks",
     "take_block",
-    "take_rows",
 ]
 
 Parts: TypeAlias = tuple[Array, ...]
@@ -45,14 +45,13 @@ _SPARSE_ROWS = 2**14
 _BLOCKS_PER_GROUP = 16
 _LEAST_GROUPS = 8
 _LEAST_SHARED = 4
+# Terms of a sparse product that take as long as the comparison of two words.
+_TERMS_PER_WORD = 2
 
 
 @runtime_checkable
 class Streamed(Protocol):
-    """What solvers need of rows that are not in memory; :class:`thpi.rows.Rows` offers it.
-
-    No properties: asking whether an object is one must not read its rows.
-    """
+    """What solvers need of :class:`thpi.rows.Rows`. No properties: ``isinstance`` must not read the rows."""
 
     def reduce(self, function: Callable[..., Parts], *arguments: object, combine: Callable[..., object] = ...) -> Parts:
         """Combine the results of a function over all blocks."""
@@ -81,8 +80,8 @@ Data: TypeAlias = "InMemory | StreamedRows"
 def row_blocks(X: Matrix) -> Iterator[slice]:
     """Cut the rows of an array into blocks that stay in cache while they are used.
 
-    A block has at least twice as many rows as columns if that fits into 32 MiB, so that computing a d x d product costs
-    more than adding it up; otherwise about 1 MiB.
+    About 1 MiB, and at least twice as many rows as columns if that fits into 32 MiB, so that computing a d x d product
+    costs more than adding it up.
 
     >>> list(row_blocks(np.zeros((5, 2))))
     [slice(0, 5, None)]
@@ -101,9 +100,8 @@ def row_blocks(X: Matrix) -> Iterator[slice]:
 def take_block(X: sparse.csr_array, rows: slice) -> sparse.csr_array:
     """Return a block of rows of an array or of a CSR matrix without copying it.
 
-    >>> take_block(sparse.csr_matrix(np.eye(3)), slice(1, 3)).toarray()
-    array([[0., 1., 0.],
-           [0., 0., 1.]])
+    >>> take_block(sparse.csr_matrix(np.eye(3)), slice(1, 2)).toarray()
+    array([[0., 1., 0.]])
     """
     if rows.start == 0 and rows.stop == X.shape[0]:
         return X
@@ -114,20 +112,35 @@ def take_block(X: sparse.csr_array, rows: slice) -> sparse.csr_array:
     return type(X)(parts, shape=(rows.stop - rows.start, X.shape[1]), copy=False)
 
 
+def row_products(A: sparse.csr_array, Y: Array, *, n_products: int = 1) -> Callable[[slice, Array], None]:
+    """Return a function that writes some rows of ``A Y`` into an array, by the compiled kernel if it pays off.
+
+    ``A`` has the dtype of ``Y``; scipy gives the same bits. The caller expects to make ``n_products`` of this size.
+
+    >>> out = np.empty((1, 1))
+    >>> row_products(sparse.csr_array(np.diag([1.0, 3.0])), np.array([[2.0], [5.0]]))(slice(1, 2), out)
+    >>> out
+    array([[15.]])
+    """
+    if not pays_off(n_products * A.nnz * Y.shape[1] // _TERMS_PER_WORD):
+        return lambda rows, out: np.copyto(out, take_block(A, rows) @ Y)
+    from thpi.kernels.sparse_product import product
+
+    return lambda rows, out: product(A.indptr[rows.start : rows.stop + 1], A.indices, A.data, Y, out)
+
+
 def combined(parts: Iterable[Parts], combine: Callable[..., object] = np.add) -> Parts:
     """Add up tuples of arrays, member by member, in float64, or combine them by another ufunc.
 
     >>> combined([(np.float32(1.0), np.arange(2)), (np.float32(2.0), np.arange(2))])
     (array(3.), array([0., 2.]))
     """
-    result: list[Array] = []
-    for part in parts:
-        if not result:
-            result = [np.array(member, dtype=np.float64) for member in part]
-        else:
-            for whole, member in zip(result, part, strict=True):
-                combine(whole, member, out=whole)
-    return tuple(result)
+    rest = iter(parts)
+    result = tuple(np.array(member, dtype=np.float64) for member in next(rest, ()))
+    for part in rest:
+        for whole, member in zip(result, part, strict=True):
+            combine(whole, member, out=whole)
+    return result
 
 
 def reduce_blocks(
@@ -149,20 +162,15 @@ def sum_blocks(function: Callable[[slice], Parts], X: Matrix, combine: Callable[
     >>> sum_blocks(lambda rows: (np.ones(3)[rows].sum(),), np.zeros((3, 2)))
     (array(3.),)
     """
-
-    def add_up(group: list[slice]) -> Parts:
-        return combined((function(rows) for rows in group), combine)
-
-    return combined(map_groups(add_up, X), combine)
+    groups = map_groups(lambda group: combined(map(function, group), combine), X)
+    return combined(groups, combine)
 
 
 def for_blocks(function: Callable[[slice], None], X: Matrix) -> None:
     """Call ``function(rows)`` for every block of rows of an array; each call writes to its own rows.
 
-    >>> out = np.zeros(3)
-    >>> for_blocks(lambda rows: out[rows].fill(2), np.zeros((3, 2)))
-    >>> out
-    array([2., 2., 2.])
+    >>> for_blocks(print, np.zeros((3, 2)))
+    slice(0, 3, None)
     """
 
     def work(group: list[slice]) -> None:
@@ -174,12 +182,11 @@ def for_blocks(function: Callable[[slice], None], X: Matrix) -> None:
 
 
 def map_groups(function: Callable[[list[slice]], T], X: Matrix) -> Iterator[T]:
-    """Yield ``function(group)`` for groups of blocks of rows of an array, in order.
+    """Yield ``function(group)`` for groups of blocks of rows of an array, in order, one thread per group.
 
-    If libraries may use several threads, each group is processed by one thread: products of blocks that fit into a
-    cache are too small to be split among threads. Groups have up to 16 blocks to keep the overhead low, and are at
-    least eight if possible, so that threads end together; fewer than four run in the calling thread. The groups, and
-    so the results, do not depend on the number of threads.
+    Blocks that fit into a cache are too small to be split among threads. Groups have up to 16 blocks to keep the
+    overhead low, and are at least eight if possible, so that threads end together; fewer than four run in the calling
+    thread. The groups, and so the results, do not depend on the number of threads.
 
     >>> list(map_groups(lambda group: sum(rows.stop - rows.start for rows in group), np.zeros((5, 2))))
     [5]
@@ -193,16 +200,6 @@ def map_groups(function: Callable[[list[slice]], T], X: Matrix) -> Iterator[T]:
         return
     with own_threads():
         yield from stream_in_order((partial(function, group) for group in groups), threads)
-
-
-def take_rows(X: Data, rows: Ints) -> Array:
-    """Return the rows with these (ascending) numbers as an array.
-
-    >>> take_rows(np.arange(6).reshape(3, 2), np.array([0, 2]))
-    array([[0, 1],
-           [4, 5]])
-    """
-    return np.asarray(X.take(rows) if isinstance(X, Streamed) else X[rows])
 
 
 def spread(n: int, most: int) -> Ints:

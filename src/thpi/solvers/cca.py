@@ -24,10 +24,9 @@ def ridge_cca(X: Array, Y: Array, n_components: int, *, ridge: float = 1e-4) -> 
     """Directions along which two centred views of the same n rows correlate most.
 
     Maximises ``tr(U' Cxy V)`` subject to ``U'(Cxx + rx I)U = I`` and ``V'(Cyy + ry I)V = I``, where the C are
-    covariances and ``rx = ridge * tr(Cxx) / min(n - 1, dx)``: the ridge is relative to the mean variance of a
-    direction, so its effect does not depend on the scale of the data. With Cholesky factors ``Lx Lx' = Cxx + rx I`` the
-    solution is the SVD of ``Lx^-1 Cxy Ly^-T``; its singular values are the correlations. The common sign of a pair
-    of directions is arbitrary.
+    covariances and ``rx = ridge * tr(Cxx) / min(n - 1, dx)``, relative to the mean variance of a direction. With
+    Cholesky factors ``Lx Lx' = Cxx + rx I`` the solution is the SVD of ``Lx^-1 Cxy Ly^-T``; its singular values are the
+    correlations. The common sign of a pair of directions is arbitrary.
 
     >>> rng = np.random.RandomState(0)
     >>> t = rng.standard_normal((500, 1))

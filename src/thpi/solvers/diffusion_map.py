@@ -8,12 +8,20 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.linalg import eigsh
 from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import gen_batches
 
 from thpi._types import Array
 
-__all__ = ["DiffusionMap", "diffusion_map"]
+__all__ = ["DiffusionMap", "diffusion_map", "group_coordinates"]
 
 _DENSE = 400  # largest number of rows for which all eigenvectors at once are faster
+_GRAPH_ROWS = 4000
+# A neighbour for every 60 rows, 5 at least: with 30 neighbours among 200 rows every group runs into the next.
+_GRAPH_NEIGHBOURS = 30
+_LEAST_NEIGHBOURS = 5
+_ROWS_PER_NEIGHBOUR = 60
+_DIFFUSION_STEPS = 4
+_BLOCK = 8192
 
 
 class DiffusionMap(NamedTuple):
@@ -25,13 +33,7 @@ class DiffusionMap(NamedTuple):
     middle: Array
 
     def __call__(self, rows: Array) -> Array:
-        """Return the coordinates of new rows: one step to their neighbours, then the steps of these.
-
-        >>> line = np.arange(12.0)[:, None]
-        >>> found = diffusion_map(line, n_neighbors=2, steps=1)
-        >>> bool(np.allclose(found(line[5:6] + 0.5), found.one_step_less[5:7].mean(axis=0) - found.middle))
-        True
-        """
+        """Return the coordinates of new rows: one step to their neighbours, then the other steps from there."""
         if self.neighbours is None:
             return np.zeros((len(rows), self.coordinates.shape[1]))
         near = self.neighbours.kneighbors(rows, return_distance=False)
@@ -49,11 +51,8 @@ def diffusion_map(rows: Array, *, n_neighbors: int = 30, steps: int = 4, n_compo
     ``||x_i - x_j||^2 = tr(D) sum_k ((P^steps)_ik - (P^steps)_jk)^2 / d_k``,
 
     small within a connected group of any shape, and large between groups. Centring (rows weighted by d) removes the
-    constant eigenvector, which carries no information.
-
-    The eigenvectors come from the symmetric ``D^(-1/2) A D^(-1/2)``, by Lanczos iterations if there are many rows; work
-    and memory are linear in the edges, except for the search for neighbours. Negative eigenvalues, of walks that
-    alternate between two sides, count as 0.
+    constant eigenvector. Negative eigenvalues, of walks that alternate between two sides, count as 0. If there are many
+    rows, Lanczos iterations on the symmetric ``D^(-1/2) A D^(-1/2)`` are linear in the edges.
 
     >>> rows = np.vstack([np.zeros((20, 1)), np.ones((20, 1))]) + np.linspace(0, 0.1, 40)[:, None]
     >>> first = diffusion_map(rows, n_neighbors=4).coordinates[:, 0]
@@ -82,3 +81,26 @@ def diffusion_map(rows: Array, *, n_neighbors: int = 30, steps: int = 4, n_compo
     far = psi * values**steps
     middle = d @ far / d.sum()
     return DiffusionMap(far - middle, neighbours, psi * values ** (steps - 1), middle)
+
+
+def group_coordinates(rows: Array, seed: int) -> Array:
+    """Return diffusion coordinates of the neighbour graph, scaled to length 1: the rows of a group agree in them.
+
+    The graph has at most 4,000 rows, drawn at random; the others take the mean of their neighbours among these.
+
+    >>> rows = np.random.RandomState(0).standard_normal((40, 2)) + 6 * np.repeat([[0, 0], [1, 1]], 20, axis=0)
+    >>> T = group_coordinates(rows, seed=0)
+    >>> bool((T[:20] @ T[:20].T).mean() > 0.5), bool((T[:20] @ T[20:].T).mean() < -0.5)
+    (True, True)
+    """
+    n = len(rows)
+    k = min(_GRAPH_NEIGHBOURS, max(_LEAST_NEIGHBOURS, n // _ROWS_PER_NEIGHBOUR))
+    if n <= _GRAPH_ROWS:
+        found = diffusion_map(rows, n_neighbors=k, steps=_DIFFUSION_STEPS).coordinates
+    else:
+        drawn = np.random.RandomState(seed).permutation(n)[:_GRAPH_ROWS]
+        graph = diffusion_map(rows[drawn], n_neighbors=k, steps=_DIFFUSION_STEPS)
+        found = np.vstack([graph(rows[block]) for block in gen_batches(n, _BLOCK)])
+        found[drawn] = graph.coordinates
+    length = np.sqrt(np.einsum("ij,ij->i", found, found))
+    return np.asarray(found / np.maximum(length, np.finfo(np.float64).tiny)[:, None])

@@ -20,7 +20,7 @@ class KernelMap(NamedTuple):
     root: Array
 
     def __call__(self, rows: Array) -> Array:
-        """Return the features of rows, one row each."""
+        """Return the features of rows."""
         kernel: Array = np.exp(-self.exponent * _squared(rows, self.landmarks))
         return kernel @ self.root
 
@@ -28,8 +28,7 @@ class KernelMap(NamedTuple):
 def kernel_map(landmarks: Array, width: float) -> KernelMap:
     """Nystroem features of ``k(a, b) = exp(-width ||a - b||^2 / m)``, m the median squared distance of landmarks.
 
-    ``f(x) = K(x, L) K(L, L)^(-1/2)``, so ``f(a)'f(b) = k(a, b)`` exactly if a or b is a landmark, and otherwise it is
-    the best approximation from the span of the landmarks.
+    ``f(x) = K(x, L) K(L, L)^(-1/2)``, so ``f(a)'f(b) = k(a, b)`` exactly if a or b is a landmark.
 
     >>> rows = np.random.RandomState(0).standard_normal((6, 2))
     >>> f = kernel_map(rows, 1.0)(rows)

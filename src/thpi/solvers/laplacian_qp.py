@@ -10,9 +10,8 @@ from scipy import sparse
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
 from thpi._types import Array, MatrixLike
-from thpi.solvers.balanced_box import project_from
-from thpi.solvers.blocks import for_blocks, sum_blocks
-from thpi.solvers.sparse_product import row_products
+from thpi.solvers.balance import project_balanced_box
+from thpi.solvers.blocks import for_blocks, row_products, sum_blocks
 
 __all__ = ["BoxQP", "LaplacianQPResult", "laplacian_box_qp"]
 
@@ -25,18 +24,10 @@ _ISOLATED_DEGREE = 1e-2
 
 
 class LaplacianQPResult(NamedTuple):
-    """Solution of :func:`laplacian_box_qp`.
+    """Relaxed codes ``B`` (n x c, in [-1, 1], columns sum to zero) with a proven upper bound on their error.
 
-    Attributes
-    ----------
-    B : array of shape (n, c)
-        Relaxed codes in [-1, 1] whose columns sum to zero, in the dtype of ``K``.
-    gap : float
-        Proven upper bound on objective(B) - optimum, summed over the columns.
-    n_iter : int
-        Iterations used by the column that needed most.
-    converged : bool
-        Whether ``gap <= tol * max(1, |objective(B)|)``.
+    ``gap`` bounds objective(B) - optimum, summed over the columns. ``converged`` is whether it is at most
+    ``tol * max(1, |objective(B)|)``, ``n_iter`` the iterations of the column that needed most.
     """
 
     B: Array
@@ -56,36 +47,28 @@ def laplacian_box_qp(
 ) -> LaplacianQPResult:
     """Minimise the relaxed LapITQ+ objective in the codes, as :class:`BoxQP` does, after checking the problem.
 
-    Parameters
-    ----------
-    K : array of shape (n, c)
-        Linear term. With float32 the iterations are in float32: rounding of B then shows in the gap, and the least
-        ``tol`` that can be reached grows with lambda2 (for K of unit scale about 1e-6 at lambda2 = 1 and 2e-5 at
-        lambda2 = 10). Other types are converted to float64.
-    laplacian : sparse matrix or array of shape (n, n)
-        Combinatorial graph Laplacian D - W, symmetric, weights >= 0. Vertices without edges are allowed.
-    lambda2 : float
-        Weight of the graph term, >= 0. With 0 the solution is closed form.
-    start : array of shape (n, c), optional
-        Where to start, for instance the solution for a similar ``K``; projected to be feasible.
-    tol : float
-        Relative tolerance on the certificate.
-    max_iter : int
-        Largest number of iterations.
+    ``laplacian`` is D - W, symmetric, with weights >= 0; vertices without edges are allowed. Without edges, or with
+    ``lambda2=0``, the solution is closed form. ``start``, for instance the solution for a similar ``K``, is projected
+    to be feasible. If ``K`` is float32, so are the iterations: rounding of B then shows in the gap, and the least
+    ``tol`` that can be reached grows with lambda2 (for K of unit scale 1e-6 at lambda2 = 1 and 2e-5 at lambda2 = 10).
 
-    Returns
-    -------
-    LaplacianQPResult
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> L = np.array([[1, -1, 0, 0], [-1, 1, 0, 0], [0, 0, 1, -1], [0, 0, -1, 1]])
     >>> result = laplacian_box_qp([[3.0], [-2.0], [0.0], [-1.0]], L, 4.0)
     >>> result.converged, result.B.ravel().round(3).tolist()
     (True, [1.0, 0.625, -0.75, -0.875])
     """
-    K, L = _checked(K, laplacian, lambda2)
+    K, L = np.asarray(K), sparse.csr_array(laplacian)
+    if K.dtype not in (np.float32, np.float64):
+        K = K.astype(np.float64)
+    L.sum_duplicates()
+    if K.ndim != 2 or 0 in K.shape:
+        raise ValueError(f"K must be a non-empty 2-D array, got shape {K.shape}.")
+    if L.shape != (len(K), len(K)):
+        raise ValueError(f"laplacian must have shape {(len(K), len(K))} to go with K, got {L.shape}.")
+    if not np.isfinite(lambda2) or lambda2 < 0:
+        raise ValueError(f"lambda2={lambda2!r} must be a finite number >= 0.")
+    if not (np.isfinite(K).all() and np.isfinite(L.data).all()):
+        raise ValueError("K and laplacian must hold finite numbers only, got NaN or infinity.")
     if start is not None:
         start = np.asarray(start, dtype=K.dtype)
         if start.shape != K.shape or not np.isfinite(start).all():
@@ -106,11 +89,10 @@ class BoxQP:
 
         min_B  F(B) = -2 <B, K> + lambda2 tr(B' L B)    with -1 <= B <= 1 and 1'B = 0
 
-    (the paper's update of B with its ||B L|| read as tr(B' L B)). The columns share the Hessian 2 lambda2 L and
-    decouple. Solved by accelerated projected gradient in the metric of the degrees, which is valid because L <= 2 D for
-    non-negative weights, with the exact projection in that metric. The momentum is that of greedy FISTA (Liang, Luo and
-    Schoenlieb 2022): factor 1, dropped in a column as soon as it points uphill there. It has no proven rate; the
-    certificate below bounds the error instead.
+    (the paper's update of B with its ||B L|| read as tr(B' L B)), lambda2 > 0, at least one edge. The columns share the
+    Hessian 2 lambda2 L and decouple. Solved by accelerated projected gradient in the metric of the degrees (L <= 2 D
+    for non-negative weights) with the momentum of greedy FISTA (Liang, Luo and Schoenlieb 2022): factor 1, dropped in a
+    column as soon as it points uphill there. It has no proven rate; the certificate bounds the error instead.
 
     Certificate. F is convex, so with g = F'(b) every feasible x has F(b) - F(x) <= <g, b> - <g, x>. The
     smallest <g, x> over the feasible set is, by linear duality in the multiplier m of 1'x = 0,
@@ -118,11 +100,9 @@ class BoxQP:
 
         F(b) - F* <= <g, b> + sum_i |g_i - median(g)| = sum_i (|h_i| + h_i b_i),   h = g - median(g)
 
-    where the last form, equal because 1'b = 0, is a sum of non-negative terms and loses no digits. It is computed in
-    float64 for any dtype of ``K``. Iteration stops when the sum over all columns is at most ``tol * max(1, |F(B)|)``;
-    columns that have reached their share stop earlier. For odd n the +-1 codes have column sums of +-1 and lie outside
-    these constraints; to bound them too, append a row of zeros to ``K`` and an isolated vertex to the graph. The
-    graph has at least one edge, lambda2 > 0, and ``dtype`` is float32 or float64.
+    where the last form, a sum of non-negative terms, loses no digits; it is computed in float64. Columns that have
+    reached their share of the tolerance stop early. For odd n the +-1 codes have column sums of +-1 and lie outside
+    these constraints; to bound them too, append a row of zeros to ``K`` and an isolated vertex to the graph.
 
     >>> solver = BoxQP(np.array([[1.0, -1.0], [-1.0, 1.0]]), 1.0, np.float64)
     >>> solver.solve(np.array([[0.5], [-0.5]]), None, 1e-9, 100).B.round(6).ravel()
@@ -148,7 +128,7 @@ class BoxQP:
         gaps, values = np.empty(c), np.empty(c)
         active = np.arange(c)
         multiplier = np.zeros(c, dtype=K.dtype)
-        X = np.zeros_like(K) if start is None else project_from(start, self.inverse, multiplier)
+        X = np.zeros_like(K) if start is None else project_balanced_box(start, self.inverse, multiplier)
         Y = X.copy()
         n_iter = 0
         while True:
@@ -186,10 +166,7 @@ class BoxQP:
         return K, K * (self.inverse[:, None] / K.dtype.type(self.bound * self.lambda2))
 
     def _iterate(self, X: Array, Y: Array, pull: Array, multiplier: Array) -> tuple[Array, Array, float]:
-        """Make a step of greedy FISTA; return the new point, the one to go on from, and the squared length.
-
-        Works block by block, so that intermediate results stay in the cache.
-        """
+        """Make a step of greedy FISTA; return the new point, the one to go on from, and the squared length."""
         V = np.empty_like(pull)
         multiply = row_products(self.averaging, Y, n_products=_ITERATIONS)
 
@@ -197,32 +174,28 @@ class BoxQP:
             multiply(rows, V[rows])
             V[rows] += pull[rows]
 
+        def turn_and_length(rows: slice) -> tuple[Array, Array]:
+            step, turn = X_new[rows] - X[rows], Y[rows] - X_new[rows]
+            turn *= step
+            return self.weight[rows] @ turn, np.vdot(step, step)
+
         def extrapolate(rows: slice) -> None:
             step = X_new[rows] - X[rows]
             step *= kept
             np.add(X_new[rows], step, out=V[rows])
 
+        # Block by block, so that intermediate results stay in the cache.
         for_blocks(gradient_step, V)
-        X_new = project_from(V, self.inverse, multiplier)
-        turn, moved = sum_blocks(lambda rows: _turn_and_length(X[rows], Y[rows], X_new[rows], self.weight[rows]), V)
+        X_new = project_balanced_box(V, self.inverse, multiplier)
+        turn, moved = sum_blocks(turn_and_length, V)
         # Where the last step and the last extrapolation disagree the momentum is dropped.
         kept = (turn <= 0).astype(V.dtype)
         for_blocks(extrapolate, V)
         return X_new, V, float(moved)
 
 
-def _turn_and_length(X: Array, Y: Array, X_new: Array, weight: Array) -> tuple[Array, Array]:
-    step = X_new - X
-    turn = Y - X_new
-    turn *= step
-    return weight @ turn, np.vdot(step, step)
-
-
 def _curvature_bound(L: sparse.csr_array, metric: Array) -> float:
-    """Return t with L <= t D: an estimate of the smallest such t with a margin, never more than the proven 2.
-
-    Lanczos estimates approach from below, hence the margin. The certificate would show if it were too small.
-    """
+    """Return t with L <= t D: a Lanczos estimate, from below, with a margin, never more than the proven 2."""
     n = len(metric)
     if n < 50:
         return 2.0
@@ -252,21 +225,3 @@ def _linear_optimum(K: Array) -> Array:
     at_median = signs == 0
     share = -signs.sum(axis=0) / at_median.sum(axis=0)
     return np.asarray(np.where(at_median, share, signs), dtype=K.dtype)
-
-
-def _checked(K: npt.ArrayLike, laplacian: MatrixLike, lambda2: float) -> tuple[Array, sparse.csr_array]:
-    """Validate the problem; return K as floats, L as CSR."""
-    K = np.asarray(K)
-    if K.dtype not in (np.float32, np.float64):
-        K = K.astype(np.float64)
-    if K.ndim != 2 or 0 in K.shape:
-        raise ValueError(f"K must be a non-empty 2-D array, got shape {K.shape}.")
-    L = sparse.csr_array(laplacian)
-    L.sum_duplicates()
-    if L.shape != (len(K), len(K)):
-        raise ValueError(f"laplacian must have shape {(len(K), len(K))} to go with K, got {L.shape}.")
-    if not np.isfinite(lambda2) or lambda2 < 0:
-        raise ValueError(f"lambda2={lambda2!r} must be a finite number >= 0.")
-    if not (np.isfinite(K).all() and np.isfinite(L.data).all()):
-        raise ValueError("K and laplacian must hold finite numbers only, got NaN or infinity.")
-    return np.ascontiguousarray(K), L

@@ -30,24 +30,15 @@ class RidgeFit:
     explained: float
 
 
-def loo_ridge(
-    X: Array,
-    T: Array,
-    *,
-    extra: tuple[Array, Array] | None = None,
-    shrinkage: float = 1.0,
-    penalties: tuple[float, ...] = PENALTIES,
-) -> RidgeFit:
+def loo_ridge(X: Array, T: Array, *, extra: tuple[Array, Array] | None = None, shrinkage: float = 1.0) -> RidgeFit:
     """Minimise ``||X W - T||^2 + penalty * s ||W||^2`` for centred rows, where s is the mean squared singular value.
 
     With ``X = U diag(s) V'`` the fit at penalty a has the hat matrix ``H = U diag(s^2 / (s^2 + a)) U' + 1/n`` (the
     last term is the mean), and the residual of row i when it is left out is ``r_i / (1 - H_ii)``: one factorisation
-    serves all penalties. ``extra = (X_e, T_e)`` are further rows for the last fit only: they are predictions
-    themselves, and with them any penalty would look too large. The chosen penalty is multiplied by ``shrinkage``: if
-    little can be predicted, leave-one-out shrinks almost everything away, and for a metric the directions matter more
-    than the size of the error.
-
-    The penalty is evaluated on at most 500 evenly spaced rows and on the 48 answers of largest energy.
+    serves all penalties. They are evaluated on at most 500 evenly spaced rows and on the 48 answers of largest energy.
+    ``extra = (X_e, T_e)`` are further rows for the last fit only: they are predictions themselves. The chosen penalty
+    is multiplied by ``shrinkage``: if little can be predicted, leave-one-out shrinks almost everything away, and for a
+    metric the directions matter more than the size of the error.
 
     >>> rng = np.random.RandomState(0)
     >>> X = rng.standard_normal((200, 3)); X -= X.mean(axis=0)
@@ -58,7 +49,7 @@ def loo_ridge(
     n = len(X)
     s, V = _right_factors(X)
     if not len(s):
-        return RidgeFit(np.zeros((X.shape[1], T.shape[1])), penalties[-1], 0.0)
+        return RidgeFit(np.zeros((X.shape[1], T.shape[1])), PENALTIES[-1], 0.0)
     squares, mean_square = s**2, float((s**2).mean())
     cross = (V.T @ (X.T @ T)) / s[:, None]
     rows = spread(n, JUDGED_ROWS)
@@ -66,8 +57,8 @@ def loo_ridge(
     columns = np.argsort(-energy, kind="stable")[:_JUDGED_COLUMNS]
     U, answers, judged = (X[rows] @ V) / s, T[np.ix_(rows, columns)], cross[:, columns]
     total = float((answers**2).sum())
-    best, penalty = np.inf, penalties[-1]
-    for candidate in penalties:
+    best, penalty = np.inf, PENALTIES[-1]
+    for candidate in PENALTIES:
         shrink = squares / (squares + candidate * mean_square)
         leverage = np.minimum((U**2) @ shrink + 1 / n, 1 - 1e-6)
         residual = (answers - U @ (shrink[:, None] * judged)) / (1 - leverage)[:, None]

@@ -1,8 +1,7 @@
 """Means, principal axes and centred products of dense or sparse matrices, without a centred copy.
 
-Means, scatter matrices and products run over blocks of rows (also of :mod:`thpi.rows`, on disk or on a cluster), and a
-sparse matrix is never made dense: ``(X - 1 m') W = X W - 1 (m' W)``. :func:`full_rank_coordinates`, and the axes of
-fewer rows than columns, keep a centred copy of dense rows in memory: they are meant for the few paired rows.
+Sums run over blocks of rows, and a sparse matrix is never made dense: ``(X - 1 m') W = X W - 1 (m' W)``. Only
+:func:`full_rank_coordinates`, and the axes of fewer rows than columns, keep a centred copy of dense rows in memory.
 """
 
 from __future__ import annotations
@@ -15,8 +14,7 @@ from scipy.sparse.linalg import LinearOperator, svds
 from sklearn.utils.extmath import svd_flip
 
 from thpi._types import Array, InMemory
-from thpi.solvers.blocks import Data, Streamed, for_blocks, reduce_blocks
-from thpi.solvers.sparse_product import row_products
+from thpi.solvers.blocks import Data, Streamed, for_blocks, reduce_blocks, row_products
 
 __all__ = [
     "Coordinates",
@@ -61,11 +59,10 @@ class Moments:
 
 
 def shifted_moments(X: Data, shift: Array) -> Moments:
-    """Compute all three in one pass over ``X``, with sums of ``x - shift`` instead of x.
+    """Compute all three in one pass over ``X``: ``scatter = sum (x - s)(x - s)' - n (m - s)(m - s)'``.
 
-    ``scatter = sum (x - s)(x - s)' - n (m - s)(m - s)'``: with a shift near the mean (the mean of some rows) the two
-    terms do not cancel, however far the mean is from zero. Products of float32 blocks are computed in float32, which
-    keeps the digits of every column at any scale, and added up in float64.
+    With a shift s near the mean (the mean of some rows) the two terms do not cancel, however far the mean is from zero.
+    Products of float32 blocks are computed in float32 and added up in float64.
 
     >>> X = np.array([[1e8], [1e8 + 2]])
     >>> shifted_moments(X, np.array([1e8])).scatter
@@ -84,23 +81,21 @@ def _block_moments(block: Array, shift: Array) -> tuple[Array, Array, Array]:
 def centred_product(X: Data, mean: Array, W: Array) -> Array:
     """``(X - 1 mean') W`` for dense or sparse ``X``, in the dtype of ``X``.
 
-    >>> centred_product(np.array([[1.0, 2.0], [3.0, 6.0]]), np.array([2.0, 4.0]), np.array([[1.0], [1.0]]))
-    array([[-3.],
-           [ 3.]])
+    >>> centred_product(np.array([[1.0, 2.0], [3.0, 6.0]]), np.array([2.0, 4.0]), np.array([[1.0], [1.0]])).ravel()
+    array([-3.,  3.])
     """
     W = W.astype(X.dtype, copy=False)
     if isinstance(X, Streamed):
         projected: Array = X.project(mean, W)
         return projected
-    if sparse.issparse(X):
-        product = np.empty((X.shape[0], W.shape[1]), dtype=X.dtype)
-        row_products(X, np.ascontiguousarray(W))(slice(0, X.shape[0]), product)
-        product -= mean @ W
-        return product
-    # Subtracting first, block by block, keeps the digits that X W - m W would lose if the mean is large.
     out = np.empty((X.shape[0], W.shape[1]), dtype=X.dtype)
+    if sparse.issparse(X):
+        row_products(X, np.ascontiguousarray(W))(slice(0, X.shape[0]), out)
+        out -= mean @ W
+        return out
 
     def project(rows: slice) -> None:
+        # Subtracting first keeps the digits that X W - m W would lose if the mean is large.
         np.matmul(X[rows] - mean, W, out=out[rows])
 
     for_blocks(project, X)
@@ -121,14 +116,6 @@ def _scatter(X: Data, mean: Array) -> Array:
     return shifted_moments(X, mean).scatter
 
 
-def _sparse_gram(X: sparse.csr_array, mean: Array) -> Array:
-    """``(X - 1 m')(X - 1 m')'``, n x n, of a sparse ``X``, in float64."""
-    X = X.astype(np.float64)
-    m = mean.astype(np.float64)
-    along = np.asarray(X @ m)
-    return np.asarray((X @ X.T).toarray() - along[:, None] - along[None, :] + m @ m)
-
-
 def _axes_by_lanczos(X: InMemory, mean: Array, n_components: int) -> tuple[Array, Array]:
     m = mean.astype(np.float64)
     n, d = X.shape
@@ -146,53 +133,46 @@ def _axes_by_lanczos(X: InMemory, mean: Array, n_components: int) -> tuple[Array
     return Vt[order].T, s[order]
 
 
-def _complete(V: Array, n_components: int) -> Array:
-    """Append orthonormal columns to ``V`` (d x r) until it has ``n_components``."""
-    missing = n_components - V.shape[1]
-    if missing <= 0:
-        return V
-    extra = np.random.RandomState(0).standard_normal((V.shape[0], missing))
-    for _ in range(2):  # twice is enough (Kahan and Parlett)
-        extra -= V @ (V.T @ extra)
-    return np.hstack([V, linalg.qr(extra, mode="economic")[0]])
+def _axes_by_rows(X: InMemory, mean: Array, n_components: int) -> tuple[Array, Array]:
+    n, d = X.shape
+    U, s = _row_factors(X, mean, min(n_components, n))
+    # A Gram matrix squares the condition: below the root of eps its small values are noise.
+    tiny = np.sqrt(np.finfo(np.float64).eps) if sparse.issparse(X) else max(n, d) * np.finfo(np.float64).eps
+    kept = int((s > tiny * s[0]).sum()) if s[0] > 0 else 0
+    V = _adjoint_product(X, mean, U[:, :kept]) / s[:kept]
+    if kept:
+        V = linalg.qr(V, mode="economic")[0]
+    missing = n_components - kept
+    if missing:
+        extra = np.random.RandomState(0).standard_normal((d, missing))
+        for _ in range(2):  # twice is enough (Kahan and Parlett)
+            extra -= V @ (V.T @ extra)
+        V = np.hstack([V, linalg.qr(extra, mode="economic")[0]])
+    return V, np.pad(s[:kept], (0, missing))
 
 
 def principal_axes(X: Data, mean: Array, n_components: int) -> tuple[Array, Array]:
     """Return the leading principal axes ``V`` (d x n_components, orthonormal) and singular values of ``X - 1 mean'``.
 
     Solved from the d x d scatter matrix if d <= n, from the n rows if n < d, and by Lanczos iterations if both are
-    above ``EXACT_LIMIT`` (and X in memory). Axes without variance (constant or duplicate columns) are replaced by
-    arbitrary orthonormal directions. The largest entry of each axis is positive, so that signs do not depend on LAPACK.
+    above ``EXACT_LIMIT`` (and X in memory). Axes without variance are arbitrary orthonormal directions. The largest
+    entry of each axis is positive, so that signs do not depend on LAPACK.
 
     >>> V, s = principal_axes(np.array([[2.0, 0.0], [-2.0, 0.0], [0.0, 1.0], [0.0, -1.0]]), np.zeros(2), 2)
-    >>> np.abs(V.round(6)), s.round(3)
-    (array([[1., 0.],
-           [0., 1.]]), array([2.828, 1.414]))
+    >>> np.abs(V.round(6)).tolist(), s.round(3)
+    ([[1.0, 0.0], [0.0, 1.0]], array([2.828, 1.414]))
     """
     n, d = X.shape
     if not 1 <= n_components <= d:
         raise ValueError(f"n_components={n_components} must be between 1 and the number of columns, {d}.")
     large = min(n, d) > EXACT_LIMIT and n_components < min(n, d) // 2
     if d <= n and (isinstance(X, Streamed) or not large):
-        values, V = linalg.eigh(_scatter(X, mean), subset_by_index=[d - n_components, d - 1])
-        V, s = V[:, ::-1], np.sqrt(np.maximum(values[::-1], 0))
-    elif large:
-        V, s = _axes_by_lanczos(_in_memory(X), mean, n_components)
+        V, s = _leading(_scatter(X, mean), n_components)
     else:
-        rows = _in_memory(X)
-        U, s = _row_factors(rows, mean, min(n_components, n))
-        # A Gram matrix squares the condition: below the root of eps its small values are noise.
-        tiny = np.sqrt(np.finfo(np.float64).eps) if sparse.issparse(rows) else max(n, d) * np.finfo(np.float64).eps
-        kept = int((s > tiny * s[0]).sum()) if s[0] > 0 else 0
-        V = _adjoint_product(rows, mean, U[:, :kept]) / s[:kept]
-        V = _complete(linalg.qr(V, mode="economic")[0] if kept else V, n_components)
-        s = np.pad(s[:kept], (0, n_components - kept))
+        solve = _axes_by_lanczos if large else _axes_by_rows
+        V, s = solve(X.gather() if isinstance(X, Streamed) else X, mean, n_components)
     V = svd_flip(None, np.ascontiguousarray(V.T), u_based_decision=False)[1].T
     return V.astype(X.dtype), s
-
-
-def _in_memory(X: Data) -> InMemory:
-    return X.gather() if isinstance(X, Streamed) else X
 
 
 @dataclass(frozen=True)
@@ -222,16 +202,13 @@ class Coordinates:
 def full_rank_coordinates(X: InMemory, mean: Array) -> Coordinates:
     """Return dense coordinates (n x r) with the same distances and inner products as ``X - 1 mean'``.
 
-    If d <= n these are the centred data themselves, or for sparse data their principal coordinates. If d > n (texts: a
-    few hundred rows, many thousand columns) the rows span fewer than n directions; every linear method whose solution
-    lies in that span has the same solution in the n x r coordinates, at a cost linear in d.
+    If d <= n these are the centred data themselves, or for sparse data their principal coordinates. If d > n (texts)
+    the rows span fewer than n directions; every linear method whose solution lies in that span has the same solution
+    in the n x r coordinates, at a cost linear in d.
 
     >>> coordinates = full_rank_coordinates(np.array([[1.0, 0, 0], [-1.0, 0, 0]]), np.zeros(3))
-    >>> np.abs(coordinates.values), np.abs(coordinates.back(np.eye(1)))
-    (array([[1.],
-           [1.]]), array([[1.],
-           [0.],
-           [0.]]))
+    >>> np.abs(coordinates.values).ravel(), np.abs(coordinates.back(np.eye(1))).ravel()
+    (array([1., 1.]), array([1., 0., 0.]))
     """
     n, d = X.shape
     if d <= n and not sparse.issparse(X):
@@ -264,9 +241,17 @@ def _adjoint_product(X: InMemory, mean: Array, U: Array) -> Array:
 
 def _row_factors(X: InMemory, mean: Array, n_components: int) -> tuple[Array, Array]:
     """Left singular vectors and singular values of ``X - 1 m'`` with n < d, largest first."""
-    n = X.shape[0]
+    m = mean.astype(np.float64)
     if sparse.issparse(X):
-        values, U = linalg.eigh(_sparse_gram(X, mean), subset_by_index=[n - n_components, n - 1])
-        return U[:, ::-1], np.sqrt(np.maximum(values[::-1], 0))
-    U, s, _ = linalg.svd(np.asarray(X, dtype=np.float64) - mean.astype(np.float64), full_matrices=False)
+        X = X.astype(np.float64)
+        along = np.asarray(X @ m)
+        return _leading((X @ X.T).toarray() - along[:, None] - along[None, :] + m @ m, n_components)
+    U, s, _ = linalg.svd(np.asarray(X, dtype=np.float64) - m, full_matrices=False)
     return U[:, :n_components], s[:n_components]
+
+
+def _leading(square: Array, n_components: int) -> tuple[Array, Array]:
+    """Return the leading eigenvectors of a Gram matrix and the roots of its eigenvalues, largest first."""
+    n = len(square)
+    values, vectors = linalg.eigh(square, subset_by_index=[n - n_components, n - 1])
+    return vectors[:, ::-1], np.sqrt(np.maximum(values[::-1], 0))

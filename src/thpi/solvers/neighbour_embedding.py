@@ -16,7 +16,7 @@ __all__ = ["NeighbourResult", "neighbour_embedding", "neighbour_probabilities"]
 _NEVER = np.float32(-1e30)  # the log-probability, but for a constant, that a row is its own neighbour
 _WIDTH_ROWS = 100
 # Root mean square of the rows during the optimisation. If it is larger, 30 quasi-Newton steps go farther: with a weak
-# tether, 0.1, target neighbours on six data sets gain 2.2 points of MAP at 0.3, 1.7 at 1 and 1.2 at 3.
+# penalty, 0.1, target neighbours on six data sets gain 2.2 points of MAP at 0.3, 1.7 at 1 and 1.2 at 3.
 _SPREAD = 0.3
 # Bound of log(t c). If many rows are equal neighbours are certain and t would grow without limit. h'h is at most c, and
 # products t h'h far above exp(8) exceed single precision. On real data log(t c) stays below 4.
@@ -35,9 +35,8 @@ class NeighbourResult(NamedTuple):
 def neighbour_probabilities(rows: Array, share: float) -> Array:
     """Return ``A_ij``, the probability that row i takes j as its neighbour: n x n, zero diagonal, rows that sum to 1.
 
-    ``A_ij`` is proportional to ``exp(-||x_i - x_j||^2 / w)``. All rows share the width w, so that rows in dense regions
-    have many neighbours and isolated rows few, as with a radius. The mean perplexity, the effective number of
-    neighbours, is ``share`` of the rows.
+    ``A_ij`` is proportional to ``exp(-||x_i - x_j||^2 / w)``. All rows share the width w, so that isolated rows have
+    few neighbours, as with a radius. The mean perplexity, the effective number of neighbours, is ``share`` of the rows.
 
     >>> A = neighbour_probabilities(np.array([[0.0], [1.0], [5.0], [6.0]]), 0.3)
     >>> A.argmax(axis=1), A.sum(axis=1).round(6)
@@ -70,20 +69,18 @@ def _perplexity(squared: Array, width: float) -> float:
 
 
 def neighbour_embedding(
-    X: Array, start: Array, A: Array, *, tether: float = 0.3, tol: float = 1e-5, max_iter: int = 30
+    X: Array, start: Array, A: Array, *, start_penalty: float = 0.3, tol: float = 1e-5, max_iter: int = 30
 ) -> NeighbourResult:
-    """Minimise ``1/n sum_i KL(A_i || Q_i) + tether/c tr((P - P_0)' (C + r I) (P - P_0))`` over P (p x c) and
-    0 < t <= exp(8) / c.
+    """Minimise ``1/n sum_i KL(A_i || Q_i) + start_penalty/c tr((P - P_0)' (C + r I) (P - P_0))`` over P (p x c) and t.
 
     ``h_i = tanh(P'x_i)`` is the relaxed code of row i; ``Q_ij``, proportional to ``exp(t h_i'h_j)``, j != i, is the
     probability that i takes j as its neighbour by the codes alone: ``h_i'h_j`` is c less twice the Hamming distance if
-    h is +-1. ``P_0`` is ``start``, scaled so that ``|X P_0|`` is 1 on average; ``C = X'X / n`` and r is its mean
-    eigenvalue. The tether restrains the projections of the rows and, since the rows do not determine all coefficients,
-    the map itself. It is divided by c, the number of bits in the sum.
+    h is +-1. 0 < t <= exp(8) / c. ``P_0`` is ``start``, scaled so that ``|X P_0|`` is 1 on average; ``C = X'X / n`` and
+    r is its mean eigenvalue. The penalty restrains the projections of the rows and, since the rows do not determine
+    all coefficients, the map itself.
 
-    Minimised by L-BFGS with a line search: the objective never rises. It is not convex, and P stays near the local
-    optimum that ``start`` leads to. The steps, unlike the objective, depend on the unit of the rows: these are scaled
-    to a root mean square of 0.3, at which few steps do not lead too far.
+    Minimised by L-BFGS from ``start``: the objective is not convex, and it never rises. The steps, unlike the
+    objective, depend on the unit of the rows: these are scaled to a root mean square of 0.3.
 
     >>> X = np.random.RandomState(0).standard_normal((60, 5))
     >>> found = neighbour_embedding(X, np.eye(5)[:, :3], neighbour_probabilities(X, 0.3))
@@ -97,7 +94,7 @@ def neighbour_embedding(
     P0 = (start / reach if reach > 0 else start).astype(np.float32)
     C = rows.T @ rows / np.float32(n)
     C[np.diag_indices(p)] += C.trace() / p
-    hold, most = tether / c, _MOST_LOG_TC - np.log(c)
+    hold, most = start_penalty / c, _MOST_LOG_TC - np.log(c)
     both = A + A.T
     entropy = float((A * np.log(np.maximum(A, np.finfo(np.float32).tiny))).sum(dtype=np.float64))
     latest = np.inf

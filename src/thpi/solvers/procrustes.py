@@ -18,38 +18,31 @@ _LEAST_GRAM = 1e-8
 def polar(A: Array) -> Array:
     """Return the orthonormal polar factor of ``A`` (d x c): the ``Q`` that maximises ``tr(Q'A)``.
 
-    With the thin SVD ``A = U S V'`` it is ``Q = U V'``: ``Q'Q = I`` if d >= c, ``QQ' = I`` if d < c. For a
-    square rotation, and for d < c, ``||X Q||`` does not depend on ``Q``, so ``polar(X'T)`` also minimises
-    ``||X Q - T||_F`` (the orthogonal Procrustes problem). If d > c it does not: see :func:`tall_procrustes`.
-    The paper's eqs. (7) and (9) write the two factors in the other order, which has the wrong shape.
+    With the thin SVD ``A = U S V'`` it is ``Q = U V'``: ``Q'Q = I`` if d >= c, ``QQ' = I`` if d <= c. For d <= c,
+    ``polar(X'T)`` also minimises ``||X Q - T||_F`` (the orthogonal Procrustes problem), because ``||X Q||`` is
+    constant; for d > c see :func:`tall_procrustes`. The paper's eqs. (7) and (9) write the factors in the wrong order.
 
     >>> polar(np.array([[0.0, 2.0], [3.0, 0.0]]))
     array([[0., 1.],
            [1., 0.]])
     """
-    if A.shape[0] >= _TALL * A.shape[1]:
-        Q = _polar_by_gram(A)
-        if Q is not None:
-            return Q
-    elif A.shape[1] >= _TALL * A.shape[0]:
-        Q = _polar_by_gram(A.T)
-        if Q is not None:
-            return np.ascontiguousarray(Q.T)
+    rows, columns = A.shape
+    if rows >= _TALL * columns and (Q := _polar_by_gram(A)) is not None:
+        return Q
+    if columns >= _TALL * rows and (Q := _polar_by_gram(A.T)) is not None:
+        return np.ascontiguousarray(Q.T)
     U, _, Vt = linalg.svd(A, full_matrices=False, check_finite=False)
     return np.asarray(U @ Vt)
 
 
 def _polar_by_gram(A: Array) -> Array | None:
-    """Return ``A (A'A)^(-1/2)``, or None if ``A'A`` is too ill-conditioned for it.
-
-    The Gram matrix squares the condition k of A: the columns are orthonormal up to k^2 eps. One Newton-Schulz step
-    squares that error, down to eps.
-    """
+    """Return ``A (A'A)^(-1/2)``, or None if ``A'A`` is too ill-conditioned for it."""
     tall = A.astype(np.float64, copy=False)
     values, V = linalg.eigh(tall.T @ tall, check_finite=False)
     if not values[0] > _LEAST_GRAM * values[-1]:
         return None
     Q = tall @ ((V / np.sqrt(values)) @ V.T)
+    # With condition k the columns are orthonormal up to k^2 eps; a Newton-Schulz step squares that error, down to eps.
     Q = 1.5 * Q - Q @ (0.5 * (Q.T @ Q))
     return np.asarray(Q, dtype=A.dtype)
 
@@ -67,14 +60,12 @@ def random_orthonormal(rows: int, columns: int, rng: np.random.RandomState) -> A
     return np.ascontiguousarray(Q if rows >= columns else Q.T)
 
 
+def largest_eigenvalue(gram: Array) -> float:
+    return float(linalg.eigvalsh(gram, subset_by_index=[len(gram) - 1] * 2)[0])
+
+
 def tall_procrustes(
-    gram: Array,
-    cross: Array,
-    start: Array,
-    *,
-    bound: float | None = None,
-    tol: float = 1e-7,
-    max_iter: int = 200,
+    gram: Array, cross: Array, start: Array, *, bound: float | None = None, tol: float = 1e-7, max_iter: int = 200
 ) -> Array:
     """Minimise ``||X R - T||_F^2`` over ``R`` (d x c) with orthonormal columns, d > c, down to a stationary point.
 
@@ -83,16 +74,14 @@ def tall_procrustes(
 
         ``R <- polar(a R - G R + C)``  with  ``a >= lambda_max(G)``
 
-    Each step maximises a minorant of ``tr(R'(aI - G)R) + 2 tr(R'C)``, which is convex in ``R``, so the loss never
-    rises. ``bound`` is ``a`` if the caller knows it; the iteration begins at ``start``.
+    Each step maximises a minorant of ``tr(R'(aI - G)R) + 2 tr(R'C)``, convex in ``R``, so the loss never rises.
+    ``bound`` is ``a`` if the caller knows it.
 
     >>> X, T = np.diag([3.0, 2.0, 1.0]), np.array([[0.0], [0.0], [1.0]])
-    >>> tall_procrustes(X.T @ X, X.T @ T, np.array([[1.0], [0.0], [0.0]]) / 1.0 + 0.01).round(3) + 0.0
-    array([[0.],
-           [0.],
-           [1.]])
+    >>> tall_procrustes(X.T @ X, X.T @ T, np.array([[1.0], [0.0], [0.0]]) / 1.0 + 0.01).ravel().round(3) + 0.0
+    array([0., 0., 1.])
     """
-    a = float(linalg.eigvalsh(gram, subset_by_index=[len(gram) - 1] * 2)[0]) if bound is None else bound
+    a = largest_eigenvalue(gram) if bound is None else bound
     R = start
     GR = gram @ R
     loss = float(np.vdot(R, GR) - 2 * np.vdot(R, cross))

@@ -3,35 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
 from thpi._types import Array, Signs
 from thpi.kernels._threads import own_threads
-from thpi.solvers.balance import balanced_signs
-from thpi.solvers.blocks import Data, reduce_blocks, take_rows
+from thpi.solvers.balance import as_signs, balanced_signs
+from thpi.solvers.blocks import Data, Streamed, reduce_blocks
 from thpi.solvers.procrustes import polar, random_orthonormal
 
-__all__ = [
-    "QuantisationResult",
-    "best_of",
-    "frame_quantisation",
-    "has_converged",
-    "iterative_quantisation",
-    "signs",
-    "to_signs",
-]
+__all__ = ["QuantisationResult", "best_of", "frame_quantisation", "iterative_quantisation", "signs", "to_signs"]
+
+Correlate: TypeAlias = Callable[[Array], tuple[Array, float]]
 
 # Samples on which a long alternation begins: rows per bit, and share of max_iter.
 _COARSE = ((64, 0.5), (256, 0.3))
 
 
 class QuantisationResult(NamedTuple):
-    """``R`` (p x c), the loss after each iteration on all rows, whether it settled, and balanced codes ``B``.
-
-    ``B`` (+-1, int8) is kept only where the codes are balanced; otherwise they are ``signs(Z R)``.
-    """
+    """``R`` (p x c), the loss after each iteration on all rows, whether it settled, and ``B`` if it is balanced."""
 
     R: Array
     objective: list[float]
@@ -45,8 +36,7 @@ def signs(values: Array) -> Signs:
     >>> signs(np.array([-2.0, 0.0, 3.0]))
     array([-1,  1,  1], dtype=int8)
     """
-    positive = (values >= 0).view(np.int8)
-    return 2 * positive - 1  # several times faster than np.where, whose branches the processor cannot predict
+    return as_signs(values >= 0)
 
 
 _BITS_OF_ONE = {4: (np.uint32, 0x3F800000), 8: (np.uint64, 0x3FF0000000000000)}
@@ -66,36 +56,20 @@ def to_signs(values: Array) -> Array:
     return values
 
 
-def has_converged(objective: list[float], tol: float) -> bool:
-    """Whether the last iteration lowered the objective by no more than ``tol`` of its size.
-
-    >>> has_converged([10.0, 5.0], 1e-3), has_converged([10.0, 5.0, 5.0], 1e-3)
-    (False, True)
-    """
-    return len(objective) > 1 and objective[-2] - objective[-1] <= tol * abs(objective[-2])
-
-
 def iterative_quantisation(
-    Z: Data,
-    rng: np.random.RandomState,
-    *,
-    balanced: bool = False,
-    tol: float = 1e-6,
-    max_iter: int = 150,
+    Z: Data, rng: np.random.RandomState, *, balanced: bool = False, tol: float = 1e-6, max_iter: int = 150
 ) -> QuantisationResult:
     """Rotate centred data ``Z`` (n x c) so that its signs lose least: ``min ||B - Z R||_F^2`` over B and R.
 
     Alternates ``B = sgn(Z Y)`` (balanced signs on request) and ``R = polar(Z'B)`` from a random rotation (Gong and
-    Lazebnik 2011). With ``Y = R`` both steps are exact and the loss never rises, but it falls slowly: up to constants
-    the loss is minus twice ``f(R) = max_B <B, Z R>``, which is convex in R, and the alternation is a first-order
-    method that maximises it. So the signs are taken ahead of R, at ``Y = R + (R - R_before)``. A step that raises the
-    loss is dropped and repeated from ``Y = R``, as in greedy FISTA (Liang, Luo and Schoenlieb 2022). The recorded loss
-    is that of the pair (B, R) of each kept step. It never rises; about 15 iterations reach what takes 50 without
-    looking ahead. Balanced codes are learned without looking ahead: they equal those of ITQ+ without slack.
+    Lazebnik 2011). With ``Y = R`` both steps are exact, but the loss falls slowly: up to constants it is minus twice
+    ``f(R) = max_B <B, Z R>``, which is convex in R, and the alternation is a first-order method that maximises it. So
+    the signs are taken ahead of R, at ``Y = R + (R - R_before)``. A step that raises the loss is dropped and repeated
+    from ``Y = R``, as in greedy FISTA (Liang, Luo and Schoenlieb 2022): about 15 iterations reach what takes 50
+    without looking ahead. Balanced codes do not look ahead: they equal those of ITQ+ without slack.
 
-    If n is large, half of ``max_iter`` is spent on 64 c random rows and three tenths on 256 c, so that few passes over
-    all rows remain: these samples determine the c^2 / 2 parameters of the rotation almost completely. ``Z`` may be an
-    array or rows that are not in memory (:mod:`thpi.rows`).
+    If n is large, half of ``max_iter`` is spent on 64 c random rows and three tenths on 256 c, which determine the
+    c^2 / 2 parameters of the rotation almost completely, so that few passes over all rows remain.
 
     >>> Z = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]])
     >>> round(iterative_quantisation(Z, np.random.RandomState(0)).objective[-1], 9)
@@ -111,24 +85,22 @@ def iterative_quantisation(
     with own_threads():
         if n >= 4 * _COARSE[-1][0] * c:
             for rows_a_bit, share in _COARSE:
-                sample = take_rows(Z, np.unique(rng.randint(n, size=rows_a_bit * c)))
+                rows = np.unique(rng.randint(n, size=rows_a_bit * c))
+                sample = np.asarray(Z.take(rows) if isinstance(Z, Streamed) else Z[rows])
                 spent = int(share * max_iter)
-                R = _alternate(_Codes(sample).correlation, R, sample.size, tol, spent).R
+                R = _alternate(_plain_codes(sample), R, sample.size, tol, spent).R
                 left -= spent
-        return _alternate(_Codes(Z).correlation, R, n * c, tol, left)
+        return _alternate(_plain_codes(Z), R, n * c, tol, left)
 
 
 def frame_quantisation(Y: Array, start: Array, *, tol: float = 1e-6, max_iter: int = 150) -> QuantisationResult:
     """Minimise ``||B - Y R||_F^2`` over codes B (n x c) and ``R`` (p x c), from codes ``start`` (n x c, real values).
 
-    For p = c this is ITQ with a rotation R. For p < c (fewer dimensions than bits) R has orthonormal rows: ``||Y R|| =
-    ||Y||`` still holds, so both steps remain exact and the loss never rises. The code is a quantised tight frame: bits
-    beyond the p-th are further hyperplanes through the same p dimensions. The signs are taken ahead, as in
-    :func:`iterative_quantisation`.
+    For p = c this is :func:`iterative_quantisation`. For p < c (fewer dimensions than bits) R has orthonormal rows:
+    ``||Y R|| = ||Y||`` still holds, so both steps remain exact. The code is a quantised tight frame: bits beyond the
+    p-th are further hyperplanes through the same p dimensions.
 
     >>> Y = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]])
-    >>> round(frame_quantisation(Y, Y + 0.1).objective[-1], 9)
-    0.0
     >>> frame_quantisation(Y, np.hstack([Y, Y[:, :1]])).R.shape
     (2, 3)
     """
@@ -144,19 +116,12 @@ def frame_quantisation(Y: Array, start: Array, *, tol: float = 1e-6, max_iter: i
 
 
 def _alternate(
-    correlate: Callable[[Array], tuple[Array, float]],
-    R: Array,
-    size: int,
-    tol: float,
-    max_iter: int,
-    *,
-    look_ahead: bool = True,
+    correlate: Correlate, R: Array, size: int, tol: float, max_iter: int, *, look_ahead: bool = True
 ) -> QuantisationResult:
     """Alternate from ``R``; ``correlate(R)`` returns ``Z' sgn(Z R)`` and ``||Z||^2``; ``size`` is n c.
 
-    The loss is ``||Z||^2 + n c - 2 <B, Z R>``. Convergence is measured by the overlap ``<B, Z R>``: in units k times as
-    small it is k times as large, while the first constant grows by k^2 and the second stays. Relative to the loss, the
-    same change would be small in one unit and large in another.
+    The loss is ``||Z||^2 + n c - 2 <B, Z R>``. Convergence is measured by the overlap ``<B, Z R>``, which is linear in
+    the unit of Z: relative to the loss, the same change would be small in one unit and large in another.
     """
     overlaps: list[float] = []
     energy, converged = 0.0, False
@@ -181,20 +146,19 @@ def _alternate(
     return QuantisationResult(kept, [energy + size - 2 * overlap for overlap in overlaps], converged)
 
 
-class _Codes:
-    """``Z' sgn(Z Y)`` and ``||Z||^2``, which the first pass sums up."""
+def _plain_codes(Z: Data) -> Correlate:
+    """Return the function for plain signs; its first pass sums up ``||Z||^2`` as well."""
+    energy: float | None = None
 
-    def __init__(self, Z: Data) -> None:
-        self.Z = Z
-        self.energy: float | None = None
+    def correlate(Y: Array) -> tuple[Array, float]:
+        nonlocal energy
+        if energy is not None:
+            return reduce_blocks(_block_correlation, Z, Y)[0], energy
+        correlation, total = reduce_blocks(_block_correlation_and_energy, Z, Y)
+        energy = float(total)
+        return correlation, energy
 
-    def correlation(self, Y: Array) -> tuple[Array, float]:
-        if self.energy is None:
-            correlation, energy = reduce_blocks(_block_correlation_and_energy, self.Z, Y)
-            self.energy = float(energy)
-        else:
-            (correlation,) = reduce_blocks(_block_correlation, self.Z, Y)
-        return correlation, self.energy
+    return correlate
 
 
 def _block_correlation(Z: Array, Y: Array) -> tuple[Array]:
@@ -232,7 +196,7 @@ AnyResult = TypeVar("AnyResult", bound=_Result)
 
 
 def best_of(results: list[AnyResult]) -> AnyResult:
-    """Return the result with the lowest final objective; the first one if several are equal.
+    """Return the result with the lowest final objective, the first one among equals.
 
     >>> best_of([QuantisationResult(None, [3.0], True), QuantisationResult(None, [2.0], True)]).objective
     [2.0]

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+from numpy.random import RandomState
 from scipy import sparse
 
 from thpi._types import Array, Bools, Ints, Signs
 from thpi.kernels._threads import own_threads
-from thpi.solvers.balance import balanced_halves
-from thpi.solvers.laplacian_qp import BoxQP
-from thpi.solvers.pair_moments import PairMoments
-from thpi.solvers.procrustes import random_orthonormal
-from thpi.solvers.quantisation import has_converged
-from thpi.solvers.swap_descent import SwapDescent
+from thpi.solvers.balance import as_signs, balanced_halves
+from thpi.solvers.blocks import for_blocks, sum_blocks
+from thpi.solvers.procrustes import largest_eigenvalue, polar, random_orthonormal, tall_procrustes
+from thpi.solvers.swap_descent import GraphCodes
 
-__all__ = ["GraphCodes", "SlackResult", "slack_quantisation"]
+__all__ = ["PairMoments", "SlackResult", "cross_moment", "slack_quantisation"]
 
 _COARSE_SHARE = 0.75
+# Largest share of changed bits for which adding their rows is cheaper than multiplying all rows again.
+_FEW_CHANGES = 0.15
+# X'S is computed if it costs no more than this many iterations without it.
+_MOMENT_ITERATIONS = 10
 
 
 class SlackResult(NamedTuple):
@@ -36,7 +37,7 @@ class SlackResult(NamedTuple):
 def slack_quantisation(
     X: Array,
     S: Array,
-    rng: np.random.RandomState,
+    rng: RandomState,
     *,
     n_bits: int,
     lambda1: float,
@@ -53,20 +54,16 @@ def slack_quantisation(
 
         ``||E||^2 + lambda1 ||E - S P||^2 + lambda2 tr(B'LB)``,   ``R'R = I``, ``P'P = I``
 
-    which is the paper's eq. (2) with the weight that its updates use (1, not 1/2), plus the graph term of LapITQ+.
-    Up to a constant it is
+    the paper's eq. (2) with the weight that its updates use (1, not 1/2), plus the graph term of LapITQ+; up to a
+    constant, with ``M = (1 + lambda1) X R + lambda1 S P``,
 
         ``-2 <B, M> + 2 lambda1 <X R, S P> + lambda2 tr(B'LB) + (1 + lambda1) ||X R||^2 + lambda1 ||S P||^2``
 
-    with ``M = (1 + lambda1) X R + lambda1 S P``. If R (p x c) and P (q x c) are square or wide, the last two terms are
-    constant and the paper's closed forms are exact. If they are tall, there are two ways:
-
-    - ``true_loss=False``: leave these two terms out (the trace objective). The closed forms
-      ``R = polar(X'((1 + lambda1) B - lambda1 S P))`` and ``P = polar(S'(B - X R))`` are then exact.
-    - ``true_loss=True``: keep them and solve the tall Procrustes problems by generalised power iteration.
-
-    The recorded objective is the one that is minimised. No step raises it: the code step of LapITQ+, which relaxes and
-    rounds, keeps the former code of a bit if rounding made it worse.
+    If R (p x c) and P (q x c) are square or wide, the last two terms are constant and the paper's closed forms,
+    ``R = polar(X'((1 + lambda1) B - lambda1 S P))`` and ``P = polar(S'(B - X R))``, are exact. If they are tall,
+    ``true_loss=False`` leaves these two terms out (the trace objective), so that the closed forms remain exact;
+    ``true_loss=True`` keeps them and solves the tall Procrustes problems by generalised power iteration. No step
+    raises the objective.
 
     ``coarse``, some rows and the Laplacian of their own graph, is for large n: three quarters of ``max_iter`` are spent
     on these rows, and the iterations on all rows, whose objective is recorded, start at the R and P found there.
@@ -77,35 +74,25 @@ def slack_quantisation(
     >>> bool(np.all(np.diff(result.objective) <= 0)), np.abs(result.B.sum(0)).max().item()
     (True, 0)
     """
-    alternate = partial(_alternate, lambda1=lambda1, lambda2=lambda2, true_loss=true_loss, tol=tol)
+
+    def alternate(rows: Ints | slice, L: sparse.csr_matrix | None, R: Array, P: Array, n_iter: int) -> SlackResult:
+        moments = PairMoments(X[rows], S[rows], n_bits=n_bits, lambda1=lambda1, true_loss=true_loss)
+        graph = GraphCodes(L, lambda2, X.dtype) if lambda2 > 0 and L is not None else None
+        return _alternate(moments, graph, R, P, rng, tol, n_iter)
+
     R = random_orthonormal(X.shape[1], n_bits, rng)
     P = random_orthonormal(S.shape[1], n_bits, rng)
     with own_threads():
         spent = int(_COARSE_SHARE * max_iter)
         if coarse is not None and spent:
-            rows, of_rows = coarse
-            begun = alternate(X[rows], S[rows], R, P, rng, laplacian=of_rows, max_iter=spent)
+            begun = alternate(*coarse, R, P, spent)
             R, P, max_iter = begun.R, begun.P, max_iter - spent
-        return alternate(X, S, R, P, rng, laplacian=laplacian, max_iter=max_iter)
+        return alternate(slice(None), laplacian, R, P, max_iter)
 
 
 def _alternate(
-    X: Array,
-    S: Array,
-    R: Array,
-    P: Array,
-    rng: np.random.RandomState,
-    *,
-    lambda1: float,
-    lambda2: float,
-    laplacian: sparse.csr_matrix | None,
-    true_loss: bool,
-    tol: float,
-    max_iter: int,
+    moments: PairMoments, graph: GraphCodes | None, R: Array, P: Array, rng: RandomState, tol: float, max_iter: int
 ) -> SlackResult:
-    """Alternate from ``R`` and ``P``."""
-    moments = PairMoments(X, S, n_bits=R.shape[1], lambda1=lambda1, true_loss=true_loss)
-    graph = GraphCodes(laplacian, lambda2, X.dtype) if lambda2 > 0 and laplacian is not None else None
     positive: Bools | None = None
     best: tuple[Bools, Array, Array] | None = None
     objective: list[float] = []
@@ -121,78 +108,130 @@ def _alternate(
         R = moments.fit_target(R, P)
         P = moments.fit_slack(R, P)
         value = moments.objective(R, P) + cut
-        if objective and value > objective[-1]:
-            # Impossible in exact arithmetic: it is rounding, at a point where nothing is left to gain.
-            converged = True
-            break
-        objective.append(value)
-        best = positive, R, P
-        if has_converged(objective, tol):
-            converged = True
+        converged = bool(objective) and objective[-1] - value <= tol * abs(objective[-1])
+        # A rise is impossible in exact arithmetic: it is rounding, at a point where nothing is left to gain.
+        if not objective or not value > objective[-1]:
+            objective.append(value)
+            best = positive, R, P
+        if converged:
             break
     assert best is not None  # max_iter >= 1
+    positive, R, P = best
+    dtype = moments.X.dtype
     return SlackResult(
-        np.ascontiguousarray(_signs(best[0]).T), best[1].astype(X.dtype), best[2].astype(X.dtype), objective, converged
+        np.ascontiguousarray(as_signs(positive).T), R.astype(dtype), P.astype(dtype), objective, converged
     )
 
 
-class GraphCodes:
-    """The code step with the graph term; keeps what depends on the graph alone, and the last relaxed codes.
+def cross_moment(A: Array, B: Array) -> Array:
+    """``A'B`` over the rows: products in the dtype of the arrays, block by block, summed in float64.
 
-    The box relaxation is rounded to the nearest balanced code, which is improved by swaps of two rows while that helps.
-    The bits are independent: a bit whose former code is no worse is improved from that code by swaps instead, so the
-    step never raises the objective. The relaxation is solved once; later steps only improve its solution by a few
-    iterations. If it lost against the former code l times in a row, the bit skips it in the next 2^l - 1 steps.
+    >>> cross_moment(np.array([[1.0], [2.0]]), np.array([[3.0], [4.0]]))
+    array([[11.]])
+    """
+    return sum_blocks(lambda rows: (A[rows].T @ B[rows],), A)[0]
+
+
+class PairMoments:
+    """Steps and objective of :func:`slack_quantisation` from second moments.
+
+    The rows enter only through ``M = (1 + l1) X R + l1 S P``, ``X'B`` and ``S'B``. The rest follows from these and from
+    ``C = X'S`` at a cost independent of n::
+
+        R = polar((1 + l1) X'B - l1 C P)        P = polar(S'B - C'R)
+        -2 (1 + l1) <R, X'B> - 2 l1 <P, S'B> + 2 l1 <R, C P>       the trace objective
+
+    and with ``G = X'X``, ``H = S'S`` the power iterations of the true loss, which adds ``(1 + l1) (n c + <R, G R>) +
+    l1 <P, H P>``. Codes have one bit per row (c x n). Few bits change in an iteration: ``X'B`` is updated from these.
     """
 
-    def __init__(self, laplacian: sparse.csr_matrix, lambda2: float, dtype: npt.DTypeLike) -> None:
-        self.swaps = SwapDescent(laplacian, lambda2)
-        self.edges = bool(laplacian.diagonal().any())
-        self.programme = BoxQP(laplacian, lambda2, dtype) if self.edges else None
-        self.relaxed: Array | None = None
-        self.cuts: Array | None = None
-        self.losses: Array = np.empty(0, dtype=np.int64)
-        self.waiting: Array = np.empty(0, dtype=np.int64)
+    def __init__(self, X: Array, S: Array, *, n_bits: int, lambda1: float, true_loss: bool) -> None:
+        self.X, self.S = X, S
+        self.n_bits, self.lambda1 = n_bits, lambda1
+        p, q = X.shape[1], S.shape[1]
+        self.C = cross_moment(X, S) if p * q <= _MOMENT_ITERATIONS * n_bits * (p + q) else None
+        self.totals = tuple(view.sum(axis=0, dtype=np.float64)[:, None] for view in (X, S))
+        self.grams = [_Gram(view, n_bits) for view in (X, S)] if true_loss else None
+        self.XB, self.SB = np.zeros((p, n_bits)), np.zeros((q, n_bits))
 
-    def step(self, M: Array, rng: np.random.RandomState, *, former: Bools | None) -> tuple[Bools, float]:
-        """Return where the codes are +1 (c x n) for the linear term ``M`` (c x n), and their ``lambda2 tr(B'LB)``."""
-        if former is None or self.cuts is None:
-            codes, _, cuts = self.swaps.descend(_signs(balanced_halves(self._relaxation(M), rng)), M)
-        else:
-            if not len(self.losses):
-                self.losses, self.waiting = np.zeros((2, len(M)), dtype=np.int64)
-            codes = _signs(former)
-            # The graph term of the former codes is known: their value for this M takes no product with L.
-            present = self.cuts - 2 * np.einsum("ij,ij->i", codes, M, dtype=np.float64)
-            cuts = self.cuts.copy()
-            worse = np.ones(len(M), dtype=np.bool_)
-            tried = np.flatnonzero(self.waiting == 0)
-            self.waiting -= self.waiting > 0
-            if len(tried):
-                start = _signs(balanced_halves(self._relaxation(M, tried), rng))
-                fresh, values, fresh_cuts = self.swaps.descend(start, M[tried])
-                won = values < present[tried]
-                codes[tried[won]], cuts[tried[won]], worse[tried[won]] = fresh[won], fresh_cuts[won], False
-                self.losses[tried] = np.where(won, 0, self.losses[tried] + 1)
-                self.waiting[tried] = 2 ** np.minimum(self.losses[tried], 20) - 1
-            codes[worse], _, cuts[worse] = self.swaps.descend(codes[worse], M[worse])
-        self.cuts = cuts
-        return codes > 0, float(cuts.sum())
+    def pull(self, R: Array, P: Array) -> Array:
+        """``M'``, c x n, in the dtype of X."""
+        left = ((1 + self.lambda1) * R).T.astype(self.X.dtype)
+        right = (self.lambda1 * P).T.astype(self.X.dtype)
+        M = np.empty((self.n_bits, len(self.X)), dtype=self.X.dtype)
 
-    def _relaxation(self, M: Array, bits: Ints | slice = slice(None)) -> Array:
-        """Return the relaxed codes of some bits."""
-        if self.programme is None:
-            return np.asarray(M[bits])
-        if self.relaxed is None:
-            # Rounding hides small differences: a smaller gap than 1e-3 of the objective is not worth the time.
-            self.relaxed = self.programme.solve(M.T, None, 1e-3, 2000).B
-        else:
-            # M changes little from one iteration to the next: the relaxed codes follow it.
-            improved = self.programme.improve(M[bits].T, self.relaxed[:, bits])
-            self.relaxed[:, bits] = improved
-            return np.ascontiguousarray(improved.T)
-        return np.ascontiguousarray(self.relaxed.T)
+        def fill(rows: slice) -> None:
+            block = left @ self.X[rows].T
+            if self.lambda1:
+                block += right @ self.S[rows].T
+            M[:, rows] = block
+
+        for_blocks(fill, self.X)
+        return M
+
+    def set_codes(self, positive: Bools, former: Bools | None) -> None:
+        """Update ``X'B`` and ``S'B`` to the codes that are +1 where ``positive``, from those of ``former``."""
+        if former is not None:
+            changed = np.flatnonzero(positive != former)
+            if len(changed) <= _FEW_CHANGES * positive.size:
+                bit, row = np.divmod(changed, positive.shape[1])
+                ends = np.concatenate([[0], np.cumsum(np.bincount(bit, minlength=self.n_bits))])
+                # By rows: each row of X is read once for all of its bits.
+                step = np.where(positive.ravel()[changed], self.X.dtype.type(2), self.X.dtype.type(-2))
+                delta = sparse.csr_array((step, row, ends), shape=positive.shape).tocsc()
+                self.XB += (delta @ self.X).T
+                self.SB += (delta @ self.S).T
+                return
+
+        def add_up(rows: slice) -> tuple[Array, Array]:
+            ones = positive[:, rows].astype(self.X.dtype)
+            return (ones @ self.X[rows]).T, (ones @ self.S[rows]).T
+
+        XB, SB = sum_blocks(add_up, self.X)
+        self.XB, self.SB = 2 * XB - self.totals[0], 2 * SB - self.totals[1]
+
+    def fit_target(self, R: Array, P: Array) -> Array:
+        """Minimise over R from the current one: exactly, or by power iteration for the true loss."""
+        weight = self.lambda1 / (1 + self.lambda1)
+        cross = self.XB - weight * self._cross_slack(P) if weight else self.XB
+        return polar(cross) if self.grams is None else self.grams[0].procrustes(cross, R)
+
+    def fit_slack(self, R: Array, P: Array) -> Array:
+        """Minimise over P, in the same way."""
+        cross = self.SB - self._cross_target(R)
+        return polar(cross) if self.grams is None else self.grams[1].procrustes(cross, P)
+
+    def objective(self, R: Array, P: Array) -> float:
+        """Return the trace objective or the true loss, without the graph term."""
+        l1 = self.lambda1
+        value = -2 * (1 + l1) * np.vdot(R, self.XB)
+        if l1:
+            value += 2 * l1 * (np.vdot(R, self._cross_slack(P)) - np.vdot(P, self.SB))
+        if self.grams is not None:
+            G, H = self.grams
+            value += (1 + l1) * (len(self.X) * self.n_bits + G.energy(R)) + l1 * H.energy(P)
+        return float(value)
+
+    def _cross_slack(self, P: Array) -> Array:
+        if self.C is not None:
+            return np.asarray(self.C @ P)
+        return cross_moment(self.X, self.S @ P.astype(self.S.dtype))
+
+    def _cross_target(self, R: Array) -> Array:
+        if self.C is not None:
+            return np.asarray(self.C.T @ R)
+        return cross_moment(self.S, self.X @ R.astype(self.X.dtype))
 
 
-def _signs(positive: Bools) -> Signs:
-    return np.asarray(2 * positive.view(np.int8) - np.int8(1), dtype=np.int8)
+class _Gram:
+    """``X'X`` and, if R is tall, a bound on its eigenvalues."""
+
+    def __init__(self, X: Array, n_bits: int) -> None:
+        self.matrix, self.tall = cross_moment(X, X), X.shape[1] > n_bits
+        self.bound = largest_eigenvalue(self.matrix) if self.tall else None
+
+    def energy(self, Q: Array) -> float:
+        return float(np.vdot(Q, self.matrix @ Q))
+
+    def procrustes(self, cross: Array, start: Array) -> Array:
+        return tall_procrustes(self.matrix, cross, start, bound=self.bound) if self.tall else polar(cross)

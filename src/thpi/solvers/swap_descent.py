@@ -1,21 +1,79 @@
-"""Local search among balanced codes by exchanging a +1 for a -1, after Kernighan and Lin."""
+"""The code step of LapITQ+: relax, round, and exchange a +1 for a -1 while that helps, after Kernighan and Lin."""
 
 from __future__ import annotations
 
 from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
-from thpi._types import Array, Ints, MatrixLike, Signs
+from thpi._types import Array, Bools, Ints, MatrixLike, Signs
 from thpi.kernels import pays_off
 from thpi.kernels._threads import n_threads, run_in_order
+from thpi.solvers.balance import as_signs, balanced_halves
+from thpi.solvers.laplacian_qp import BoxQP
 
-__all__ = ["SwapDescent"]
+__all__ = ["GraphCodes", "SwapDescent"]
 
 # Pairs of words compared in the time that one row of a bit takes without the kernel, and descents in a fit of LapITQ+.
 _WORDS_PER_ROW = 500
 _DESCENTS = 20
+
+
+class GraphCodes:
+    """The code step with the graph term; keeps what depends on the graph alone, and the last relaxed codes.
+
+    The box relaxation is rounded to the nearest balanced code, which is improved by swaps of two rows. A bit whose
+    former code is no worse is improved from that code instead, so the step never raises the objective. The relaxation
+    is solved once and then follows by a few iterations. If it lost against the former code l times in a row, the bit
+    skips it in the next 2^l - 1 steps.
+    """
+
+    def __init__(self, laplacian: sparse.csr_matrix, lambda2: float, dtype: npt.DTypeLike) -> None:
+        self.swaps = SwapDescent(laplacian, lambda2)
+        self.programme = BoxQP(laplacian, lambda2, dtype) if laplacian.diagonal().any() else None
+        self.relaxed: Array | None = None
+        self.cuts: Array | None = None
+        self.losses = self.waiting = np.empty(0, dtype=np.int64)
+
+    def step(self, M: Array, rng: np.random.RandomState, *, former: Bools | None) -> tuple[Bools, float]:
+        """Return where the codes are +1 (c x n) for the linear term ``M`` (c x n), and their ``lambda2 tr(B'LB)``."""
+        if former is None or self.cuts is None:
+            codes, _, cuts = self.swaps.descend(as_signs(balanced_halves(self._relaxation(M), rng)), M)
+        else:
+            if not len(self.losses):
+                self.losses, self.waiting = np.zeros((2, len(M)), dtype=np.int64)
+            codes = as_signs(former)
+            # The graph term of the former codes is known: their value for this M takes no product with L.
+            present = self.cuts - 2 * np.einsum("ij,ij->i", codes, M, dtype=np.float64)
+            cuts = self.cuts.copy()
+            worse = np.ones(len(M), dtype=np.bool_)
+            tried = np.flatnonzero(self.waiting == 0)
+            self.waiting -= self.waiting > 0
+            if len(tried):
+                start = as_signs(balanced_halves(self._relaxation(M, tried), rng))
+                fresh, values, fresh_cuts = self.swaps.descend(start, M[tried])
+                won = values < present[tried]
+                codes[tried[won]], cuts[tried[won]], worse[tried[won]] = fresh[won], fresh_cuts[won], False
+                self.losses[tried] = np.where(won, 0, self.losses[tried] + 1)
+                self.waiting[tried] = 2 ** np.minimum(self.losses[tried], 20) - 1
+            codes[worse], _, cuts[worse] = self.swaps.descend(codes[worse], M[worse])
+        self.cuts = cuts
+        return codes > 0, float(cuts.sum())
+
+    def _relaxation(self, M: Array, bits: Ints | slice = slice(None)) -> Array:
+        """Return the relaxed codes of some bits."""
+        if self.programme is None:
+            return np.asarray(M[bits])
+        if self.relaxed is None:
+            # Rounding hides small differences: a smaller gap than 1e-3 of the objective is not worth the time.
+            self.relaxed = self.programme.solve(M.T, None, 1e-3, 2000).B
+            return np.ascontiguousarray(self.relaxed.T)
+        # M changes little from one iteration to the next: the relaxed codes follow it.
+        improved = self.programme.improve(M[bits].T, self.relaxed[:, bits])
+        self.relaxed[:, bits] = improved
+        return np.ascontiguousarray(improved.T)
 
 
 class SwapDescent:
@@ -27,11 +85,10 @@ class SwapDescent:
         (-2 g_i + 4 lambda2 L_ii) + (2 g_j + 4 lambda2 L_jj) - 8 lambda2 L_ij
 
     The last term is never negative, so the best i and the best j by their own terms are the best pair unless they are
-    adjacent. In any case both members of a best pair are among the first (largest number of neighbours + 1) of their
-    side, because one of these is not adjacent to the partner. The compiled kernel keeps both sides in heaps, so that a
-    swap costs the degrees times log n; without it the selection costs O(n). Both make the same swaps. The objective
-    never rises. For odd n a bit may also change its sum between +1 and -1 by a single flip: a swap with an extra
-    vertex that has neither edges nor a linear term.
+    adjacent. In any case both are among the first (largest number of neighbours + 1) of their side, because one of
+    these is not adjacent to the partner. The compiled kernel makes the same swaps from heaps: a swap costs the degrees
+    times log n, not O(n). For odd n a bit may also change its sum between +1 and -1 by a single flip: a swap with an
+    extra vertex that has neither edges nor a linear term.
 
     >>> rows, values, cuts = SwapDescent(np.array([[1.0, -1.0], [-1.0, 1.0]]), 0.5).descend(
     ...     np.array([[1, -1]], dtype=np.int8), np.array([[-1.0, 2.0]]))
@@ -49,9 +106,9 @@ class SwapDescent:
         self.widest = int(np.diff(L.indptr).max(initial=0)) + 1
 
     def descend(self, codes: Signs, K: Array, *, max_swaps: int | None = None) -> tuple[Signs, Array, Array]:
-        """Descend from balanced ``codes`` (c x n) with the linear terms ``K`` (c x n), by at most n swaps in each code.
+        """Descend from balanced ``codes`` with the linear terms ``K`` (both c x n), by at most n swaps in each code.
 
-        Returns the new codes, the objective -2 <b, k> + lambda2 b'Lb of each, and its graph term lambda2 b'Lb alone.
+        Returns the new codes, the objective F(b) of each, and its graph term lambda2 b'Lb alone.
         """
         n = codes.shape[1]
         codes, K = codes.copy(), K.astype(np.float64)
@@ -68,7 +125,7 @@ class SwapDescent:
             self._descend_compiled(codes, K, gradients, limit)
         else:
             for bit in range(len(codes)):
-                _descend(codes[bit], K[bit], gradients[bit], self.L, self.own, self.lambda2, limit, self.widest)
+                self._descend(codes[bit], K[bit], gradients[bit], limit)
         # With g = 2 lambda2 L b - 2 k: lambda2 b'Lb = <b, g / 2 + k>.
         gradients *= 0.5
         linear = np.einsum("ij,ij->i", codes, K)
@@ -90,36 +147,28 @@ class SwapDescent:
         from thpi.kernels.swap_heap import descend
 
         L, threads = self.L, n_threads()
-        parts = [part for part in np.array_split(np.arange(len(codes)), 4 * threads) if len(part)]
-        tasks = [
-            partial(
-                descend, codes[part[0] : part[-1] + 1], K[part[0] : part[-1] + 1], gradients[part[0] : part[-1] + 1],
-                L.indptr, L.indices, L.data, self.own, self.lambda2, max_swaps, self.widest,
-            )
-            for part in parts
-        ]  # fmt: skip
-        run_in_order(tasks, threads)
+        graph = L.indptr, L.indices, L.data, self.own, self.lambda2, max_swaps, self.widest
+        parts = (np.array_split(array, 4 * threads) for array in (codes, K, gradients))
+        run_in_order([partial(descend, b, k, g, *graph) for b, k, g in zip(*parts, strict=True) if len(b)], threads)
 
-
-def _descend(
-    b: Signs, k: Array, gradient: Array, L: sparse.csr_array, own: Array, lambda2: float, max_swaps: int, widest: int
-) -> None:
-    """Swap in one code, in place, and keep its gradient up to date."""
-    rounding = 1e-12 * (np.abs(k).max() + own.max())
-    # Cost of leaving one side, without the partner; infinite for members of the other side.
-    cost = {side: np.where(b == side, own - 2 * side * gradient, np.inf) for side in (1, -1)}
-    for _ in range(max_swaps):
-        change, i, j = _best_pair(cost[1], cost[-1], L, lambda2, widest)
-        if not change < -rounding:
-            return
-        for vertex in (i, j):
-            side = b[vertex]
-            b[vertex] = -side
-            near, weight = _row(L, vertex)
-            gradient[near] -= 4 * lambda2 * side * weight
-            for s in (1, -1):
-                touched = np.append(near, vertex)
-                cost[s][touched] = np.where(b[touched] == s, own[touched] - 2 * s * gradient[touched], np.inf)
+    def _descend(self, b: Signs, k: Array, gradient: Array, max_swaps: int) -> None:
+        """Swap in one code, in place, and keep its gradient up to date."""
+        L, own, lambda2 = self.L, self.own, self.lambda2
+        rounding = 1e-12 * (np.abs(k).max() + own.max())
+        # Cost of leaving one side, without the partner; infinite for members of the other side.
+        cost = {side: np.where(b == side, own - 2 * side * gradient, np.inf) for side in (1, -1)}
+        for _ in range(max_swaps):
+            change, i, j = _best_pair(cost[1], cost[-1], L, lambda2, self.widest)
+            if not change < -rounding:
+                return
+            for vertex in (i, j):
+                side = b[vertex]
+                b[vertex] = -side
+                near, weight = _row(L, vertex)
+                gradient[near] -= 4 * lambda2 * side * weight
+                for s in (1, -1):
+                    touched = np.append(near, vertex)
+                    cost[s][touched] = np.where(b[touched] == s, own[touched] - 2 * s * gradient[touched], np.inf)
 
 
 def _best_pair(up: Array, down: Array, L: sparse.csr_array, lambda2: float, widest: int) -> tuple[float, int, int]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from thpi.solvers import sparse_product
+from thpi.solvers import blocks
 from thpi.solvers.moments import centred_product
 
 
@@ -18,7 +18,7 @@ def test_both_ways_give_the_same_bits(dtype, index, monkeypatch):
     mean = np.asarray(X.mean(axis=0)).ravel().astype(dtype)
     products = []
     for compiled in (True, False):
-        monkeypatch.setattr(sparse_product, "pays_off", lambda n_words, compiled=compiled: compiled)
+        monkeypatch.setattr(blocks, "pays_off", lambda n_words, compiled=compiled: compiled)
         products.append(centred_product(X, mean, W))
     assert products[0].dtype == dtype
     assert products[0].tobytes() == products[1].tobytes()
