@@ -83,7 +83,7 @@ def fit(
     """Learn hash functions for the rows of a file and write a model.
 
     If there are few target rows (DATA), their source rows (--privileged) and
-    further source rows (--source) help; they are not needed afterwards.
+    further source rows (--source) can help; they are not needed afterwards.
     AutoHasher decides by cross-validation whether the source helps, and uses it
     only then. Relevant means near in target space, with --labels same class; set
     another meaning with --set relevance=source or groups.

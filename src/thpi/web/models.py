@@ -22,8 +22,6 @@ from thpi._types import Array
 from thpi.web.errors import RequestError, short
 from thpi.web.settings import Settings
 
-__all__ = ["Failure", "SearchAnswer", "SearchRequest", "check_search", "explain", "failures"]
-
 _AT_LEAST_1: dict[str, Any] = {"minimum": 1}
 _NUMBERS = {"type": "array", "items": {"type": "number"}}
 _ID = {"anyOf": [{"type": "integer"}, {"type": "string"}]}
