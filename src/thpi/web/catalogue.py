@@ -34,7 +34,15 @@ class Prepare(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Engine:
-    """A fitted hasher and an index of its codes."""
+    """A fitted hasher and an index of its codes.
+
+    >>> import thpi
+    >>> from thpi.index import HammingIndex
+    >>> Engine(thpi.ITQ(8).fit(np.eye(20)), HammingIndex(16))
+    Traceback (most recent call last):
+        ...
+    ValueError: the model gives codes of 8 bits and the index holds codes of 16; they must be equal.
+    """
 
     hasher: BaseHasher
     index: HammingIndex
@@ -42,9 +50,8 @@ class Engine:
     def __post_init__(self) -> None:
         made, held = self.hasher.n_bits, self.index.n_bits
         if made != held:
-            raise ValueError(
-                f"the model gives codes of {made} bits and the index holds codes of {held}; they must agree."
-            )
+            both = f"the model gives codes of {made} bits and the index holds codes of {held}"
+            raise ValueError(f"{both}; they must be equal.")
 
     @property
     def method(self) -> str:

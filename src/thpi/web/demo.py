@@ -6,10 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
+import thpi
 from thpi import datasets
 from thpi._types import Bools, Floats, Ints, PathLike
 from thpi.datasets import Demo, PairedDataset
+from thpi.ground_truth import label_relevance, neighbour_radius, radius_relevance
+from thpi.index import HammingIndex
+from thpi.metrics import mean_average_precision
 from thpi.web.catalogue import Catalogue, Engine, GroundTruth, Prepare, Quality
 
 BITS = (8, 16, 32, 64)
@@ -35,19 +40,9 @@ def demo_catalogue(
     >>> catalogue.methods[-1], catalogue.bits, len(catalogue.gallery)
     ('KernelAutoHasher', [8], 300)
     """
-    from threadpoolctl import threadpool_limits
-
-    import thpi
-    from thpi.ground_truth import label_relevance, neighbour_radius, radius_relevance
-    from thpi.index import HammingIndex
-
-    demo = _demo(name)
     total = 1 + len(thpi.HASHERS) * len(bits)
     progress(f"loading {name}", 0, total)
-    items = datasets.load(name, data_home, **demo.options)
-    items = items.take(np.random.RandomState(random_state).permutation(items.n)[: demo.rows])
-    if items.pictures is not None and not isinstance(items.pictures, np.ndarray):
-        items = replace(items, pictures=tuple(items.pictures))  # read zipped pictures once
+    demo, items = _load(name, data_home, random_state)
     held_out, rest = np.arange(items.n - HELD_OUT, items.n), np.arange(items.n - HELD_OUT)
     if items.labels is None:
         raise ValueError("a data set without classes cannot be shown.")
@@ -83,11 +78,16 @@ def demo_catalogue(
     )
 
 
-def _demo(name: str) -> Demo:
+def _load(name: str, data_home: PathLike | None, random_state: int) -> tuple[Demo, PairedDataset]:
     known = {key: entry.demo for key, entry in datasets.DATASETS.items() if entry.demo is not None}
     if name not in known:
         raise ValueError(f"dataset={name!r} cannot be shown; choose one of {', '.join(known)}.")
-    return known[name]
+    demo = known[name]
+    items = datasets.load(name, data_home, **demo.options)
+    items = items.take(np.random.RandomState(random_state).permutation(items.n)[: demo.rows])
+    if items.pictures is not None and not isinstance(items.pictures, np.ndarray):
+        items = replace(items, pictures=tuple(items.pictures))  # read zipped pictures once
+    return demo, items
 
 
 def _prepared(items: PairedDataset, demo: Demo, rest: Ints) -> tuple[Prepare | None, Floats, Floats]:
@@ -102,8 +102,6 @@ def _prepared(items: PairedDataset, demo: Demo, rest: Ints) -> tuple[Prepare | N
 
 def _quality(engine: Engine, query: Ints, database: Ints, near: Bools, same: Bools) -> Quality:
     """Return the mean average precision of an engine, by class and by nearness."""
-    from thpi.metrics import mean_average_precision
-
     codes = engine.index.codes[query], engine.index.codes[database]
     by_class, by_distance = (float(mean_average_precision(*codes, kind, engine.n_bits)) for kind in (same, near))
     about: Quality = {"method": engine.method, "bits": engine.n_bits}

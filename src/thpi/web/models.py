@@ -24,6 +24,7 @@ from thpi.web.settings import Settings
 
 _AT_LEAST_1: dict[str, Any] = {"minimum": 1}
 _NUMBERS = {"type": "array", "items": {"type": "number"}}
+_VECTORS = {"type": "array", "items": _NUMBERS}
 _ID = {"anyOf": [{"type": "integer"}, {"type": "string"}]}
 _QUERIES = ("vector", "vectors", "id")
 
@@ -86,9 +87,7 @@ class SearchRequest(BaseModel):
     )
 
     vector: Annotated[Array | None, PlainValidator(_one_vector), WithJsonSchema(_NUMBERS)] = None
-    vectors: Annotated[
-        Array | None, PlainValidator(_several_vectors), WithJsonSchema({"type": "array", "items": _NUMBERS})
-    ] = None
+    vectors: Annotated[Array | None, PlainValidator(_several_vectors), WithJsonSchema(_VECTORS)] = None
     id: Annotated[int | str | None, PlainValidator(_item_id), WithJsonSchema(_ID)] = None
     k: int = Field(default=10, validate_default=True, description="Neighbours.", json_schema_extra=_AT_LEAST_1)
     method: str | None = Field(default=None, description="Name of a method; the server's first choice if not given.")
