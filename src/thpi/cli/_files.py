@@ -58,11 +58,9 @@ def load_model(argument: str, path: Path) -> tuple[BaseHasher, tuple[str, ...] |
 
 def check_width(argument: str, spec: str, values: Matrix, hasher: BaseHasher) -> None:
     """Refuse rows with another number of columns than the model was fitted on."""
-    if values.shape[1] != hasher.n_features_in_:
-        raise ValueError(
-            f"{argument}={spec!r} has {values.shape[1]} columns of features; "
-            f"the model was fitted on {hasher.n_features_in_}."
-        )
+    given, fitted = values.shape[1], hasher.n_features_in_
+    if given != fitted:
+        raise ValueError(f"{argument}={spec!r} has {given} columns of features; the model was fitted on {fitted}.")
 
 
 def parameters(hasher: BaseHasher) -> Facts:

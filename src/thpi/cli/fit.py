@@ -77,10 +77,9 @@ def fit(
     only then. Relevant means near in target space, with --labels same class; set
     another meaning with --set relevance=source or groups.
 
-    In an npz file with several arrays choose one as FILE:NAME. The model stores
-    the names of the columns of a csv or parquet file. A folder of parquet files
-    may be larger than memory (methods ITQ, LSH, SpectralHashing; and --source, of
-    which AutoHasher takes a sample).
+    Choose an array of an npz file as FILE:NAME. The model stores column names. A
+    folder of parquet files may be larger than memory (methods ITQ, LSH and
+    SpectralHashing; and --source, of which AutoHasher takes a sample).
 
     \b
     Examples:
