@@ -19,19 +19,7 @@ from thpi.cli._interrupt import resend_lost_interrupts
 
 __all__ = ["COMMANDS", "app", "main", "run"]
 
-COMMANDS = (
-    "demo",
-    "fit",
-    "encode",
-    "index",
-    "search",
-    "evaluate",
-    "info",
-    "export",
-    "serve",
-    "diagnose",
-    "datasets",
-)
+COMMANDS = ("demo", "fit", "encode", "index", "search", "evaluate", "info", "export", "serve", "diagnose", "datasets")
 """The commands, in the order of the help."""
 
 

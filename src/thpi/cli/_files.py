@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from thpi.cli._output import Facts, check_output, show, uninterrupted
+from thpi.cli._output import Facts, check_output, show
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from thpi._types import Codes, Matrix
+    from thpi._types import Matrix
     from thpi.base import BaseHasher
     from thpi.index import HammingIndex
     from thpi.stores import CodeTable, FileFormat
@@ -60,18 +58,20 @@ def load_model(argument: str, path: Path) -> tuple[BaseHasher, tuple[str, ...] |
 
 def check_width(argument: str, spec: str, values: Matrix, hasher: BaseHasher) -> None:
     """Refuse rows with another number of columns than the model was fitted on."""
-    if values.shape[1] != hasher.n_features_in_:
-        raise ValueError(
-            f"{argument}={spec!r} has {values.shape[1]} columns of features; "
-            f"the model was fitted on {hasher.n_features_in_}."
-        )
+    given, fitted = values.shape[1], hasher.n_features_in_
+    if given != fitted:
+        raise ValueError(f"{argument}={spec!r} has {given} columns of features; the model was fitted on {fitted}.")
+
+
+def parameters(hasher: BaseHasher) -> Facts:
+    """Return the parameters of a method, without those that have options of their own."""
+    return {key: value for key, value in hasher.get_params().items() if key not in ("n_bits", "random_state")}
 
 
 def model_facts(path: Path, hasher: Any, rows: Facts, as_json: bool) -> Facts:
     """Describe a model that was fitted on ``rows``; of AutoHasher also what it chose, and why."""
-    params = {key: value for key, value in hasher.get_params().items() if key not in ("n_bits", "random_state")}
     facts = {"model": str(path), "method": type(hasher).__name__, **rows, "features": hasher.n_features_in_}
-    facts |= {"bits": hasher.n_bits, "seed": hasher.random_state, "parameters": params or None}
+    facts |= {"bits": hasher.n_bits, "seed": hasher.random_state, "parameters": parameters(hasher) or None}
     if not hasattr(hasher, "choice_"):
         return facts
     low, high = hasher.gain_interval_
@@ -144,9 +144,3 @@ def check_codes_output(
     """Check the output file and the files that are written beside it."""
     for suffix in ("", *kind.beside):
         check_output(argument, Path(f"{path}{suffix}"), force=force, inputs=inputs)
-
-
-def write_codes(kind: FileFormat, path: Path, codes: Codes, n_bits: int, ids: npt.ArrayLike | None) -> None:
-    """Write codes in one step."""
-    with uninterrupted():
-        kind.write(path, codes, n_bits, ids)

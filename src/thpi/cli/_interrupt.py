@@ -1,8 +1,7 @@
 """Ctrl-C that is never lost, and never shown as a traceback.
 
-Python raises ``KeyboardInterrupt`` wherever the program happens to be. In a callback of the garbage collector, of a
-weak reference (the import system has some) or at exit, no code can catch it: Python prints "Exception ignored in ..."
-with a traceback, and the command continues as if nothing had been pressed.
+In a callback of the garbage collector, of a weak reference (the import system has some) or at exit, no code can catch
+``KeyboardInterrupt``: Python prints a traceback, and the command continues as if nothing had been pressed.
 """
 
 from __future__ import annotations

@@ -95,11 +95,6 @@ def plain(value: Any) -> Any:
     return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
 
 
-def note(text: str) -> None:
-    """Print a remark on standard error, so that it does not get into a script's data."""
-    typer.echo(text, err=True)
-
-
 @contextmanager
 def progress_bar(text: str, *columns: str | ProgressColumn) -> Iterator[Callable[..., None]]:
     """Show a bar on standard error, on a terminal only; yield the function that updates it.

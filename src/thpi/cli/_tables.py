@@ -12,12 +12,15 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from thpi._types import Floats, InMemory
 from thpi.cli._columns import Value, csv_rows, load_array, split_spec
+
+Names: TypeAlias = "Sequence[str] | None"
+"""Names of columns."""
 
 # Numbers held at a time, 32 MiB of float64.
 _PORTION = 2**22
@@ -48,7 +51,7 @@ class _Choice(NamedTuple):
     spec: str
     key: str | None
     ignore: Sequence[str]
-    features: Sequence[str] | None
+    features: Names
 
     def error(self, text: str) -> ValueError:
         return ValueError(f"{self.argument}={self.spec!r} {text}")
@@ -74,12 +77,7 @@ class _Choice(NamedTuple):
 
 
 def open_table(
-    argument: str,
-    spec: str,
-    *,
-    key: str | None = None,
-    ignore: Sequence[str] = (),
-    features: Sequence[str] | None = None,
+    argument: str, spec: str, *, key: str | None = None, ignore: Names = None, features: Names = None
 ) -> Table:
     """Open a file of rows. ``key`` is a column that is not a feature, ``ignore`` are columns to leave out.
 
@@ -87,14 +85,14 @@ def open_table(
     """
     path, name = split_spec(spec)
     kind = path.suffix.lower()
-    choice = _Choice(argument, spec, key, ignore, features)
+    choice = _Choice(argument, spec, key, ignore or (), features)
     if kind not in (".npy", ".npz", ".csv", ".tsv", ".parquet"):
         raise choice.error("must be a .npy, .npz, .csv, .tsv or .parquet file.")
     if not path.exists():
         raise choice.error("does not exist.")
     if kind in (".npy", ".npz"):
-        if key is not None or ignore:
-            raise choice.error(f"has no named columns, so {(key or ignore[0])!r} cannot be one of them.")
+        if key is not None or choice.ignore:
+            raise choice.error(f"has no named columns, so {(key or choice.ignore[0])!r} cannot be one of them.")
         return _array_table(choice, load_array(argument, path, name))
     if name is not None:
         raise choice.error(f"names one column; rows are read from all of {str(path)!r}.")
@@ -106,12 +104,7 @@ def open_table(
 
 
 def read_matrix(
-    argument: str,
-    spec: str,
-    *,
-    key: str | None = None,
-    ignore: Sequence[str] = (),
-    features: Sequence[str] | None = None,
+    argument: str, spec: str, *, key: str | None = None, ignore: Names = None, features: Names = None
 ) -> tuple[InMemory, list[Value] | None, tuple[str, ...] | None]:
     """Read all rows: the matrix (memory-mapped or sparse if possible), the keys and the column names."""
     table = open_table(argument, spec, key=key, ignore=ignore, features=features)
@@ -126,7 +119,7 @@ def read_matrix(
     return np.concatenate([batch.values for batch in batches]), keys, table.names
 
 
-def read_stdin(key: str | None, features: Sequence[str] | None) -> Iterator[Batch]:
+def read_stdin(key: str | None, features: Names) -> Iterator[Batch]:
     """Iterate over batches of rows; lines that begin with [ or { are JSON, others csv."""
     rest = (line for line in sys.stdin if line.strip())
     first = next(rest, "")
@@ -164,8 +157,8 @@ def _json_vector(choice: _Choice, line: str, number: int) -> tuple[Floats, Value
     except (ValueError, TypeError, OverflowError):
         vector = np.empty(0)
     if vector.ndim != 1 or len(vector) == 0 or not np.isfinite(vector).all():
-        form = 'a list of finite numbers, or {"id": ..., "vector": [...]}'
-        raise choice.error(f"line {number + 1} must be {form}.")
+        text = 'a list of finite numbers, or {"id": ..., "vector": [...]}'
+        raise choice.error(f"line {number + 1} must be {text}.")
     return vector, name
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,7 +12,7 @@ import numpy as np
 
 from thpi._types import Array, InMemory, Matrix
 from thpi.cli._columns import column_of, read_labels
-from thpi.cli._tables import read_matrix
+from thpi.cli._tables import Names, read_matrix
 
 if TYPE_CHECKING:
     from thpi.rows import Rows
@@ -27,13 +27,7 @@ class Labelled(NamedTuple):
 
 
 def read_labelled(
-    argument: str,
-    spec: str,
-    labels: str | None,
-    option: str = "--labels",
-    *,
-    ignore: Sequence[str] = (),
-    features: Sequence[str] | None = None,
+    argument: str, spec: str, labels: str | None, option: str = "--labels", ignore: Names = None, features: Names = None
 ) -> Labelled:
     """Read rows and their labels, which are a column of the table or a file of their own."""
     key = column_of(spec, labels)
@@ -45,12 +39,7 @@ def read_labelled(
 
 
 def read_rows(
-    argument: str,
-    spec: str,
-    *,
-    ignore: Sequence[str] = (),
-    features: Sequence[str] | None = None,
-    client: object = None,
+    argument: str, spec: str, *, ignore: Names = None, features: Names = None, client: object = None
 ) -> tuple[Matrix, tuple[str, ...] | None]:
     """Return rows and the names of their columns; rows of a folder, or of a cluster, are not read into memory."""
     folder = Path(spec).is_dir()
@@ -62,22 +51,18 @@ def read_rows(
     from thpi.rows import Parquet, dask_parquet
 
     found = Parquet(spec).names
-    wrong = [name for name in ignore if name not in found]
-    if wrong:
-        raise ValueError(f"{argument}={spec!r} has no column {wrong[0]!r}.")
-    columns = list(features or [name for name in found if name not in ignore])
+    left_out = ignore or ()
+    for name in left_out:
+        if name not in found:
+            raise ValueError(f"{argument}={spec!r} has no column {name!r}.")
+    columns = list(features or [name for name in found if name not in left_out])
     rows: Rows = Parquet(spec, columns) if client is None else dask_parquet(spec, columns)
     # A single column of vectors has no names of features.
     return rows, None if len(columns) == 1 else tuple(columns)
 
 
 def read_other_views(
-    X: Matrix,
-    names: tuple[str, ...] | None,
-    privileged: str | None,
-    source: str | None,
-    target: str | None,
-    client: object = None,
+    X: Matrix, names: Names, privileged: str | None, source: str | None, target: str | None, client: object = None
 ) -> dict[str, Matrix | None]:
     """Read the rows beside DATA, under the names that ``fit`` gives them; refuse those that do not fit together."""
     S = None if privileged is None else read_rows("--privileged", privileged)[0]

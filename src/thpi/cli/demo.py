@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from thpi.cli._output import progress_bar
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -15,8 +17,6 @@ if TYPE_CHECKING:
     from thpi.base import BaseHasher
     from thpi.datasets import PairedDataset
 
-app = typer.Typer()
-
 PAIRS = 100
 QUERIES = 300
 ALL_TARGET = "ITQ, all target rows"
@@ -24,7 +24,6 @@ ALL_TARGET = "ITQ, all target rows"
 Scores: TypeAlias = "dict[tuple[str, int], list[tuple[float, float]]]"
 
 
-@app.command()
 def demo(
     bits: Annotated[list[int], typer.Option(help="Code lengths to try.", min=1, max=64)] = [16, 32],  # noqa: B006
     pairs: Annotated[int, typer.Option(help="Digits whose target features are known.", min=70, max=1000)] = PAIRS,
@@ -35,13 +34,12 @@ def demo(
     The target is the picture (240 pixels) of a handwritten digit, known for a few
     digits only; the source is its Fourier coefficients, known for 1,700 digits
     during training. 300 further digits are queries, searched among all others.
-    Quality is mean average precision in percent. Relevant are pictures within the
-    mean distance to the 50th neighbour in target space ("near"), or pictures of
-    the same digit ("class").
+    Relevant are pictures within the mean distance to the 50th neighbour in target
+    space ("near"), or pictures of the same digit ("class").
     """
     import numpy as np
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import MofNCompleteColumn, TimeRemainingColumn
     from threadpoolctl import threadpool_limits
 
     import thpi
@@ -51,21 +49,18 @@ def demo(
     digits = load_digits_views(target="pix", source="fou")
     names = [*thpi.HASHERS, ALL_TARGET]
     scores: Scores = {(name, c): [] for name in names for c in bits}
-    columns = (TextColumn("{task.description:24}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    bar = progress_bar("", MofNCompleteColumn(), TimeRemainingColumn())
     # With one thread the table is the same, to the last digit, on any number of cores.
-    with Progress(*columns, console=console, transient=True) as progress, threadpool_limits(1):
-        task = progress.add_task("", total=len(names) * len(bits) * splits)
+    with bar as update, threadpool_limits(1):
         for split in range(splits):
             rows = np.random.RandomState(split).permutation(digits.n)
-            train, query = rows[:pairs], rows[-QUERIES:]
-            database = rows[:-QUERIES]
+            train, query, database = rows[:pairs], rows[-QUERIES:], rows[:-QUERIES]
             relevant = _relevance(digits, query, database)
-            for name in names:
-                for c in bits:
-                    progress.update(task, description=name)
-                    hasher = _fit(name, c, split, digits, train, database)
-                    scores[name, c].append(_score(hasher, digits, query, database, relevant))
-                    progress.advance(task)
+            for name, c in scores:
+                update(description=f"{name:24}", total=len(scores) * splits)
+                hasher = _fit(name, c, split, digits, train, database)
+                scores[name, c].append(_score(hasher, digits, query, database, relevant))
+                update(advance=1)
     console.print(_table(scores, names, bits, pairs, splits))
     console.print(
         f"[dim]Every method but the last row knows {pairs} target rows. ITQ uses no source; a better value is due to "

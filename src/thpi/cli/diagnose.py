@@ -7,18 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
-from thpi.cli._options import (
-    PRIVILEGED,
-    Bits,
-    Data,
-    Force,
-    FurtherSource,
-    FurtherTarget,
-    Ignore,
-    Json,
-    Seed,
-    names_of,
-)
+from thpi.cli import _options as options
 from thpi.cli._output import Facts, check_output, progress_bar, show, uninterrupted
 
 if TYPE_CHECKING:
@@ -29,26 +18,26 @@ if TYPE_CHECKING:
 
 _LABELS = typer.Option(metavar="COLUMN|FILE", help="Labels of the pairs: a column of DATA, or a file.")
 _RELEVANCE = typer.Option(
-    autocompletion=names_of("thpi", "RELEVANCES"),
+    autocompletion=options.names_of("thpi", "RELEVANCES"),
     help="target, labels, source or groups; may be repeated. Default: target, source and, if given, labels.",
 )
 _OUTPUT = typer.Option(metavar="PAGE.html", help="Write a page with tables and plots.")
 
 
 def diagnose(
-    data: Data,
-    privileged: Annotated[str, PRIVILEGED],
-    source: FurtherSource = None,
-    target: FurtherTarget = None,
+    data: options.Data,
+    privileged: Annotated[str, options.PRIVILEGED],
+    source: options.FurtherSource = None,
+    target: options.FurtherTarget = None,
     labels: Annotated[Optional[str], _LABELS] = None,
     relevance: Annotated[Optional[list[str]], _RELEVANCE] = None,
-    bits: Bits = 32,
+    bits: options.Bits = 32,
     folds: Annotated[int, typer.Option(min=2, help="Number of folds of the pairs.")] = 5,
-    ignore: Ignore = None,
+    ignore: options.Ignore = None,
     output: Annotated[Optional[Path], _OUTPUT] = None,
-    seed: Seed = 0,
-    force: Force = False,
-    as_json: Json = False,
+    seed: options.Seed = 0,
+    force: options.Force = False,
+    as_json: options.Json = False,
 ) -> None:
     """Find out whether the source helps, for your meaning of relevant.
 
@@ -69,7 +58,7 @@ def diagnose(
     if output is not None:
         check_output("--output", output, force=force, inputs=(data, privileged, source, target, labels))
     with progress_bar("reading"):
-        X, y, names = read_labelled("DATA", data, labels, ignore=ignore or ())
+        X, y, names = read_labelled("DATA", data, labels, ignore=ignore)
         views = read_other_views(X, names, privileged, source, target)
     found = _diagnosed({"X": X, "y": y, **views}, relevance, bits, folds, seed)
     if output is not None:

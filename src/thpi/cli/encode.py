@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from thpi.cli._options import DataOrFolder, Force, Json, ModelFile, Scheduler
-from thpi.cli._output import Facts, progress_bar, show
+from thpi.cli._output import Facts, progress_bar, show, uninterrupted
 
 if TYPE_CHECKING:
     from thpi._types import Codes
@@ -17,22 +17,20 @@ if TYPE_CHECKING:
     from thpi.cli._columns import Value
 
 
+_CODES = typer.Argument(
+    metavar="CODES", help="Output; the suffix sets the format (thpi export --formats). A folder if DATA is one."
+)
+_IDS = typer.Option(
+    metavar="COLUMN|FILE",
+    help="Ids of the rows: a column of DATA, or a file with one id per row. Default: 0, 1, 2, ...",
+)
+
+
 def encode(
     model: ModelFile,
     data: DataOrFolder,
-    output: Annotated[
-        Path,
-        typer.Argument(
-            metavar="CODES", help="Output; the suffix sets the format (thpi export --formats). A folder if DATA is one."
-        ),
-    ],
-    ids: Annotated[
-        Optional[str],
-        typer.Option(
-            metavar="COLUMN|FILE",
-            help="Ids of the rows: a column of DATA, or a file with one id per row. Default: 0, 1, 2, ...",
-        ),
-    ] = None,
+    output: Annotated[Path, _CODES],
+    ids: Annotated[Optional[str], _IDS] = None,
     scheduler: Scheduler = None,
     force: Force = False,
     as_json: Json = False,
@@ -91,7 +89,7 @@ def _encode_folder(model: Path, data: Path, output: Path, ids: str | None, sched
 
 def _encode_file(model: Path, data: str, output: Path, ids: str | None, force: bool) -> Facts:
     from thpi.cli._columns import as_ids, column_of, read_column
-    from thpi.cli._files import check_codes_output, load_model, write_codes
+    from thpi.cli._files import check_codes_output, load_model
     from thpi.index._ids import check_ids, check_unique
     from thpi.stores import FORMATS
 
@@ -111,7 +109,8 @@ def _encode_file(model: Path, data: str, output: Path, ids: str | None, force: b
         if len(chosen) != len(codes):
             raise ValueError(f"--ids {ids!r} has {len(chosen)} ids; DATA has {len(codes)} rows.")
         check_unique(check_ids(chosen))
-    write_codes(kind, output, codes, hasher.n_bits, chosen)
+    with uninterrupted():
+        kind.write(output, codes, hasher.n_bits, chosen)
     facts = {"codes": str(output), "format": kind.name, "rows": len(codes), "bits": hasher.n_bits}
     return facts | {"bytes_per_code": codes.shape[1]}
 

@@ -76,7 +76,7 @@ def export(
       thpi export shop.index milvus.db --table codes
       thpi export --formats
     """
-    from thpi.cli._files import check_codes_output, read_codes, write_codes
+    from thpi.cli._files import check_codes_output, read_codes
     from thpi.stores import FileFormat
 
     chosen = _format(target, kind)
@@ -86,7 +86,8 @@ def export(
         raise ValueError(f"--force replaces files; a table is never emptied. Drop {table!r} yourself, or use --append.")
     read = read_codes("CODES", codes, bits)
     if isinstance(chosen, FileFormat):
-        write_codes(chosen, Path(target), read.codes, read.n_bits, read.ids)
+        with uninterrupted():
+            chosen.write(Path(target), read.codes, read.n_bits, read.ids)
         show(as_json, {"target": target, "format": chosen.name, "codes": len(read.codes), "bits": read.n_bits})
         return
     with _engine_errors(chosen), closing(chosen.connect(target, table, read.n_bits, token)) as store:

@@ -10,20 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
-from thpi.cli._options import (
-    PRIVILEGED,
-    Bits,
-    DataOrFolder,
-    Force,
-    FurtherSource,
-    FurtherTarget,
-    Ignore,
-    Json,
-    Scheduler,
-    Seed,
-    names_of,
-)
-from thpi.cli._output import check_output, note, progress_bar, show, uninterrupted
+from thpi.cli import _options as options
+from thpi.cli._output import check_output, progress_bar, show, uninterrupted
 
 if TYPE_CHECKING:
     from thpi.base import BaseHasher
@@ -39,19 +27,20 @@ def _print_methods(wanted: bool) -> None:
     from rich.table import Table
 
     from thpi import HASHERS
+    from thpi.cli._files import parameters
     from thpi.registry import needs
 
     table = Table("method", "needs", "parameters, for --set")
     for name, method in HASHERS.items():
-        params = {key: value for key, value in method().get_params().items() if key not in ("n_bits", "random_state")}
-        table.add_row(name, needs(method), " ".join(f"{key}={value}" for key, value in sorted(params.items())) or "-")
+        params = sorted(parameters(method()).items())
+        table.add_row(name, needs(method), " ".join(f"{key}={value}" for key, value in params) or "-")
     Console().print(table)
     raise typer.Exit
 
 
 _METHOD = typer.Option(
     "--method",
-    autocompletion=names_of("thpi", "HASHERS"),
+    autocompletion=options.names_of("thpi", "HASHERS"),
     help="Method. Default: AutoHasher with --privileged or --labels, else ITQ.",
 )
 _LABELS = typer.Option(
@@ -64,34 +53,33 @@ _METHODS = typer.Option("--methods", is_eager=True, callback=_print_methods, hel
 
 
 def fit(
-    data: DataOrFolder,
+    data: options.DataOrFolder,
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file to write, for instance shop.thpi.")],
     method: Annotated[Optional[str], _METHOD] = None,
-    bits: Bits = 32,
-    privileged: Annotated[Optional[str], PRIVILEGED] = None,
-    source: FurtherSource = None,
-    target: FurtherTarget = None,
+    bits: options.Bits = 32,
+    privileged: Annotated[Optional[str], options.PRIVILEGED] = None,
+    source: options.FurtherSource = None,
+    target: options.FurtherTarget = None,
     labels: Annotated[Optional[str], _LABELS] = None,
-    ignore: Ignore = None,
+    ignore: options.Ignore = None,
     parameter: Annotated[Optional[list[str]], _SET] = None,
-    seed: Seed = 0,
-    scheduler: Scheduler = None,
-    force: Force = False,
-    as_json: Json = False,
+    seed: options.Seed = 0,
+    scheduler: options.Scheduler = None,
+    force: options.Force = False,
+    as_json: options.Json = False,
     methods: Annotated[bool, _METHODS] = False,
 ) -> None:
     """Learn hash functions for the rows of a file and write a model.
 
     If there are few target rows (DATA), their source rows (--privileged) and
-    further source rows (--source) help; they are not needed afterwards.
+    further source rows (--source) can help; they are not needed afterwards.
     AutoHasher decides by cross-validation whether the source helps, and uses it
     only then. Relevant means near in target space, with --labels same class; set
     another meaning with --set relevance=source or groups.
 
-    In an npz file with several arrays choose one as FILE:NAME. The model stores
-    the names of the columns of a csv or parquet file. A folder of parquet files
-    may be larger than memory (methods ITQ, LSH, SpectralHashing; and --source, of
-    which AutoHasher takes a sample).
+    Choose an array of an npz file as FILE:NAME. The model stores column names. A
+    folder of parquet files may be larger than memory (methods ITQ, LSH and
+    SpectralHashing; and --source, of which AutoHasher takes a sample).
 
     \b
     Examples:
@@ -111,7 +99,7 @@ def fit(
     hasher = _hasher(method, (privileged, source, target, labels), bits, seed, parameter or [])
     with cluster(scheduler) as client:
         with progress_bar("reading"):
-            X, names = read_rows("DATA", data, ignore=ignore or (), client=client)
+            X, names = read_rows("DATA", data, ignore=ignore, client=client)
             views = read_other_views(X, names, privileged, source, target, client)
             n_rows = X.shape[0]
             y = None if labels is None else read_labels("--labels", labels, "DATA", n_rows)
@@ -131,10 +119,11 @@ def _hasher(
     views: tuple[str | None, str | None, str | None, str | None],
     bits: int,
     seed: int,
-    parameters: list[str],
+    settings: list[str],
 ) -> BaseHasher:
     """Return the method with its parameters, checked against the views that are given."""
     from thpi import HASHERS
+    from thpi.cli._files import parameters
 
     privileged, source, target, labels = views
     if method is None:
@@ -150,8 +139,8 @@ def _hasher(
         able = ", ".join(name for name, each in HASHERS.items() if each.uses_target)
         also = "" if hasher.needs_privileged else " Rows without a source can be part of DATA."
         raise ValueError(f"--method {method} does not take --target; {able} do.{also}")
-    allowed = sorted(set(hasher.get_params()) - {"n_bits", "random_state"})
-    for text in parameters:
+    allowed = sorted(parameters(hasher))
+    for text in settings:
         name, equals, value = text.partition("=")
         if not equals or name not in allowed:
             raise ValueError(
@@ -176,7 +165,7 @@ def _note_unused(hasher: BaseHasher, privileged: str | None, source: str | None,
     ):
         if value is not None and not used:
             learns = "pairs only" if pairs else "target rows only"
-            note(f"{option} is not used: {type(hasher).__name__} learns from {learns}.")
+            typer.echo(f"{option} is not used: {type(hasher).__name__} learns from {learns}.", err=True)
 
 
 def _value(text: str) -> Any:

@@ -54,10 +54,9 @@ def search(
     a row is a line of csv or of JSON: a list of numbers, or an object {"id": ...,
     "vector": [...]}. With --json the answer to each query is one line.
 
-    Items at equal distance are in the order in which they were added. With
-    --rerank the N nearest are ordered by asymmetric distance: the projections of
-    the query, without sign, summed over the bits that differ. It needs rows and
-    --model.
+    Items at equal distance are in the order in which they were added. --rerank
+    orders the N nearest by asymmetric distance: the projections of the query,
+    without sign, summed over the bits that differ. It needs rows and --model.
 
     \b
     Examples:
@@ -73,8 +72,14 @@ def search(
     opened = open_index(index)
     if len(opened) == 0:
         raise ValueError(f"INDEX={str(index)!r} is empty.")
+    if queries is None:
+        portions = iter([_stored(opened, row, item)])
+    elif item is not None:
+        raise ValueError(f"--id {item!r} is an item of the index; leave out QUERIES={queries!r}, or use --row.")
+    else:
+        portions = _chosen(_asked(opened, queries, model, ids, rerank is not None), queries, row)
     recall = opened.recall
-    for asked in _queries(opened, queries, model, row, item, ids, rerank is not None):
+    for asked in portions:
         # Building an approximate structure takes longer than answering a few queries exactly.
         opened.recall = recall if len(asked.codes) >= _MANY else None
         answers = _found(opened, asked, k, radius, rerank)
@@ -113,23 +118,10 @@ def _check_rerank(rerank: int | None, k: int, radius: int | None, queries: str |
         raise ValueError(f"--rerank {rerank} needs the projections of the queries: QUERIES with rows, and --model.")
 
 
-def _queries(
-    index: HammingIndex,
-    queries: str | None,
-    model: Path | None,
-    row: int | None,
-    item: str | None,
-    ids: str | None,
-    finer: bool,
-) -> Iterator[_Queries]:
-    """Iterate over the queries in portions, with projections if they are reranked."""
-    if queries is None:
-        yield _stored(index, row, item)
-        return
-    if item is not None:
-        raise ValueError(f"--id {item!r} is an item of the index; leave out QUERIES={queries!r}, or use --row.")
+def _chosen(portions: Iterator[_Queries], queries: str, row: int | None) -> Iterator[_Queries]:
+    """Iterate over the queries in portions, or over the one of a row."""
     start = 0
-    for asked in _asked(index, queries, model, ids, finer):
+    for asked in portions:
         first, start = start, start + len(asked.codes)
         if row is None:
             yield asked
@@ -154,7 +146,7 @@ def _stored(index: HammingIndex, row: int | None, item: str | None) -> _Queries:
         try:
             return _Queries([item], index.get_codes(chosen))
         except (KeyError, ValueError):
-            few = ", ".join(str(value) for value in index.ids[:3].tolist())
+            few = ", ".join(map(str, index.ids[:3].tolist()))
             raise ValueError(f"--id {item!r} is not in the index; it has ids like {few}.") from None
     at = row or 0
     if at >= len(index):
@@ -163,6 +155,7 @@ def _stored(index: HammingIndex, row: int | None, item: str | None) -> _Queries:
 
 
 def _asked(index: HammingIndex, queries: str, model: Path | None, ids: str | None, finer: bool) -> Iterator[_Queries]:
+    """Iterate over the rows of a file in portions, with projections for a ``finer`` order."""
     from thpi.cli._files import check_width, file_kind, load_model, read_codes
     from thpi.cli._tables import open_table, read_stdin
     from thpi.stores import FORMATS

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from thpi.cli._options import DataHome
-from thpi.cli._output import note, progress_bar
+from thpi.cli._output import progress_bar
 
 if TYPE_CHECKING:
     from types import FrameType
 
     from thpi.web import Catalogue, Settings
-
-app = typer.Typer(add_completion=False)
 
 
 def _demo_names() -> list[str]:
@@ -26,23 +24,19 @@ def _demo_names() -> list[str]:
     return [name for name, entry in DATASETS.items() if entry.demo is not None]
 
 
-@app.command()
+_DATASET = typer.Option(autocompletion=_demo_names, help="Data set that --demo shows; see thpi datasets info.")
+_TOKEN = typer.Option(envvar="THPI_TOKEN", help="Bearer token that requests must carry.", show_envvar=True)
+
+
 def serve(
     model: Annotated[Optional[Path], typer.Option(help="Model file that `thpi fit` wrote.")] = None,
     index: Annotated[Optional[Path], typer.Option(help="Index file of codes of that model.")] = None,
-    demo: Annotated[
-        bool, typer.Option("--demo", help="Show a data set with every method, instead of a model.")
-    ] = False,
-    dataset: Annotated[
-        str, typer.Option(autocompletion=_demo_names, help="Data set that --demo shows; see thpi datasets info.")
-    ] = "digits",
+    demo: Annotated[bool, typer.Option("--demo", help="Show a data set with every method, not a model.")] = False,
+    dataset: Annotated[str, _DATASET] = "digits",
     data_home: DataHome = None,
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 is every network.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port; 0 takes a free one.", min=0, max=65535)] = 8000,
-    token: Annotated[
-        Optional[str],
-        typer.Option(envvar="THPI_TOKEN", help="Bearer token that requests must carry.", show_envvar=True),
-    ] = None,
+    token: Annotated[Optional[str], _TOKEN] = None,
     max_k: Annotated[int, typer.Option(help="Maximum number of neighbours of a search.", min=1)] = 1000,
     max_batch: Annotated[int, typer.Option(help="Maximum number of vectors in one request.", min=1)] = 1000,
     max_body: Annotated[int, typer.Option(help="Maximum size of a request body, in bytes.", min=1)] = 16_000_000,
@@ -60,12 +54,10 @@ def serve(
     SIGTERM stops it after the running requests are answered. Set the token as
     THPI_TOKEN rather than here, where other users of this machine can read it.
     """
-    try:
-        import fastapi  # noqa: F401
-        import prometheus_client  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ImportError as error:
-        raise ImportError(f"thpi serve needs {error.name}; install it with: pip install 'thpi[serve]'") from None
+    from thpi._optional import require
+
+    for package in ("fastapi", "prometheus_client", "uvicorn"):
+        require(package, "serve")
     from thpi.web.settings import LOOPBACK_NAMES, Settings, is_loopback
 
     settings = Settings(
@@ -101,7 +93,7 @@ def _demo(dataset: str, data_home: Path | None) -> Catalogue:
 
     from thpi.web import demo_catalogue
 
-    note(f"loading {dataset} and fitting every method; this takes some seconds")
+    typer.echo(f"loading {dataset} and fitting every method; this takes some seconds", err=True)
     with progress_bar("starting", MofNCompleteColumn()) as update:
 
         def progress(text: str, done: int, total: int) -> None:

@@ -16,15 +16,12 @@ from starlette.exceptions import HTTPException
 
 from thpi.web.bodies import parse_search, read_body
 from thpi.web.catalogue import Catalogue
-from thpi.web.counters import Counters
 from thpi.web.errors import RequestError, short
-from thpi.web.gate import Gate
+from thpi.web.gate import Counters, Gate
 from thpi.web.models import SearchAnswer, SearchRequest, explain, failures
 from thpi.web.pictures import image_file
 from thpi.web.searching import Answer, search
 from thpi.web.settings import Settings
-
-__all__ = ["create_app"]
 
 _KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _log = logging.getLogger("thpi.web")
@@ -72,18 +69,16 @@ def create_app(catalogue: Catalogue, settings: Settings | None = None) -> FastAP
 
 def _add_search(app: FastAPI, catalogue: Catalogue, settings: Settings, counters: Counters) -> None:
     threads = anyio.CapacityLimiter(settings.n_threads)
-
     answers = {200: {"model": SearchAnswer}, **failures(400, 404, 408, 413, 415, 503)}
 
     @app.post("/search", tags=["search"], openapi_extra=_body(), responses=answers, response_class=Response)
     async def search_items(request: Request) -> Response:
         """Find the nearest items by Hamming distance, to a vector, to an item, or to each vector of a batch."""
         body = await read_body(request, settings)
-        choices = dict(request.query_params)
-        content_type = request.headers.get("content-type", "")
 
         def work() -> Answer:
-            return search(catalogue, parse_search(body, content_type, choices, settings))
+            kind, choices = request.headers.get("content-type", ""), dict(request.query_params)
+            return search(catalogue, parse_search(body, kind, choices, settings))
 
         try:
             with anyio.fail_after(settings.time_limit):
@@ -127,7 +122,9 @@ def _add_items(app: FastAPI, catalogue: Catalogue, settings: Settings) -> None:
         label: Annotated[str | None, Query(max_length=500)] = None,
     ) -> Response:
         """Return a part of the gallery."""
-        return _ascii_json(catalogue.page_of_items(offset, limit, label))
+        # Names come from data: a lone surrogate in them has no UTF-8 form, but it has an escape in JSON.
+        text = json.dumps(catalogue.page_of_items(offset, limit, label))
+        return Response(text.encode("ascii"), media_type="application/json")
 
     @app.get("/items/{item}/picture", tags=["items"], response_class=Response)
     def picture(item: int) -> Response:
@@ -146,33 +143,20 @@ def _add_items(app: FastAPI, catalogue: Catalogue, settings: Settings) -> None:
         return values
 
 
-def _ascii_json(content: object) -> Response:
-    # Names come from data: a lone surrogate in them has no UTF-8 form, but it has an escape in JSON.
-    return Response(json.dumps(content).encode("ascii"), media_type="application/json")
-
-
 def _add_page(app: FastAPI) -> None:
     # The files are read once and served by name: no path of a request ever reaches the file system.
     folder = files("thpi.web") / "static"
     static = {entry.name: entry.read_bytes() for entry in folder.iterdir() if entry.name.endswith(tuple(_KINDS))}
 
+    @app.get("/static/{name}", include_in_schema=False)
     def file(name: str) -> Response:
         if name not in static:
             raise RequestError(404, f"there is no file {short(name)}.")
         kind = _KINDS[name[name.rfind(".") :]]
         return Response(static[name], media_type=kind, headers={"cache-control": "no-cache"})
 
-    @app.get("/", include_in_schema=False)
-    def page() -> Response:
-        return file("index.html")
-
-    @app.get("/favicon.ico", include_in_schema=False)
-    def icon() -> Response:
-        return file("icon.svg")
-
-    @app.get("/static/{name}", include_in_schema=False)
-    def static_file(name: str) -> Response:
-        return file(name)
+    app.get("/", include_in_schema=False)(lambda: file("index.html"))
+    app.get("/favicon.ico", include_in_schema=False)(lambda: file("icon.svg"))
 
 
 def _add_error_handlers(app: FastAPI) -> None:

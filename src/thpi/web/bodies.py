@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 from typing import NoReturn
 
 import anyio
@@ -17,8 +18,6 @@ from thpi._types import Array
 from thpi.web.errors import RequestError, short
 from thpi.web.models import SearchRequest, check_search
 from thpi.web.settings import Settings
-
-__all__ = ["parse_search", "read_body"]
 
 _NPY_TYPES = ("application/x-npy", "application/octet-stream")
 
@@ -112,10 +111,7 @@ def _parse_npy(body: bytes) -> Array:
     if dtype.kind not in "fiu" or dtype.itemsize > 8 or len(shape) not in (1, 2):
         raise RequestError(422, f"the .npy body has dtype {dtype} and shape {shape}; 1-D or 2-D numbers are allowed.")
     rest = body[stream.tell() :]
-    expected = dtype.itemsize
-    for extent in shape:
-        expected *= extent
-    if min(shape) < 0 or expected != len(rest):
+    if min(shape) < 0 or math.prod(shape) * dtype.itemsize != len(rest):
         raise RequestError(422, f"the .npy body announces shape {shape} but has {len(rest)} bytes of numbers.")
     values: Array = np.frombuffer(rest, dtype=dtype).reshape(shape, order="F" if fortran else "C")
     return np.atleast_2d(values)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from thpi.base import BaseHasher
     from thpi.datasets import PairedDataset
     from thpi.index import HammingIndex
-
-__all__ = ["Catalogue", "Engine", "GroundTruth", "Prepare", "Quality"]
 
 EXCERPT = 240
 
@@ -50,11 +48,10 @@ class Engine:
     index: HammingIndex
 
     def __post_init__(self) -> None:
-        if self.hasher.n_bits != self.index.n_bits:
-            raise ValueError(
-                f"the model gives codes of {self.hasher.n_bits} bits and the index holds codes of "
-                f"{self.index.n_bits}; they must be equal."
-            )
+        made, held = self.hasher.n_bits, self.index.n_bits
+        if made != held:
+            both = f"the model gives codes of {made} bits and the index holds codes of {held}"
+            raise ValueError(f"{both}; they must be equal.")
 
     @property
     def method(self) -> str:
@@ -85,9 +82,7 @@ class GroundTruth:
         rows = np.asarray(found, dtype=np.int64)
         centre = self.target[row] if row is not None else vector
         near = np.linalg.norm(self.target[rows] - np.asarray(centre), axis=1) < self.radius
-        same: list[bool | None] = [None] * len(rows)
-        if row is not None:
-            same = (self.labels[rows] == self.labels[row]).tolist()
+        same = [None] * len(rows) if row is None else (self.labels[rows] == self.labels[row]).tolist()
         return {"class": same, "near": near.tolist()}
 
 
@@ -117,12 +112,10 @@ class Catalogue:
     gallery: Array | None = None
     truth: GroundTruth | None = None
     first: tuple[str, int] | None = None
-    _by_choice: dict[tuple[str, int], Engine] = field(init=False, default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         if not self.engines:
             raise ValueError("engines must have at least one engine.")
-        self._by_choice.update({(engine.method, engine.n_bits): engine for engine in self.engines})
 
     @property
     def methods(self) -> list[str]:
@@ -143,19 +136,19 @@ class Catalogue:
         """Return the engine of a method and a code length; None means the first choice."""
         first = self.first or (self.engines[0].method, self.engines[0].n_bits)
         method, bits = method or first[0], bits or first[1]
-        if method not in self.methods:
+        lengths = {engine.n_bits: engine for engine in self.engines if engine.method == method}
+        if not lengths:
             raise RequestError(422, f"method={short(method)} is not served; served are {', '.join(self.methods)}.")
-        if (method, bits) not in self._by_choice:
-            lengths = ", ".join(str(c) for name, c in self._by_choice if name == method)
-            raise RequestError(422, f"bits={short(bits)} is not served for {method}; served are {lengths}.")
-        return self._by_choice[method, bits]
+        if bits not in lengths:
+            served = ", ".join(map(str, lengths))
+            raise RequestError(422, f"bits={short(bits)} is not served for {method}; served are {served}.")
+        return lengths[bits]
 
     def prepared(self, vectors: Array) -> Floats:
-        """Check raw vectors and turn them into the rows that hashers take."""
+        """Return raw vectors as the rows that hashers take."""
         if vectors.shape[1] != self.n_features:
             raise RequestError(422, f"a vector must have {self.n_features} numbers; got {vectors.shape[1]}.")
-        ready = vectors if self.prepare is None else self.prepare.transform(vectors)
-        return np.asarray(ready, dtype=np.float64)
+        return np.asarray(vectors if self.prepare is None else self.prepare.transform(vectors), dtype=np.float64)
 
     def vector_of(self, item: int | str) -> Floats:
         """Return the raw vector of an item; 404 if it is not known."""

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
+import thpi
 from thpi import datasets
-from thpi._types import Floats, Ints, PathLike
+from thpi._types import Bools, Floats, Ints, PathLike
 from thpi.datasets import Demo, PairedDataset
+from thpi.ground_truth import label_relevance, neighbour_radius, radius_relevance
+from thpi.index import HammingIndex
+from thpi.metrics import mean_average_precision
 from thpi.web.catalogue import Catalogue, Engine, GroundTruth, Prepare, Quality
-
-if TYPE_CHECKING:
-    from thpi.base import BaseHasher
-
-__all__ = ["BITS", "demo_catalogue"]
 
 BITS = (8, 16, 32, 64)
 HELD_OUT = 300
@@ -34,42 +33,36 @@ def demo_catalogue(
     """Load a data set, fit every method at every code length, and measure how well each retrieves.
 
     300 items are held out: no method and no preprocessing sees them. They are the queries of the quality measures,
-    searched among all other items, and the gallery shows them. The indexes hold all items. ``progress`` is called
-    with a text, the number of steps done and the number of all steps.
+    searched among all other items, and the gallery shows them. ``progress`` is called with a text, the number of
+    steps done and the number of all steps.
 
     >>> catalogue = demo_catalogue(bits=[8])
     >>> catalogue.methods[-1], catalogue.bits, len(catalogue.gallery)
     ('KernelAutoHasher', [8], 300)
     """
-    from threadpoolctl import threadpool_limits
-
-    import thpi
-
-    entry = datasets.DATASETS.get(name)
-    if entry is None or entry.demo is None:
-        known = ", ".join(key for key, entry in datasets.DATASETS.items() if entry.demo is not None)
-        raise ValueError(f"dataset={name!r} cannot be shown; choose one of {known}.")
-    demo = entry.demo
     total = 1 + len(thpi.HASHERS) * len(bits)
     progress(f"loading {name}", 0, total)
-    items = datasets.load(name, data_home, **demo.options)
-    items = items.take(np.random.RandomState(random_state).permutation(items.n)[: demo.rows])
-    if items.pictures is not None and not isinstance(items.pictures, np.ndarray):
-        items = replace(items, pictures=tuple(items.pictures))  # read zipped pictures once
+    demo, items = _load(name, data_home, random_state)
     held_out, rest = np.arange(items.n - HELD_OUT, items.n), np.arange(items.n - HELD_OUT)
+    if items.labels is None:
+        raise ValueError("a data set without classes cannot be shown.")
     engines: list[Engine] = []
+    quality: list[Quality] = []
     # One thread: the codes are then the same on any number of cores.
     with threadpool_limits(1):
         prepare, X, S = _prepared(items, demo, rest)
-        truth = _Truth(X, items.labels, held_out, rest)
+        radius = neighbour_radius(X[rest], form="plain", k=NEIGHBOURS)
+        near = radius_relevance(X[held_out], X[rest], radius)
+        same = label_relevance(items.labels[held_out], items.labels[rest])
         train, unpaired = rest[: demo.pairs], rest[demo.pairs :]
         for method in thpi.HASHERS.values():
             for c in bits:
                 progress(f"fitting {method.__name__}, {c} bits", 1 + len(engines), total)
                 hasher = method(n_bits=c, random_state=random_state)
                 hasher.fit(X[train], privileged=S[train], source=S[unpaired])
-                engines.append(_engine(hasher, X))
-                truth.measure(engines[-1])
+                engines.append(Engine(hasher, HammingIndex(c)))
+                engines[-1].index.add(hasher.transform(X))
+                quality.append(_quality(engines[-1], held_out, rest, near, same))
     progress("ready", total, total)
     return Catalogue(
         title=demo.title,
@@ -80,9 +73,21 @@ def demo_catalogue(
         items=items,
         prepare=prepare,
         gallery=held_out,
-        truth=truth.ground_truth(),
+        truth=GroundTruth(X, items.labels, radius, quality),
         first=("LapITQPlus", sorted(bits)[len(bits) // 2]),
     )
+
+
+def _load(name: str, data_home: PathLike | None, random_state: int) -> tuple[Demo, PairedDataset]:
+    known = {key: entry.demo for key, entry in datasets.DATASETS.items() if entry.demo is not None}
+    if name not in known:
+        raise ValueError(f"dataset={name!r} cannot be shown; choose one of {', '.join(known)}.")
+    demo = known[name]
+    items = datasets.load(name, data_home, **demo.options)
+    items = items.take(np.random.RandomState(random_state).permutation(items.n)[: demo.rows])
+    if items.pictures is not None and not isinstance(items.pictures, np.ndarray):
+        items = replace(items, pictures=tuple(items.pictures))  # read zipped pictures once
+    return demo, items
 
 
 def _prepared(items: PairedDataset, demo: Demo, rest: Ints) -> tuple[Prepare | None, Floats, Floats]:
@@ -95,41 +100,9 @@ def _prepared(items: PairedDataset, demo: Demo, rest: Ints) -> tuple[Prepare | N
     return target, np.asarray(X, dtype=np.float64), np.asarray(S, dtype=np.float64)
 
 
-def _engine(hasher: BaseHasher, X: Floats) -> Engine:
-    from thpi.index import HammingIndex
-
-    index = HammingIndex(hasher.n_bits)
-    index.add(hasher.transform(X))
-    return Engine(hasher, index)
-
-
-class _Truth:
-    """Which of the other items are relevant to each held-out one, and the quality measured by it."""
-
-    def __init__(self, X: Floats, labels: Ints | None, query: Ints, database: Ints) -> None:
-        from thpi.ground_truth import label_relevance, neighbour_radius, radius_relevance
-
-        if labels is None:
-            raise ValueError("a data set without classes cannot be shown.")
-        self.X, self.labels, self.query, self.database = X, labels, query, database
-        self.radius = neighbour_radius(X[database], form="plain", k=NEIGHBOURS)
-        self.relevance = {
-            "class": label_relevance(labels[query], labels[database]),
-            "near": radius_relevance(X[query], X[database], self.radius),
-        }
-        self.quality: list[Quality] = []
-
-    def measure(self, engine: Engine) -> None:
-        from thpi.metrics import mean_average_precision
-
-        codes = engine.index.codes
-        near, same = (
-            float(mean_average_precision(codes[self.query], codes[self.database], self.relevance[kind], engine.n_bits))
-            for kind in ("near", "class")
-        )
-        self.quality.append(
-            {"method": engine.method, "bits": engine.n_bits, "class": round(same, 4), "near": round(near, 4)}
-        )
-
-    def ground_truth(self) -> GroundTruth:
-        return GroundTruth(self.X, self.labels, self.radius, self.quality)
+def _quality(engine: Engine, query: Ints, database: Ints, near: Bools, same: Bools) -> Quality:
+    """Return the mean average precision of an engine, by class and by nearness."""
+    codes = engine.index.codes[query], engine.index.codes[database]
+    by_class, by_distance = (float(mean_average_precision(*codes, kind, engine.n_bits)) for kind in (same, near))
+    about: Quality = {"method": engine.method, "bits": engine.n_bits}
+    return about | {"class": round(by_class, 4), "near": round(by_distance, 4)}

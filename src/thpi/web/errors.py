@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from reprlib import Repr
 
-__all__ = ["RequestError", "short"]
-
 _SHORT = Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
 

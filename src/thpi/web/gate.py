@@ -1,4 +1,4 @@
-"""Middleware for every request: checks host name and token, counts requests, sets headers for browsers."""
+"""Middleware for every request: checks host name and token, counts, sets headers for browsers."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import json
 import re
 import time
 
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, generate_latest
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from thpi.web.counters import Counters
+from thpi.web.catalogue import Catalogue
 from thpi.web.settings import Settings
-
-__all__ = ["OPEN_ROUTES", "Gate"]
 
 OPEN_ROUTES = ("/", "/healthz", "/favicon.ico")
 """Answered without a token, as are the page's files, which hold no data."""
 
+_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 _HEADERS = [
     # The page uses only files of this server and has no inline scripts.
     (
@@ -28,6 +28,30 @@ _HEADERS = [
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
+
+
+class Counters:
+    """The counters behind ``/metrics``; each app has its own registry, so that several apps can share a process."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        from thpi import __version__
+
+        self.registry = registry = CollectorRegistry()
+        self.requests = Counter("thpi_requests", "Requests answered.", ["route", "status"], registry=registry)
+        about = "Time from the first byte to the answer."
+        self.seconds = Histogram("thpi_request_seconds", about, ["route"], buckets=_SECONDS, registry=registry)
+        self.running = Gauge("thpi_requests_in_progress", "Requests that are being answered.", registry=registry)
+        self.queries = Counter("thpi_queries", "Vectors and ids searched for.", registry=registry)
+        about = "Time of a search in the index alone."
+        self.index_seconds = Histogram("thpi_index_seconds", about, buckets=_SECONDS, registry=registry)
+        codes = Gauge("thpi_index_codes", "Codes in the index.", ["method", "bits"], registry=registry)
+        for engine in catalogue.engines:
+            codes.labels(engine.method, str(engine.n_bits)).set_function(engine.index.__len__)
+        Info("thpi_build", "The package.", registry=registry).info({"version": __version__})
+
+    def text(self) -> bytes:
+        """Return all counters in Prometheus text form."""
+        return generate_latest(self.registry)
 
 
 class Gate:

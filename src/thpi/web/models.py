@@ -22,10 +22,9 @@ from thpi._types import Array
 from thpi.web.errors import RequestError, short
 from thpi.web.settings import Settings
 
-__all__ = ["Failure", "SearchAnswer", "SearchRequest", "check_search", "explain", "failures"]
-
 _AT_LEAST_1: dict[str, Any] = {"minimum": 1}
 _NUMBERS = {"type": "array", "items": {"type": "number"}}
+_VECTORS = {"type": "array", "items": _NUMBERS}
 _ID = {"anyOf": [{"type": "integer"}, {"type": "string"}]}
 _QUERIES = ("vector", "vectors", "id")
 
@@ -88,9 +87,7 @@ class SearchRequest(BaseModel):
     )
 
     vector: Annotated[Array | None, PlainValidator(_one_vector), WithJsonSchema(_NUMBERS)] = None
-    vectors: Annotated[
-        Array | None, PlainValidator(_several_vectors), WithJsonSchema({"type": "array", "items": _NUMBERS})
-    ] = None
+    vectors: Annotated[Array | None, PlainValidator(_several_vectors), WithJsonSchema(_VECTORS)] = None
     id: Annotated[int | str | None, PlainValidator(_item_id), WithJsonSchema(_ID)] = None
     k: int = Field(default=10, validate_default=True, description="Neighbours.", json_schema_extra=_AT_LEAST_1)
     method: str | None = Field(default=None, description="Name of a method; the server's first choice if not given.")

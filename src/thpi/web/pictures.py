@@ -9,8 +9,6 @@ import numpy as np
 
 from thpi._types import Array
 
-__all__ = ["image_file"]
-
 _SIGNATURES = ((b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"GIF8", "image/gif"))
 
 

@@ -15,8 +15,6 @@ from thpi.web.catalogue import Catalogue, Engine
 from thpi.web.errors import RequestError
 from thpi.web.models import SearchRequest
 
-__all__ = ["Answer", "search"]
-
 
 class Answer(NamedTuple):
     """JSON text of an answer, with the numbers for the counters."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 import ipaddress
 from dataclasses import dataclass
 
-__all__ = ["LOOPBACK_NAMES", "Settings", "is_loopback"]
-
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 """Host names under which a server that listens on loopback answers."""
 
@@ -27,8 +25,6 @@ class Settings:
     time_limit : seconds for reading a body, and again for searching.
     n_threads : searches that run at the same time; others wait.
 
-    >>> Settings(max_k=100).max_batch
-    1000
     >>> Settings(max_k=0)
     Traceback (most recent call last):
         ...
