@@ -17,12 +17,20 @@ _TABLE_EDGE = re.compile(r"\s*={2,}(\s+={2,})+\s*")
 _UNDERLINE = re.compile(r"-{3,}\s*")
 _ENTRY = re.compile(r"(\*{0,2}\w+(?:, \*{0,2}\w+)*)(?: : (.*))?")
 _TYPE = re.compile(r"""(array|csr|sparse|dict|list|tuple|int|float|bool|str|callable|ignored|path|[{"A-Z])""")
+# Of thpi._params; the first argument is the default.
+_DECLARATIONS = ("count", "one_of", "parameter", "positive", "weight")
 _ENTRY_SECTIONS = ("Parameters", "Attributes")
 _INDENTED_SECTIONS = (*_ENTRY_SECTIONS, "Returns", "Raises", "Yields")
 
 
 class DocstringMarkup(griffe.Extension):
-    """Rewrites every docstring once the package is read."""
+    """Rewrites every docstring once the package is read, and shows parameters with their plain defaults."""
+
+    def on_attribute_instance(self, *, attr: griffe.Attribute, **kwargs: Any) -> None:
+        """Replace a declaration of a parameter, such as ``count(32)``, by the default in it."""
+        value = attr.value
+        if isinstance(value, griffe.ExprCall) and str(value.function) in _DECLARATIONS:
+            attr.value = value.arguments[0]
 
     def on_object(self, *, obj: griffe.Object, **kwargs: Any) -> None:
         """Rewrite one docstring."""

@@ -150,7 +150,9 @@ def test_the_table_of_methods_is_that_of_the_registry(page):
 
 
 def test_the_relevances_of_the_guide_are_those_of_the_registry():
-    assert [row.split("`")[1] for row in _table_rows("guide.md", "`relevance=`")] == [f'"{name}"' for name in thpi.RELEVANCES]
+    assert [row.split("`")[1] for row in _table_rows("guide.md", "`relevance`")] == [
+        f'"{name}"' for name in thpi.RELEVANCES
+    ]
 
 
 @pytest.mark.parametrize("method", thpi.HASHERS)
