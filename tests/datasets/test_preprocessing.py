@@ -141,6 +141,7 @@ def test_every_data_set_has_its_pipelines() -> None:
         paper_pipelines("mnist")
 
 
+@pytest.mark.slow
 def test_bbc_keeps_the_energy_with_the_fewest_components(shared_data: Path) -> None:
     bbc = load_bbc(data_home=shared_data)
     pipeline, _ = paper_pipelines("bbc")

@@ -35,6 +35,7 @@ def informative():
     return diagnose(X[:160], S[:160], S[160:], relevances=["source"], **FEW)
 
 
+@pytest.mark.slow
 def test_an_informative_source_helps(informative):
     answer = informative.answers[0]
     assert answer.verdict == "helps"
@@ -44,6 +45,7 @@ def test_an_informative_source_helps(informative):
     assert answer.with_source - answer.no_source == pytest.approx(answer.gain.mean)
 
 
+@pytest.mark.slow
 def test_a_source_that_is_noise_does_not_help():
     X, _, _ = _classes(80, np.random.RandomState(0))
     noise = np.random.RandomState(1).standard_normal((80, 6))
@@ -51,6 +53,7 @@ def test_a_source_that_is_noise_does_not_help():
     assert found.answers[0].verdict in ("makes no difference", "hurts")
 
 
+@pytest.mark.slow
 def test_pairs_in_the_wrong_order_are_called_so(informative):
     assert informative.related
     assert f"tells {100 * informative.pairs_r2:.1f} %" in informative.relation
@@ -65,6 +68,7 @@ def test_pairs_in_the_wrong_order_are_called_so(informative):
     assert "check the pairs" in wrong.to_html()
 
 
+@pytest.mark.slow
 def test_same_seed_same_answer_and_every_meaning_that_can_be_asked():
     X, S, labels = _classes(40, np.random.RandomState(0))
     small = {"n_bits": 4, "n_folds": 2, "random_state": 0}
@@ -115,6 +119,7 @@ def test_folds_of_groups_are_those_of_the_graph_over_all_source_rows():
         assert (fold.relevance & same).sum() == fold.relevance.sum()
 
 
+@pytest.mark.slow
 def test_groups_are_asked_about_on_request():
     rng = np.random.RandomState(0)
     group = rng.randint(3, size=120)
@@ -208,6 +213,7 @@ def test_a_score_of_the_first_fold_alone_is_not_compared_with_those_of_all():
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_target_rows_without_source_serve_both_sides():
     rng = np.random.RandomState(0)
     X = rng.standard_normal((640, 30)) * np.linspace(3, 0.3, 30)
