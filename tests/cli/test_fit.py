@@ -27,6 +27,7 @@ def test_the_model_is_that_of_the_library(shop, tmp_path, capsys):
     assert "█" in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "method", "relevance"),
     [

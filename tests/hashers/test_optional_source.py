@@ -48,6 +48,7 @@ def test_at_target_geometry_it_is_itq_of_all_target_rows(rows):
     np.testing.assert_array_equal(found.codes_, plain.codes_[: len(X)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_no_rows_are_as_none(rows, method):
     X, more, S, S_U = rows

@@ -254,6 +254,7 @@ def test_what_uses_no_source_is_fitted_on_all_target_rows():
         np.testing.assert_array_equal(found.projection_, expected.projection_)
 
 
+@pytest.mark.slow
 def test_unpaired_rows_of_any_kind_are_read():
     X, S, _ = _classes(60, np.random.RandomState(0))
     options = {"relevances": ["target"], "n_bits": 4, "n_folds": 2, "random_state": 0}

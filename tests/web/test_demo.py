@@ -31,6 +31,7 @@ def test_the_quality_told_is_the_mean_average_precision(demo: Catalogue) -> None
     assert told == pytest.approx(expected, abs=0.002)
 
 
+@pytest.mark.slow
 def test_progress_is_told() -> None:
     steps: list[tuple[str, int, int]] = []
     demo_catalogue(bits=[8], progress=lambda *step: steps.append(step))
