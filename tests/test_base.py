@@ -21,6 +21,14 @@ METHODS = list(thpi.HASHERS.values())
 PAIRED = [method for method in METHODS if method.needs_privileged]
 
 
+def _marked(method, *others):
+    """Mark AutoHasher as slow: it fits many candidates."""
+    return pytest.param(method, *others, marks=[pytest.mark.slow] if issubclass(method, thpi.AutoHasher) else [])
+
+
+MARKED = [_marked(method) for method in METHODS]
+
+
 @pytest.fixture(scope="module")
 def views():
     rng = np.random.RandomState(0)
@@ -35,7 +43,7 @@ def _fit(method, views, **params):
     return method(**{"n_bits": 11, "random_state": 0} | params).fit(X, privileged=S, source=S_U)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", MARKED)
 def test_outputs_agree_with_each_other(method, views):
     hasher = _fit(method, views)
     X = views[0]
@@ -67,7 +75,7 @@ def test_the_projection_is_the_whole_hash_function(method, views):
     np.testing.assert_array_equal(hasher.transform(views[0]), pack_signs(values))
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", MARKED)
 def test_float32_stays_float32(method, views):
     hasher = _fit(method, [v.astype(np.float32) for v in views])
     assert hasher.projection_.dtype == hasher.mean_.dtype == np.float32
@@ -77,7 +85,7 @@ def test_float32_stays_float32(method, views):
         assert same.mean() > 0.99
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", MARKED)
 def test_kinds_of_input_give_the_same_codes(method, views, tmp_path):
     expected = _fit(method, views).transform(views[0])
     mapped = []
@@ -96,7 +104,7 @@ def test_kinds_of_input_give_the_same_codes(method, views, tmp_path):
             np.testing.assert_array_equal(_fit(method, kind).transform(kind[0]), expected)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", MARKED)
 @pytest.mark.parametrize("container", [sparse.csr_matrix, sparse.csr_array, sparse.coo_matrix])
 def test_sparse_input_gives_the_same_hash_function(method, container):
     rng = np.random.RandomState(0)
@@ -115,7 +123,8 @@ def _wide_sparse(rng, n=100, d=100_000, per_row=30):
     return sparse.csr_matrix((rng.uniform(size=n * per_row), (np.repeat(np.arange(n), per_row), columns)), shape=(n, d))
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.slow
+@pytest.mark.parametrize("method", MARKED)
 def test_wide_sparse_input_is_not_made_dense(method):
     rng = np.random.RandomState(0)
     X, S = _wide_sparse(rng), _wide_sparse(rng)
@@ -127,7 +136,7 @@ def test_wide_sparse_input_is_not_made_dense(method):
     assert peak < 0.9 * dense
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", MARKED)
 def test_integers_and_repeated_fits_are_deterministic(method, views):
     whole = [np.rint(10 * view).astype(np.int32) for view in views]
     first = _fit(method, whole)
@@ -139,7 +148,7 @@ def test_integers_and_repeated_fits_are_deterministic(method, views):
         assert first.projection_.tobytes() != _fit(method, whole, random_state=1).projection_.tobytes()
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", MARKED)
 @pytest.mark.parametrize("units", [(2.0**20, 1.0), (2.0**-20, 1.0), (1.0, 2.0**20), (1.0, 2.0**-20)])
 def test_units_of_target_and_source_do_not_matter(method, units, views):
     """Powers of two, which change no digit: the codes are the same to the bit."""
@@ -150,6 +159,7 @@ def test_units_of_target_and_source_do_not_matter(method, units, views):
     np.testing.assert_array_equal(_fit(method, in_units, **meaning).transform(units[0] * X), expected)
 
 
+@pytest.mark.slow
 def test_bytes_are_the_same_in_another_process_with_pinned_threads(views):
     code = """
 import sys, hashlib, numpy as np, thpi
@@ -175,7 +185,7 @@ def test_thread_count_changes_no_code_on_ordinary_data(views):
     np.testing.assert_array_equal(_fit(thpi.LapITQPlus, views).transform(views[0]), one)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", MARKED)
 def test_transform_runs_over_blocks(method, views, monkeypatch):
     from thpi.solvers import blocks
 
@@ -189,7 +199,7 @@ def test_transform_runs_over_blocks(method, views, monkeypatch):
 # ---------------------------------------------------------------- data that look odd but are allowed
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", MARKED)
 def test_constant_and_duplicate_columns_and_rows_work(method, views):
     X, S, S_U = (view.copy() for view in views)
     X[:, 3], X[:, 4] = 7.0, X[:, 5]
@@ -200,7 +210,7 @@ def test_constant_and_duplicate_columns_and_rows_work(method, views):
     np.testing.assert_array_equal(hasher.transform(X[20:40]), hasher.transform(X[:20]))
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", MARKED)
 def test_source_may_be_left_out_or_empty(method, views):
     X, S, S_U = views
     one = method(n_bits=4, random_state=0).fit(X, privileged=S)
@@ -281,9 +291,9 @@ BAD_FOR_SOURCE = {
 
 @pytest.mark.parametrize(
     ("method", "case"),
-    [(m, c) for m in METHODS for c in BAD_FOR_ALL]
-    + [(m, c) for m in PAIRED for c in BAD_FOR_PAIRED]
-    + [(m, c) for m in METHODS if m.uses_source for c in BAD_FOR_SOURCE],
+    [_marked(m, c) for m in METHODS for c in BAD_FOR_ALL]
+    + [_marked(m, c) for m in PAIRED for c in BAD_FOR_PAIRED]
+    + [_marked(m, c) for m in METHODS if m.uses_source for c in BAD_FOR_SOURCE],
 )
 def test_bad_input_is_named_and_leaves_nothing_behind(method, case, views):
     changes, message = (BAD_FOR_ALL | BAD_FOR_PAIRED | BAD_FOR_SOURCE)[case]
@@ -299,7 +309,7 @@ def test_bad_input_is_named_and_leaves_nothing_behind(method, case, views):
     np.testing.assert_array_equal(fitted.transform(views[0]), before)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", MARKED)
 def test_an_interrupted_fit_leaves_nothing_behind(method, views, monkeypatch):
     hasher = method(n_bits=4, random_state=0)
 
@@ -330,7 +340,7 @@ def test_too_many_bits_for_the_groups_of_dsh(views):
         thpi.DSH(n_bits=40, random_state=0).fit(views[0][:6])
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", MARKED)
 def test_errors_of_transform(method, views):
     with pytest.raises(ValueError, match="not fitted"):
         method().transform(views[0])

@@ -47,6 +47,7 @@ def views():
     return target, source[:60], source[60:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", thpi.HASHERS.values())
 def test_clone_pipeline_and_set_output(method, views):
     X, S, S_U = views

@@ -44,6 +44,7 @@ def tied_on_a_shell():
     return np.array([0, 0, 1, 1, 1, 2, 4, 4, 255], dtype=np.uint8)[:, None], 3, 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [tied_at_zero, tied_on_a_shell])
 def test_tied_rows_are_equally_likely(case):
     codes, k, n_closer = case()

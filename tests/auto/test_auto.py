@@ -32,6 +32,7 @@ def _itq(hasher):
     return next(entry for entry in hasher.candidates_ if entry["method"] == "ITQ")
 
 
+@pytest.mark.slow
 def test_a_source_that_helps_is_used(views):
     hasher = _auto("source", views)
     assert hasher.uses_source_
@@ -44,6 +45,7 @@ def test_a_source_that_helps_is_used(views):
     assert len(entry["scores"]) == 3 * 5
 
 
+@pytest.mark.slow
 def test_shuffled_pairs_lose_the_gain(views):
     X, S, S_U = views
     order = np.random.RandomState(1).permutation(len(S))
@@ -51,6 +53,7 @@ def test_shuffled_pairs_lose_the_gain(views):
     assert hasher.gain_ < 0.2 * _auto("source", views).gain_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relevance", RELEVANCES)
 def test_shuffled_pairs_are_found_out_and_the_source_is_left_alone(views, relevance):
     X, S, S_U = views
@@ -65,6 +68,7 @@ def test_shuffled_pairs_are_found_out_and_the_source_is_left_alone(views, releva
         assert any(entry["uses_source"] and entry["gain"] is not None for entry in hasher.candidates_)
 
 
+@pytest.mark.slow
 def test_a_source_independent_of_the_target_is_left_out(views):
     X = views[0]
     noise = np.random.RandomState(1).standard_normal((700, 6))
@@ -84,6 +88,7 @@ def test_itq_is_itq_to_the_bit(views):
     assert hasher.projection_.tobytes() == ITQ(16, random_state=0).fit(X).projection_.tobytes()
 
 
+@pytest.mark.slow
 def test_no_unpaired_source_leaves_nothing_to_impute(views):
     X, S, _ = views
     hasher = AutoHasher(16, relevance="source", random_state=0).fit(X, privileged=S)
@@ -111,6 +116,7 @@ def test_fewer_pairs_than_bits(views):
     assert AutoHasher(16, random_state=0).fit(X[:2]).choice_ == "ITQ without source"
 
 
+@pytest.mark.slow
 def test_labels(views):
     X, S, S_U = views
     y = (S[:, 4] > 0).astype(int) + 2 * (S[:, 5] > 0)
@@ -135,6 +141,7 @@ def test_classes_of_which_a_fold_has_no_two_rows_leave_the_choice_to_itq(views, 
     assert hasher.gain_ == 0
 
 
+@pytest.mark.slow
 def test_groups_replace_unknown_classes():
     rng = np.random.RandomState(0)
     group = rng.randint(5, size=600)
@@ -175,6 +182,7 @@ def test_what_is_missing_is_named(views):
         _ = hasher.candidates_
 
 
+@pytest.mark.slow
 def test_neighbours_are_kept_by_default_under_target_relevance(views):
     hasher = _auto("target", views, n_standard_errors=1e6)
     assert hasher.choice_ == "NeighbourHash without source"
@@ -184,6 +192,7 @@ def test_neighbours_are_kept_by_default_under_target_relevance(views):
     assert hasher.gain_interval_[0] < hasher.gain_ < hasher.gain_interval_[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("relevance", "method"),
     [
@@ -198,6 +207,7 @@ def test_if_the_source_is_noise_what_it_calls_relevant_has_no_part(views, releva
     np.testing.assert_array_equal(hasher.codes_, method.fit(X).codes_)
 
 
+@pytest.mark.slow
 def test_saved_with_its_evidence(views, tmp_path):
     hasher = _auto("source", views)
     hasher.save(tmp_path / "model.thpi")
@@ -208,6 +218,7 @@ def test_saved_with_its_evidence(views, tmp_path):
     np.testing.assert_array_equal(again.transform(views[0]), hasher.transform(views[0]))
 
 
+@pytest.mark.slow
 def test_threads_and_limits_change_nothing_or_keep_to_the_rules(views):
     one, two = _auto("source", views), _auto("source", views, n_jobs=2)
     assert one.candidates_ == two.candidates_
@@ -217,6 +228,7 @@ def test_threads_and_limits_change_nothing_or_keep_to_the_rules(views):
     assert few.codes_.shape == (120, 2)
 
 
+@pytest.mark.slow
 def test_of_many_pairs_a_fold_learns_from_few_and_holds_out_the_more(monkeypatch):
     monkeypatch.setattr(trial_module, "MOST_HELD", 70)
     rng = np.random.RandomState(0)

@@ -25,6 +25,7 @@ def curved(ring):
     return KernelAutoHasher(8, relevance="source", random_state=0).fit(X, privileged=S, source=S_U)
 
 
+@pytest.mark.slow
 def test_what_no_linear_function_can_tell(ring, curved):
     X, S, S_U, _ = ring
     linear = AutoHasher(8, relevance="source", random_state=0).fit(X, privileged=S, source=S_U)
@@ -52,6 +53,7 @@ def test_the_length_of_a_centred_row_does_not_matter(ring, curved):
     assert np.all(np.isfinite(curved.decision_function(centre[None])))
 
 
+@pytest.mark.slow
 def test_sparse_rows_give_what_dense_ones_give(curved, ring, tmp_path):
     X, S, S_U, unseen = ring
     np.testing.assert_allclose(
@@ -73,6 +75,7 @@ def test_saved_and_loaded(curved, ring, tmp_path):
     np.testing.assert_array_equal(again.transform(ring[3]), curved.transform(ring[3]))
 
 
+@pytest.mark.slow
 def test_where_a_line_will_do_the_result_is_linear():
     rng = np.random.RandomState(0)
     S = rng.standard_normal((300, 4)) * [4, 3, 2, 1]
@@ -93,6 +96,7 @@ def test_each_candidate_is_tried_on_rows_and_on_kernel_features(curved):
                 assert (candidate.method.__name__, dict(candidate.params), candidate.uses_source, kernel) in tried
 
 
+@pytest.mark.slow
 def test_landmarks_are_drawn_from_more_rows_and_few_pairs_are_left_to_itq(ring):
     X, S, S_U, _ = ring
     few = KernelAutoHasher(8, relevance="source", n_landmarks=30, random_state=0).fit(X, privileged=S, source=S_U)
@@ -104,6 +108,7 @@ def test_landmarks_are_drawn_from_more_rows_and_few_pairs_are_left_to_itq(ring):
         KernelAutoHasher(8, gamma=0).fit(X, privileged=S)
 
 
+@pytest.mark.slow
 def test_float32_stays(ring):
     X, S, S_U, _ = (part.astype(np.float32) for part in ring)
     hasher = KernelAutoHasher(8, relevance="source", random_state=0).fit(X, privileged=S, source=S_U)
@@ -111,6 +116,7 @@ def test_float32_stays(ring):
     assert {hasher.projection_.dtype, hasher.landmarks_.dtype, hasher.decision_function(X).dtype} == {np.dtype("f4")}
 
 
+@pytest.mark.slow
 def test_near_in_target_space_it_is_autohasher_to_the_bit(ring):
     X, S, S_U, unseen = ring
     hashers = [cls(8, random_state=3).fit(X, privileged=S, source=S_U) for cls in (KernelAutoHasher, AutoHasher)]
@@ -119,6 +125,7 @@ def test_near_in_target_space_it_is_autohasher_to_the_bit(ring):
     np.testing.assert_array_equal(*(hasher.transform(unseen) for hasher in hashers))
 
 
+@pytest.mark.slow
 def test_pairs_whose_relation_only_kernels_see_are_pairs(ring, curved):
     X, S, S_U, _ = ring
     linear = AutoHasher(8, relevance="source", random_state=0).fit(X, privileged=S, source=S_U)

@@ -8,12 +8,15 @@ import shlex
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from thpi.cli import COMMANDS, run
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "commands.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
+@pytest.mark.slow
 def test_every_command_of_the_page_succeeds(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     ran = []

@@ -2,10 +2,13 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 import thpi
 from thpi.cli import run
 
 
+@pytest.mark.slow
 def test_demo_prints_a_row_for_every_method_and_pictures(capsys):
     assert run(["demo", "--splits", "1", "--bits", "16"]) == 0
     out = capsys.readouterr().out
@@ -18,6 +21,7 @@ def test_demo_prints_a_row_for_every_method_and_pictures(capsys):
     assert "█" in out
 
 
+@pytest.mark.slow
 def test_demo_is_the_same_every_time(capsys):
     outputs = []
     for _ in range(2):

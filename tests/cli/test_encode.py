@@ -48,6 +48,7 @@ def test_ids_from_a_file(shop, tmp_path):
     np.testing.assert_array_equal(read_npy(tmp_path / "c.npy").ids, 7 * np.arange(300))
 
 
+@pytest.mark.slow
 def test_a_file_is_read_in_portions(shop, tmp_path):
     X = np.lib.format.open_memmap(tmp_path / "large.npy", "w+", np.float32, (1_200_000, 64))
     X[-1] = 1

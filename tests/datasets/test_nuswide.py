@@ -32,6 +32,7 @@ def test_sample_is_joined_on_the_id(shared_data: Path) -> None:
         assert nuswide.labels[row] == int(guest[name][-1])
 
 
+@pytest.mark.slow
 def test_all_features_contain_the_color_moments(shared_data: Path) -> None:
     everything = load_nuswide("all", data_home=shared_data)
     assert everything.d_target == 634

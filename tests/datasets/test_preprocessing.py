@@ -140,6 +140,7 @@ def test_every_data_set_has_its_pipelines() -> None:
         info("mnist")
 
 
+@pytest.mark.slow
 def test_bbc_keeps_the_energy_with_the_fewest_components(shared_data: Path) -> None:
     bbc = load_bbc(data_home=shared_data)
     pipeline, _ = info("bbc").pipelines()

@@ -34,6 +34,7 @@ def informative():
     return diagnose(X[:160], S[:160], S[160:], relevances=["source"], **FEW)
 
 
+@pytest.mark.slow
 def test_an_informative_source_helps(informative):
     answer = informative.answers[0]
     assert answer.verdict == "helps"
@@ -43,6 +44,7 @@ def test_an_informative_source_helps(informative):
     assert answer.with_source - answer.no_source == pytest.approx(answer.gain.mean)
 
 
+@pytest.mark.slow
 def test_a_source_that_is_noise_does_not_help():
     X, _, _ = _classes(80, np.random.RandomState(0))
     noise = np.random.RandomState(1).standard_normal((80, 6))
@@ -50,6 +52,7 @@ def test_a_source_that_is_noise_does_not_help():
     assert found.answers[0].verdict in ("makes no difference", "hurts")
 
 
+@pytest.mark.slow
 def test_pairs_in_the_wrong_order_are_called_so(informative):
     assert informative.related
     assert f"explains {100 * informative.pairs_r2:.1f} %" in informative.relation
@@ -64,6 +67,7 @@ def test_pairs_in_the_wrong_order_are_called_so(informative):
     assert "check the pairs" in wrong.to_html()
 
 
+@pytest.mark.slow
 def test_same_seed_same_answer_and_every_meaning_that_can_be_asked():
     X, S, labels = _classes(40, np.random.RandomState(0))
     small = {"n_bits": 4, "n_folds": 2, "random_state": 0}
@@ -150,6 +154,7 @@ def test_a_fold_learns_what_fit_learns():
     assert trial.learn(chosen)["projection_"].tobytes() == auto.projection_.tobytes()
 
 
+@pytest.mark.slow
 def test_groups_are_asked_about_on_request():
     rng = np.random.RandomState(0)
     group = rng.randint(3, size=120)
@@ -239,6 +244,7 @@ def test_a_score_of_the_first_fold_alone_comes_last():
     assert [(row["name"], row["on_all_folds"]) for row in rows] == [("whole", True), ("ITQ", True), ("raced", False)]
 
 
+@pytest.mark.slow
 def test_target_rows_without_source_serve_both_sides():
     rng = np.random.RandomState(0)
     X = rng.standard_normal((640, 30)) * np.linspace(3, 0.3, 30)
@@ -267,6 +273,7 @@ def test_without_source_the_paper_learner_uses_all_target_rows():
     np.testing.assert_allclose(trial.learn(paired)["mean_"], X[:40].mean(axis=0))
 
 
+@pytest.mark.slow
 def test_unpaired_rows_of_any_kind_are_read():
     X, S, _ = _classes(60, np.random.RandomState(0))
     options = {"relevances": ["target"], "n_bits": 4, "n_folds": 2, "random_state": 0}

@@ -50,6 +50,7 @@ def test_at_target_geometry_it_is_itq_of_all_target_rows(rows):
     np.testing.assert_array_equal(found.codes_, plain.codes_[: len(X)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_no_rows_are_as_none(rows, method):
     X, more, S, S_U = rows
@@ -81,6 +82,7 @@ def test_the_scatter_is_that_of_all_real_rows(rows):
     np.testing.assert_array_equal(geometry.X, geometry.real[: len(X)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_sparse_marked_and_single_precision_rows(rows, method):
     X, more, S, S_U = rows
@@ -161,6 +163,7 @@ def test_wide_rows_in_few_coordinates_keep_their_distances(monkeypatch):
     np.testing.assert_allclose(centred @ found.back(P), found.values @ P, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ITQPlus with source", "ITQPlus without source"])
 def test_a_method_of_the_paper_that_is_chosen_has_the_mean_of_what_it_learned_from(rows, monkeypatch, name):
     X, more, S, S_U = rows
@@ -209,6 +212,7 @@ def test_of_source_rows_that_are_not_in_memory_a_sample_is_read(rows):
         np.testing.assert_array_equal(found.projection_, expected.projection_)
 
 
+@pytest.mark.slow
 def test_many_of_them_make_up_for_few_pairs():
     """Neighbours in target space: forty pairs do not know in which directions rows differ, six hundred rows do."""
     rng = np.random.RandomState(0)
@@ -227,6 +231,7 @@ def test_many_of_them_make_up_for_few_pairs():
     assert found(many) > found(ITQ(32, random_state=0).fit(X[:640])) - 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relevance", ["target", "source", "labels", "groups"])
 @pytest.mark.parametrize("method", [AutoHasher, KernelAutoHasher])
 def test_it_is_fitted_saved_and_loaded_under_every_meaning(rows, method, relevance, tmp_path):

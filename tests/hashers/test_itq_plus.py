@@ -24,6 +24,7 @@ def digits():
     return target[rows[:150]], source[rows[:150]], source[rows[150:800]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("params", READINGS)
 @pytest.mark.parametrize("method", [ITQPlus, LapITQPlus])
 @pytest.mark.parametrize("scale", ["unit", "radius", None])
@@ -110,6 +111,7 @@ def test_restarts_keep_the_best(method, digits):
     assert many <= one
 
 
+@pytest.mark.slow
 def test_slack_explains_part_of_the_error(digits):
     X, S, _ = digits
     hasher = ITQPlus(n_bits=8, lambda1=2.0, variant="loss", scale=None, random_state=0).fit(X, privileged=S)

@@ -51,6 +51,7 @@ def test_a_planted_source_helps_by_a_stated_margin(seed, variant, margin):
     assert with_source > no_source + margin
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_the_gain_comes_from_the_pairing(seed):
     """With the source rows shuffled the graph says nothing about the target, and most of the gain is gone."""
@@ -130,6 +131,7 @@ def test_a_tiny_domain_gets_a_complete_graph(digits):
     assert connected_components(hasher.graph_)[0] == 1
 
 
+@pytest.mark.slow
 def test_many_pairs_start_from_a_sample(monkeypatch):
     """With the sample asked for at this size: a quarter of the iterations on all rows, and codes as good."""
     X, S, groups = _planted(0, n_rows=2_400)
@@ -162,6 +164,7 @@ def _linear(seed: int):
     return source @ turn[:, :18], source, groups
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cca", [False, True])
 def test_imputed_rows_do_what_the_missing_ones_would(cca):
     X, S, groups = _linear(0)

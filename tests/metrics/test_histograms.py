@@ -156,6 +156,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit - before)
 """
 
 
+@pytest.mark.slow
 def test_a_thousand_queries_against_a_million_rows_stay_below_one_gib():
     pytest.importorskip("resource")
     done = subprocess.run([sys.executable, "-c", _LARGE], capture_output=True, text=True, check=True)

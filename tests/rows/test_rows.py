@@ -169,6 +169,7 @@ def test_errors_say_what_is_wrong(data, tmp_path):
         Parquet(tmp_path).gather()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the peak of resident memory from /proc")
 def test_memory_stays_far_below_the_size_of_the_file(tmp_path):
     """A file of 400 MiB, mapped, at most 160 MiB above the start: interpreter and libraries are loaded before."""

@@ -42,6 +42,7 @@ def _loss(X, R, T):
     return np.linalg.norm(X @ R - T) ** 2
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10_000))
 def test_tall_procrustes_descends_to_a_stationary_point(seed):

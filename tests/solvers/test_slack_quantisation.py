@@ -41,6 +41,7 @@ def _literal_objective(B, X, R, S, P, lambda1, lambda2, L, true_loss):
     return value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("true_loss", [True, False])
 @pytest.mark.parametrize("lambda2", [0, 0.05, 1])
 @pytest.mark.parametrize("n_bits", [3, 7, 8])  # tall, one side square, one side wide
@@ -103,6 +104,7 @@ def test_graph_code_step_is_close_to_brute_force_on_tiny_problems(lambda2):
     assert exact >= 38
 
 
+@pytest.mark.slow
 def test_graph_code_step_never_gets_worse_than_the_former_code():
     for seed in range(30):
         rng, M, L = _graph_problem(12, seed)

@@ -83,6 +83,7 @@ def test_without_graph_it_finds_the_balanced_signs():
         np.testing.assert_array_equal(balanced_descent(start, K, np.zeros((n, n)), 1.0), balanced_signs(K, 0))
 
 
+@pytest.mark.slow
 def test_relax_round_descend_against_all_balanced_codes():
     rng = np.random.RandomState(0)
     equal_rounded, equal_descended = [], []

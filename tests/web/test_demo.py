@@ -31,6 +31,7 @@ def test_the_quality_told_is_the_mean_average_precision(demo: Catalogue) -> None
     assert told == pytest.approx(expected, abs=0.002)
 
 
+@pytest.mark.slow
 def test_progress_is_told() -> None:
     steps: list[tuple[str, int, int]] = []
     demo_catalogue(bits=[8], progress=lambda *step: steps.append(step))
@@ -44,6 +45,7 @@ def test_an_unknown_data_set_is_refused() -> None:
         demo_catalogue("../digits")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["openclipart", "ddtp"])
 def test_other_data_sets_are_shown_from_their_folder(name: str, real_demo: Callable[[str], Catalogue]) -> None:
     catalogue = real_demo(name)

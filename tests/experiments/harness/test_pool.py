@@ -35,6 +35,7 @@ def _without_seconds(tasks: list[PaperTask], store: ResultStore) -> str:
     return json.dumps(found)
 
 
+@pytest.mark.slow
 def test_one_worker_and_two_give_the_same_to_the_last_digit(tmp_path: Path) -> None:
     tasks, seen = _tasks(), []
     one, two = ResultStore(tmp_path / "1"), ResultStore(tmp_path / "2")
@@ -92,6 +93,7 @@ assert fits == {path: path.stat().st_mtime_ns for path in store.folder.glob("fit
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the size of files")
 def test_a_disk_that_fills_up_keeps_what_was_finished(tmp_path: Path) -> None:
     # A limit on file sizes makes writes fail as a full disk does, at the same place.

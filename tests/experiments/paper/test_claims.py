@@ -111,6 +111,7 @@ def test_a_verdict_needs_every_tested_set() -> None:
     assert Verdict("x", "y", (yes, no)).sentence == "x: not confirmed (confirmed on a; not confirmed on b)."
 
 
+@pytest.mark.slow
 def test_all_five_claims_are_judged_on_a_real_run(results: Results) -> None:
     verdicts = judge_claims(results, "authors")
     assert len(verdicts) == 5

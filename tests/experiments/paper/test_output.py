@@ -5,6 +5,8 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
+import pytest
+
 from experiments.__main__ import run
 from experiments.paper.claims import judge_claims
 from experiments.paper.figures import draw_figure1
@@ -63,6 +65,7 @@ def test_claims_in_json_are_those_of_the_results(quick: Path, results: Results) 
     assert [c["sentence"] for c in claims["authors"]] == [v.sentence for v in judge_claims(results, "authors")]
 
 
+@pytest.mark.slow
 def test_a_second_run_fits_nothing_and_writes_the_same_bytes(quick: Path, tmp_path: Path) -> None:
     before = {path: path.stat().st_mtime_ns for kind in ("fits", "measures") for path in (quick / kind).iterdir()}
     arguments = ["--quick", "--dataset", "digits", "--results", str(quick), "--output", str(tmp_path)]

@@ -56,11 +56,13 @@ def _models(protocol: str, folder: Path) -> list[tuple[str, str]]:
     return pairs
 
 
+@pytest.mark.slow
 def test_queries_have_no_influence_on_training_or_selection(tmp_path: Path) -> None:
     for one, other in _models("standard", tmp_path):
         assert one == other
 
 
+@pytest.mark.slow
 def test_the_authors_preprocessing_does_look_at_queries(tmp_path: Path) -> None:
     # The leak that the report names; it also shows that the test above can fail.
     assert any(one != other for one, other in _models("authors", tmp_path))

@@ -64,6 +64,7 @@ def test_where_nothing_was_run_with_and_without_the_source_there_is_no_picture(c
     assert draw_merits([cell for cell in cells if cell.line == AUTO]) is None
 
 
+@pytest.mark.slow
 def test_of_a_run_they_add_up_to_what_the_tables_say(results):
     for meaning in MEANINGS:
         cells = summary_values(results, meaning.relevance)

@@ -52,6 +52,7 @@ def test_values_equal_a_direct_computation(results, kind):
         assert value == pytest.approx(_direct(thpi.ITQPlus(16, random_state=seed), 0.1, seed, kind), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_the_control_shuffles_the_pairs_and_nothing_else(results):
     hasher = HASHERS["AutoHasher"](16, relevance="source", random_state=0)
     value = results.splits("digits-fac-pix", "source", "auto_shuffled", Setting(0.1, 16))[0]
@@ -76,6 +77,7 @@ def test_each_fit_is_asked_for_once_and_by_name():
     assert len(set(configs)) == len(configs) - len(told_source)
 
 
+@pytest.mark.slow
 def test_a_fit_that_two_lines_share_is_made_once(tmp_path, monkeypatch):
     settings = quick_settings(
         sets=("digits-fac-pix",), alphas=(0.1,), splits=1, lines=("auto", "auto_told_source"),
@@ -98,6 +100,7 @@ def test_a_learner_without_source_and_labels_is_judged_by_class(results, line, t
     assert value == pytest.approx(_direct(hasher, 0.1, 0, "labels"), abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shuffled", [False, True])
 @pytest.mark.parametrize(("line", "told"), [("auto_unlabelled", "groups"), ("auto_told_source", "source")])
 def test_a_source_without_labels_is_judged_by_class(results, line, told, shuffled):
@@ -107,6 +110,7 @@ def test_a_source_without_labels_is_judged_by_class(results, line, told, shuffle
     assert value == pytest.approx(_direct(hasher, 0.1, 0, "labels", shuffled=shuffled), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_all_pairs_are_those_of_every_row_that_is_no_query(results):
     hasher = HASHERS["AutoHasher"](16, relevance="source", random_state=0)
     value = results.splits("digits-fac-pix", "source", "auto_all", Setting(0.1, 16))[0]
