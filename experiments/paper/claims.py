@@ -10,10 +10,11 @@ from typing import Literal
 
 import numpy as np
 
-from experiments.paper.published import METHOD_TITLES, published_for, table1
+from experiments.paper.published import METHOD_TITLES, table1
 from experiments.paper.results import Results
 from experiments.paper.runs import MethodRun
 from experiments.paper.settings import sweep_runs
+from thpi.datasets import info
 from thpi.evaluation import paired_difference
 
 Outcome = Literal["confirmed", "not confirmed", "not testable here"]
@@ -235,7 +236,7 @@ def bbc_order(results: Results, dataset: str = "bbc") -> Finding:
 
 def distance_to_table1(results: Results, dataset: str) -> tuple[float, int] | None:
     """Mean absolute difference to Table 1 in points, and the number of cells compared; None if there are none."""
-    against = published_for(dataset)
+    against = info(dataset).paper
     if against is None or "authors" not in results.protocols:
         return None
     differences = []

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.harness.figures import DASHED, legend_below, panels
 from experiments.harness.protocol import PROTOCOLS
-from experiments.paper.published import FIGURE2_LAPITQPLUS, FIGURE3_AT_ZERO, METHOD_TITLES, figure1, published_for
+from experiments.paper.published import FIGURE2_LAPITQPLUS, FIGURE3_AT_ZERO, METHOD_TITLES, figure1
 from experiments.paper.results import Results
 from experiments.paper.runs import MethodRun
 from experiments.paper.settings import METHODS, SWEEP_FIXED, reference_runs, runs_of, sweep_runs
 from experiments.paper.tables import run_title
+from thpi.datasets import info
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,7 +36,7 @@ def _panels(results: Results, title: str, y_label: str) -> tuple[Figure, list[Ax
     """A figure with one panel per data set, in rows of three."""
     titles = []
     for dataset in results.datasets:
-        against = published_for(dataset)
+        against = info(dataset).paper
         titles.append(dataset + ("" if against is None or against.same else f" (stands in for {against.name})"))
     figure, axes, grid = panels(titles, columns=3, size=(4.2, 3.3), extra=1.1, least=7.5, fontsize=10)
     for row in grid:
@@ -88,7 +89,7 @@ def _draw_curves(
     bits = results.settings.figure_bits
     figure, axes = _panels(results, title, label)
     for axis, dataset in zip(axes, results.datasets, strict=True):
-        against = published_for(dataset)
+        against = info(dataset).paper
         for method in METHODS if _has_published(results, protocol) else ():
             known = published(against.name, method) if against else {}
             if known:
@@ -148,7 +149,7 @@ def draw_figure3(results: Results, protocol: str) -> Figure:
                 if mean is not None:
                     points[value or left] = mean
             axis.plot(list(points), list(points.values()), color=colour, marker=marker, markersize=4, label=name)
-            against = published_for(dataset)
+            against = info(dataset).paper
             if against and _has_published(results, protocol):
                 at_zero = FIGURE3_AT_ZERO[name][against.name]
                 axis.plot([left], [at_zero], color=colour, alpha=0.4, marker=marker, markersize=9, linestyle="none")

@@ -14,10 +14,8 @@ from experiments.harness.tables import Cell, Column, Grid, Section
 from experiments.harness.writers import badge, to_html
 from experiments.paper.claims import Verdict, bbc_order, distance_to_table1, judge_claims
 from experiments.paper.figures import FIGURES
-from experiments.paper.notes import ATTEMPTS, FAR_FROM_PUBLISHED
-from experiments.paper.published import published_for
 from experiments.paper.results import Results
-from experiments.paper.tables import Value, values
+from experiments.paper.tables import FAR_FROM_PUBLISHED, Value, values
 from thpi import datasets
 from thpi.pages import figure_html
 
@@ -162,7 +160,8 @@ def _claim(verdict: Verdict) -> str:
 def _facts(results: Results) -> Grid:
     rows = []
     for dataset in results.datasets:
-        entry, against = datasets.info(dataset), published_for(dataset)
+        entry = datasets.info(dataset)
+        against = entry.paper
         role = "" if against is None else ("the paper's " if against.same else "stands in for ") + against.name
         for protocol in results.protocols:
             facts = results.facts(dataset, protocol, results.settings.table_alpha)
@@ -211,12 +210,12 @@ guide.</dd>
 def _distance(results: Results, found: Sequence[Value]) -> str:
     lines = []
     for dataset in results.datasets:
-        against, distance = published_for(dataset), distance_to_table1(results, dataset)
+        against, distance = datasets.info(dataset).paper, distance_to_table1(results, dataset)
         if against is None or distance is None or not against.same:
             continue
         far = [v for v in found if v.dataset == dataset and abs(v.difference or 0) > FAR_FROM_PUBLISHED]
         listed = ", ".join(f"{v.method} at {v.bits} bits ({v.difference:+.1f})" for v in far) or "none"
-        tried = "".join(f"<li>{escape(text)}</li>" for text in ATTEMPTS.get(dataset, ()))
+        tried = "".join(f"<li>{escape(text)}</li>" for text in against.notes)
         lines.append(
             f"<li><b>{escape(dataset)}</b>: mean absolute distance to Table 1 {distance[0]:.2f} points over "
             f"{distance[1]} cells; more than {FAR_FROM_PUBLISHED:g} points off: {escape(listed)}."

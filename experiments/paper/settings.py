@@ -12,6 +12,7 @@ from experiments.harness.protocol import PROTOCOLS
 from experiments.paper.published import METHOD_TITLES
 from experiments.paper.runs import MethodRun
 from experiments.paper.task import PaperTask
+from thpi.datasets import DATASETS, info
 from thpi.evaluation import LAMBDA_GRID, SelectionRule
 
 METHODS = tuple(METHOD_TITLES)
@@ -20,8 +21,6 @@ METHODS = tuple(METHOD_TITLES)
 EXPERIMENTS = ("table1", "figure1", "figure2", "figure3")
 
 SWEEP_FIXED = 0.01
-_LARGE = ("ddtp", "openclipart", "mediamill")
-_SMALL_ENOUGH = ("digits", "bbc", "reuters", "nuswide", "wikipedia")
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ class Settings:
     ``splits`` None means 10, and 5 for the large sets. ``max_rows`` bounds the large sets.
     """
 
-    datasets: tuple[str, ...] = ("bbc", "reuters", "ddtp", "nuswide", "openclipart", "mediamill")
+    datasets: tuple[str, ...] = tuple(name for name, entry in DATASETS.items() if entry.paper)
     protocols: tuple[str, ...] = ("authors", "standard")
     bits: tuple[int, ...] = (8, 16, 32, 64)
     alphas: tuple[float, ...] = (0.1, 0.3, 0.5, 0.7)
@@ -46,13 +45,13 @@ class Settings:
 
     def data(self, dataset: str) -> DataSpec:
         """The rows of a data set: whole, or a sample of the large ones (in a quick run, of any)."""
-        return DataSpec(dataset, self.max_rows if self.quick or dataset in _LARGE else None)
+        return DataSpec(dataset, self.max_rows if self.quick or info(dataset).large else None)
 
     def n_splits(self, dataset: str) -> int:
         """Number of splits of Table 1 and Figures 1 and 2."""
         if self.splits is not None:
             return self.splits
-        return 5 if dataset in _LARGE else 10
+        return 5 if info(dataset).large else 10
 
     @property
     def sweep_protocols(self) -> tuple[str, ...]:
@@ -90,7 +89,7 @@ def reference_runs(dataset: str, bits: int) -> tuple[MethodRun, ...]:
     >>> [run.label for run in reference_runs("bbc", 8)]
     ['ITQ (all target data)', 'LapITQPlus (all target data)']
     """
-    methods = ("ITQ", "LapITQPlus") if dataset in _SMALL_ENOUGH else ("ITQ",)
+    methods = ("ITQ",) if info(dataset).large else ("ITQ", "LapITQPlus")
     return tuple(MethodRun(method, bits, "all") for method in methods)
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from experiments.harness.data import DataSpec, check_grid, data_identity
 from experiments.harness.protocol import RELEVANCES
 from experiments.transfer.lines import LINES
 from experiments.transfer.task import TransferTask
+from thpi.datasets import DATASETS
 
 MAX_ROWS = 3_000
 
@@ -24,29 +25,18 @@ class TransferSet:
 
     name: str
     data: DataSpec
-    use: Literal["development", "confirmation"]
-    labelled: bool = True
-
-
-def _digits(source: str, target: str) -> TransferSet:
-    options = (("source", source), ("target", target))
-    return TransferSet(f"digits-{source}-{target}", DataSpec("digits", options=options), "development")
+    use: str
+    labelled: bool
 
 
 SETS: dict[str, TransferSet] = {
-    entry.name: entry
-    for entry in (
-        _digits("fac", "pix"),
-        _digits("pix", "fou"),
-        _digits("zer", "kar"),
-        TransferSet("bbc", DataSpec("bbc"), "development"),
-        TransferSet("wikipedia", DataSpec("wikipedia"), "development"),
-        TransferSet("openclipart", DataSpec("openclipart", MAX_ROWS), "development"),
-        TransferSet("reuters", DataSpec("reuters"), "confirmation"),
-        TransferSet("ddtp", DataSpec("ddtp", MAX_ROWS), "confirmation"),
-        TransferSet("nuswide", DataSpec("nuswide"), "confirmation"),
-        TransferSet("mediamill", DataSpec("mediamill", MAX_ROWS), "confirmation", labelled=False),
+    name: TransferSet(
+        name, DataSpec(entry.name, MAX_ROWS if entry.large else None, tuple(options.items())), use, entry.labelled
     )
+    for use in ("development", "confirmation")
+    for entry in DATASETS.values()
+    if entry.transfer is not None and entry.transfer.use == use
+    for name, options in (entry.transfer.variants or {entry.name: {}}).items()
 }
 """The data sets by name; ``digits-fac-pix`` has the source view fac and the target view pix."""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 from functools import cache
 from importlib.resources import files
-from typing import NamedTuple
 
 METHOD_TITLES = {
     "LSH": "LSH",
@@ -36,32 +35,6 @@ FIGURE3_AT_ZERO = {
     "lambda2": {"BBC": 27.56, "Reuters": 13.37, "NUS-WIDE": 42.41},
 }
 """LapITQ+ at 32 bits with one parameter 0 and the other .01 (footnote to Figure 3)."""
-
-
-class PublishedFor(NamedTuple):
-    """The data set of the paper that ours stands beside; ``same`` is False where ours only stands in for it."""
-
-    name: str
-    same: bool
-
-
-_FOR = {
-    "bbc": PublishedFor("BBC", True),
-    "reuters": PublishedFor("Reuters", True),
-    "ddtp": PublishedFor("Reuters", False),
-    "nuswide": PublishedFor("NUS-WIDE", True),
-    "openclipart": PublishedFor("NUS-WIDE", False),
-    "mediamill": PublishedFor("NUS-WIDE", False),
-}
-
-
-def published_for(dataset: str) -> PublishedFor | None:
-    """Which data set of the paper a data set here is, or stands in for.
-
-    >>> published_for("ddtp")
-    PublishedFor(name='Reuters', same=False)
-    """
-    return _FOR.get(dataset)
 
 
 @cache

@@ -17,10 +17,11 @@ from experiments.paper.claims import (
     laplacian_gain,
     precision_at_all_k,
 )
-from experiments.paper.published import figure1, published_for, table1
+from experiments.paper.published import figure1, table1
 from experiments.paper.results import Results
 from experiments.paper.runs import MethodRun
 from experiments.paper.settings import Settings
+from thpi.datasets import info
 
 
 class Numbers(Results):
@@ -117,5 +118,5 @@ def test_all_five_claims_are_judged_on_a_real_run(results: Results) -> None:
     assert len(verdicts) == 5
     assert all(verdict.outcome in ("confirmed", "not confirmed") for verdict in verdicts)
     assert judge_claims(results, "standard")[3].outcome == "not testable here"
-    assert published_for("digits") is None
+    assert info("digits").paper is None
     assert distance_to_table1(results, "digits") is None
