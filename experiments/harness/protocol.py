@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+import thpi
 from thpi.datasets import PairedDataset
 from thpi.evaluation import (
     Split,
@@ -20,12 +21,8 @@ from thpi.evaluation import (
 NEIGHBOURS = 50
 """The paper's nominal threshold: the mean distance to the 50th neighbour."""
 
-RELEVANCES = {
-    "target": "near in target space",
-    "labels": "same class, or a shared tag",
-    "source": "near in source space",
-}
-"""What "relevant" may mean, by name; the paper means the first."""
+RELEVANCES = {name: thpi.RELEVANCES[name].title for name in ("target", "labels", "source")}
+"""The meanings of "relevant" under which codes are evaluated, with their titles; the paper means the first."""
 
 
 @dataclass(frozen=True)

@@ -81,6 +81,7 @@ def test_same_seed_same_answer_and_every_meaning_that_can_be_asked():
 def test_bad_input_is_named():
     X, S, _ = _classes(40, np.random.RandomState(0))
     for arguments, changes, words in (
+        ((X, None), {}, "privileged=None"),
         ((X, S[:30]), {}, "privileged has 30 rows and X has 40"),
         ((X, S, S[:, :2]), {}, "source has 2 columns and privileged has 6"),
         ((X, S), {"relevances": ["labels"]}, "needs y"),

@@ -43,9 +43,8 @@ def diagnose(
 
     The pairs are divided into folds. The rows of a fold are queries; the others are training rows and database. The
     best method with source and the best without are chosen on the training rows alone, by the cross-validation of
-    :class:`thpi.AutoHasher`, and both are then evaluated on the queries. So neither the choice nor the fit has seen the
-    rows on which it is evaluated. The candidates and the choice that are reported are those of ``AutoHasher(n_bits,
-    relevance=..., random_state=random_state)`` on all pairs.
+    :class:`thpi.AutoHasher`, and both are then evaluated on the queries, which neither choice nor fit has seen. The
+    reported candidates and choice are those of ``AutoHasher`` with the same ``random_state`` on all pairs.
 
     Parameters
     ----------
@@ -68,6 +67,8 @@ def diagnose(
     True
     """
     names = _checked_names(relevances, y)
+    if privileged is None:
+        raise ValueError("privileged=None; diagnose needs the source rows paired with the rows of X.")
     if not 0 < share < 1:
         raise ValueError(f"share={share!r} must be greater than 0 and less than 1.")
     seed = random_state if isinstance(random_state, Integral) else check_random_state(random_state).randint(2**31 - 1)
@@ -76,24 +77,13 @@ def diagnose(
     n = views[0].X.shape[0]
     if not 2 <= n_folds <= n // 4:
         raise ValueError(f"n_folds={n_folds!r} must be from 2 to a quarter of the {n} pairs.")
-    kept = np.arange(n)
-    if n > max_pairs:
-        kept = np.sort(np.random.RandomState(int(seed)).choice(n, max_pairs, replace=False))
+    kept = np.sort(np.random.RandomState(int(seed)).permutation(n)[:max_pairs])
     with own_threads():  # one per fold: products of a few hundred rows are too small to be divided among threads
-        found = [
-            _answer(hasher, rows, kept, n_folds, share, on_step) for hasher, rows in zip(hashers, views, strict=True)
-        ]
-    r2 = max(r2 for _, r2 in found)
-    return Diagnosis(
-        n_pairs=n,
-        n_source=0 if views[0].S_U is None else views[0].S_U.shape[0],
-        n_target=0 if views[0].X_more is None else views[0].X_more.shape[0],
-        n_bits=n_bits,
-        n_folds=n_folds,
-        pairs_r2=r2,
-        related=r2 > least_r2(n),
-        answers=tuple(answer for answer, _ in found),
-    )
+        pairs = zip(hashers, views, strict=True)
+        found = [_answer(hasher, rows, kept, n_folds, share, on_step) for hasher, rows in pairs]
+    answers, r2 = tuple(answer for answer, _ in found), max(r2 for _, r2 in found)
+    n_source, n_target = (0 if rows is None else rows.shape[0] for rows in (views[0].S_U, views[0].X_more))
+    return Diagnosis(n, n_source, n_target, n_bits, n_folds, r2, r2 > least_r2(n), answers)
 
 
 def _checked_names(relevances: Sequence[str] | None, y: Any) -> tuple[str, ...]:
