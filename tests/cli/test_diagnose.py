@@ -67,7 +67,10 @@ def test_bad_input_gives_one_line_and_exit_code_2(
         ([f"{pairs}:target", "--privileged", f"{pairs}:few"], "has 10 rows and DATA 60"),
         ([f"{pairs}:target", "--privileged", f"{pairs}:same", "--relevance", "near"], "--relevance 'near'"),
         ([f"{pairs}:target", "--privileged", f"{pairs}:same", "--relevance", "labels"], "needs --labels"),
-        ([f"{pairs}:target", "--privileged", f"{pairs}:same", "--labels", str(labels)], "has 2 labels; DATA has 60 rows"),
+        (
+            [f"{pairs}:target", "--privileged", f"{pairs}:same", "--labels", str(labels)],
+            "has 2 labels; DATA has 60 rows",
+        ),
         ([csv, "--privileged", f"{pairs}:same", "--ignore", "sku"], "is not a finite number"),
         ([f"{pairs}:target", "--privileged", f"{pairs}:same", "--folds", "40"], "n_folds=40"),
         ([f"{pairs}:target", "--privileged", f"{pairs}:same", "--target", f"{pairs}:same"], "has 3 columns and DATA 8"),
