@@ -107,11 +107,13 @@ def test_what_is_wrong_in_an_array_is_named(tmp_path):
 def test_what_is_wrong_in_a_parquet_file_is_named(tmp_path):
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     pq.write_table(pa.table({"a": [1.0, None]}), tmp_path / "null.parquet")
+    pq.write_table(pa.table({"a": [True, None]}), tmp_path / "flag.parquet")
     pq.write_table(pa.table({"a": ["x"]}), tmp_path / "text.parquet")
     pq.write_table(pa.table({"a": [[1.0], [1.0, 2.0]]}), tmp_path / "ragged.parquet")
     (tmp_path / "noise.parquet").write_bytes(b"PAR1 noise")
     for name, message in (
         ("null.parquet", "row 1, column a: nan"),
+        ("flag.parquet", "row 1, column a: nan"),
         ("text.parquet", "column 'a' holds string, not numbers"),
         ("ragged.parquet", "different lengths"),
         ("noise.parquet", "is not a Parquet file"),

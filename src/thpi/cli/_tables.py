@@ -248,6 +248,10 @@ def _parquet_table(choice: _Choice) -> Table:
         columns = [*names, *([] if choice.key is None else [choice.key])]
         # The length of the lists is not known in advance; a thousand numbers is common.
         for part in file.iter_batches(_step(1000 if lists else len(names)), columns=columns):
+            for name in () if lists else names:
+                if part.column(name).null_count:
+                    row = part.column(name).is_null().to_pylist().index(True)
+                    raise choice.no_number(f"row {read + row}, column {name}", float("nan"), name)
             try:
                 values = record_values(part, names, str(path))
             except ValueError as error:
