@@ -12,9 +12,8 @@ from sklearn.model_selection import KFold
 from thpi._types import Array, Bools, Codes, Floats, Ints
 from thpi.auto._relevance import Candidate
 from thpi.codes import pack_signs
-from thpi.hashers._geometry import Geometry
+from thpi.hashers._geometry import Geometry, Limits, Steps
 from thpi.hashers._geometry_hasher import learn
-from thpi.hashers._learned import Limits, Steps
 from thpi.hashers._source_features import SourceFeatures
 from thpi.metrics._average_precision import _expected
 from thpi.metrics._histograms import distance_histograms

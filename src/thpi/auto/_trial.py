@@ -13,9 +13,8 @@ from thpi._types import Array, Fitted
 from thpi.auto._folds import Division, Folds, FoldScores
 from thpi.auto._relevance import Candidate, Relevance
 from thpi.base import TooManyBitsError, Views
-from thpi.hashers._geometry import Geometry
+from thpi.hashers._geometry import Geometry, Limits, Steps
 from thpi.hashers._geometry_hasher import GeometryLearner, ViewGeometry, learn
-from thpi.hashers._learned import Limits, Steps
 from thpi.hashers._source_features import SourceFeatures
 from thpi.kernels._threads import one_blas_thread
 from thpi.solvers.blocks import spread

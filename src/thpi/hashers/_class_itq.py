@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thpi._params import count, positive, weight
+from thpi._params import positive, weight
 from thpi._types import Array
-from thpi.hashers._geometry import Geometry
+from thpi.hashers._geometry import Geometry, Learned, Limits
 from thpi.hashers._geometry_hasher import GeometryHasher
-from thpi.hashers._learned import Learned, Limits
 from thpi.solvers.loo_ridge import RidgeFit, loo_ridge
 
 
@@ -66,9 +65,6 @@ class ClassITQ(GeometryHasher):
     imputed_weight: float = weight(0.3)
     pseudo_label_weight: float = weight(0.1)
     shrinkage: float = positive(1.0)
-    max_unpaired: int = count(3000, least=0)
-    tol: float = weight(1e-6)
-    max_iter: int = count(150)
 
     def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
         """See :class:`~thpi.hashers._geometry_hasher.GeometryLearner`."""

@@ -12,9 +12,8 @@ import numpy as np
 from scipy import linalg, sparse
 from sklearn.utils.extmath import randomized_svd, svd_flip
 
-from thpi._types import Array, InMemory
+from thpi._types import Array, Fitted, InMemory
 from thpi.base import Views
-from thpi.hashers._learned import Learned, Steps
 from thpi.hashers._source_features import MAX_REGRESSION_ROWS, SourceFeatures
 from thpi.solvers.blocks import spread
 from thpi.solvers.kernel_features import kernel_map
@@ -54,6 +53,35 @@ def in_coordinates(X: Array, values: Array) -> Array:
     eigenvalues, Q = linalg.eigh(X.T @ X)
     kept = eigenvalues > 1e-10 * max(float(eigenvalues[-1]), np.finfo(np.float64).tiny)
     return np.asarray(Q[:, kept] @ ((Q[:, kept].T @ (X.T @ values)) / eigenvalues[kept, None]))
+
+
+class Steps(NamedTuple):
+    """When an alternation stops: relative change of the loss, and number of iterations."""
+
+    tol: float = 1e-6
+    max_iter: int = 150
+
+
+class Limits(NamedTuple):
+    """Steps of quantisation and of neighbour embedding, and the most rows that the latter uses."""
+
+    quantisation: Steps = Steps()
+    embedding: Steps = Steps(1e-5, 30)
+    embedding_rows: int = 1000
+
+
+class Learned(NamedTuple):
+    """Projection of the coordinates (p x c), its loss by iteration, and whether it settled.
+
+    ``mean`` is subtracted from a row before it is projected (None: the mean of the geometry). ``facts`` are further
+    fitted attributes of the method.
+    """
+
+    projection: Array
+    objective: tuple[float, ...] = ()
+    converged: bool = True
+    mean: Array | None = None
+    facts: Fitted | None = None
 
 
 class Imputation(NamedTuple):

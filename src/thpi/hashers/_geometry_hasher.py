@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from thpi._params import count, weight
 from thpi._types import Array, Fitted
 from thpi.base import BaseHasher, Views
-from thpi.hashers._geometry import Geometry, in_coordinates, target_coordinates
+from thpi.hashers._geometry import Geometry, Learned, Limits, Steps, in_coordinates, target_coordinates
 from thpi.hashers._itq import ITQ
-from thpi.hashers._learned import Learned, Limits, Steps
 from thpi.hashers._source_features import SourceFeatures
 from thpi.solvers.moments import Coordinates, centred_product
 
@@ -30,13 +31,16 @@ class GeometryLearner(Protocol):
         """Learn as far as the random start matters; by default all of it."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class GeometryHasher(BaseHasher):
     """A method whose ``fit`` makes the geometry of all rows, learns in it, and goes back to the features."""
 
     uses_source = True
     uses_target = True
 
-    max_unpaired: int
+    max_unpaired: int = count(3000, least=0)
+    tol: float = weight(1e-6)
+    max_iter: int = count(150)
 
     @abstractmethod
     def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
@@ -50,9 +54,6 @@ class GeometryHasher(BaseHasher):
     def _limits(self) -> Limits:
         """The limits that the parameters set."""
         return Limits(quantisation=Steps(self.tol, self.max_iter))
-
-    tol: float
-    max_iter: int
 
     def _fit(self, views: Views, rng: np.random.RandomState) -> Fitted:
         whole = ViewGeometry(views, self.n_bits, rng, self.max_unpaired)

@@ -8,10 +8,9 @@ from numbers import Real
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from thpi._params import count, parameter, weight
-from thpi.hashers._geometry import Geometry
+from thpi._params import parameter, weight
+from thpi.hashers._geometry import Geometry, Learned, Limits
 from thpi.hashers._geometry_hasher import GeometryHasher
-from thpi.hashers._learned import Learned, Limits
 from thpi.hashers._source_features import MAX_REGRESSION_ROWS, side_by_side
 from thpi.solvers.blocks import spread
 from thpi.solvers.diffusion_map import group_coordinates
@@ -73,9 +72,6 @@ class GroupITQ(GeometryHasher):
     group_weight: float = weight(8.0)
     target_share: float = parameter(0.1, Interval(Real, 0, 1, closed="both"))
     imputed_weight: float = weight(0.3)
-    max_unpaired: int = count(3000, least=0)
-    tol: float = weight(1e-6)
-    max_iter: int = count(150)
 
     def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
         """See :class:`~thpi.hashers._geometry_hasher.GeometryLearner`."""

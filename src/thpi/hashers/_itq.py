@@ -10,8 +10,7 @@ from thpi._params import count, parameter, weight
 from thpi._types import Fitted
 from thpi.base import BaseHasher, Views, dimension_limit
 from thpi.codes import pack_signs
-from thpi.hashers._geometry import Geometry
-from thpi.hashers._learned import Learned, Limits
+from thpi.hashers._geometry import Geometry, Learned, Limits
 from thpi.solvers.moments import centred_product, principal_axes
 from thpi.solvers.quantisation import best_of, iterative_quantisation
 

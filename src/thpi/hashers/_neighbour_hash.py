@@ -12,9 +12,8 @@ from sklearn.utils._param_validation import Interval
 from thpi._params import count, one_of, parameter, positive, weight
 from thpi._types import Array, Fitted
 from thpi.base import Views
-from thpi.hashers._geometry import Geometry
+from thpi.hashers._geometry import Geometry, Learned, Limits, Steps
 from thpi.hashers._geometry_hasher import GeometryHasher
-from thpi.hashers._learned import Learned, Limits, Steps
 from thpi.hashers._source_features import SOURCE_FEATURES
 from thpi.hashers._transfer_itq import transferred
 from thpi.solvers.neighbour_embedding import neighbour_embedding, neighbour_probabilities
@@ -89,7 +88,6 @@ class NeighbourHash(GeometryHasher):
     imputed_weight: float = weight(0.3)
     shrinkage: float = positive(1.0)
     max_rows: int = count(1000, least=2)
-    max_unpaired: int = count(3000, least=0)
     tol: float = weight(1e-5)
     max_iter: int = count(30)
 

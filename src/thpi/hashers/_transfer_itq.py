@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from thpi._params import count, one_of, positive, weight
-from thpi.hashers._geometry import Geometry
+from thpi._params import one_of, positive, weight
+from thpi.hashers._geometry import Geometry, Learned, Limits, Steps
 from thpi.hashers._geometry_hasher import GeometryHasher
-from thpi.hashers._learned import Learned, Limits, Steps
 from thpi.hashers._source_features import SOURCE_FEATURES
 from thpi.solvers.loo_ridge import RidgeFit
 
@@ -77,9 +76,6 @@ class TransferITQ(GeometryHasher):
     source_features: Literal["rbf", "linear", "codes", "diffusion", "mixed"] = one_of("rbf", *SOURCE_FEATURES)
     imputed_weight: float = weight(0.3)
     shrinkage: float = positive(1.0)
-    max_unpaired: int = count(3000, least=0)
-    tol: float = weight(1e-6)
-    max_iter: int = count(150)
 
     def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
         """See :class:`~thpi.hashers._geometry_hasher.GeometryLearner`."""
