@@ -19,20 +19,8 @@ from thpi.kernels._threads import n_threads, own_threads, stream_in_order
 if TYPE_CHECKING:
     from thpi.solvers.moments import Moments
 
-__all__ = [
-    "Data",
-    "Parts",
-    "Streamed",
-    "combined",
-    "for_blocks",
-    "map_groups",
-    "reduce_blocks",
-    "row_blocks",
-    "row_products",
-    "spread",
-    "sum_blocks",
-    "take_block",
-]
+__all__ = ["Data", "Parts", "Streamed", "combined", "for_blocks", "map_groups", "reduce_blocks", "row_blocks"]
+__all__ += ["row_products", "spread", "sum_blocks", "take_block"]
 
 Parts: TypeAlias = tuple[Array, ...]
 """What a function returns for one block; sums are taken member by member."""

@@ -16,15 +16,8 @@ from sklearn.utils.extmath import svd_flip
 from thpi._types import Array, InMemory
 from thpi.solvers.blocks import Data, Streamed, for_blocks, reduce_blocks, row_products
 
-__all__ = [
-    "Coordinates",
-    "Moments",
-    "centred_product",
-    "column_mean",
-    "full_rank_coordinates",
-    "principal_axes",
-    "shifted_moments",
-]
+__all__ = ["Coordinates", "Moments", "centred_product", "column_mean", "full_rank_coordinates"]
+__all__ += ["principal_axes", "shifted_moments"]
 
 EXACT_LIMIT = 4096
 """Up to this many rows or columns an eigenproblem is solved whole; above it, by Lanczos iterations."""

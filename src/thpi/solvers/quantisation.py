@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from thpi.solvers.balance import as_signs, balanced_signs
 from thpi.solvers.blocks import Data, Streamed, reduce_blocks
 from thpi.solvers.procrustes import polar, random_orthonormal
 
-__all__ = ["QuantisationResult", "best_of", "frame_quantisation", "iterative_quantisation", "signs", "to_signs"]
+__all__ = ["QuantisationResult", "frame_quantisation", "iterative_quantisation", "signs", "to_signs"]
 
 Correlate: TypeAlias = Callable[[Array], tuple[Array, float]]
 
@@ -78,9 +78,7 @@ def iterative_quantisation(
     n, c = Z.shape
     R = random_orthonormal(c, c, rng).astype(Z.dtype)
     if balanced:
-        codes = _BalancedCodes(np.asarray(Z), rng)
-        result = _alternate(codes.correlation, R, n * c, tol, max_iter, look_ahead=False)
-        return result._replace(B=codes.kept)
+        return _balanced(np.asarray(Z), rng, R, tol, max_iter)
     left = max_iter
     with own_threads():
         if n >= 4 * _COARSE[-1][0] * c:
@@ -147,7 +145,7 @@ def _alternate(
 
 
 def _plain_codes(Z: Data) -> Correlate:
-    """Return the function for plain signs; its first pass sums up ``||Z||^2`` as well."""
+    """Correlate with plain signs; the first pass sums up ``||Z||^2`` as well."""
     energy: float | None = None
 
     def correlate(Y: Array) -> tuple[Array, float]:
@@ -169,36 +167,19 @@ def _block_correlation_and_energy(Z: Array, Y: Array) -> tuple[Array, Array]:
     return *_block_correlation(Z, Y), np.einsum("ij,ij->", Z, Z, dtype=np.float64)
 
 
-class _BalancedCodes:
-    """The same with balanced signs, which need all rows at once; keeps the codes of the best step."""
+def _balanced(Z: Array, rng: np.random.RandomState, R: Array, tol: float, max_iter: int) -> QuantisationResult:
+    """Alternate with balanced signs, which need all rows at once, and keep the codes of the best step."""
+    energy = float(np.einsum("ij,ij->", Z, Z, dtype=np.float64))
+    kept, best = np.empty((0, 0), dtype=np.int8), -np.inf
 
-    def __init__(self, Z: Array, rng: np.random.RandomState) -> None:
-        self.Z, self.rng = Z, rng
-        self.energy = float(np.einsum("ij,ij->", Z, Z, dtype=np.float64))
-        self.kept: Signs | None = None
-        self.best = -np.inf
-
-    def correlation(self, Y: Array) -> tuple[Array, float]:
-        B = balanced_signs(self.Z @ Y, self.rng)
-        correlation = (self.Z.T @ B.astype(self.Z.dtype)).astype(np.float64)
+    def correlate(Y: Array) -> tuple[Array, float]:
+        nonlocal kept, best
+        B = balanced_signs(Z @ Y, rng)
+        correlation = (Z.T @ B.astype(Z.dtype)).astype(np.float64)
         value = float(np.vdot(polar(correlation), correlation))
-        if value >= self.best:
-            self.kept, self.best = B, value
-        return correlation, self.energy
+        if value >= best:
+            kept, best = B, value
+        return correlation, energy
 
-
-class _Result(Protocol):
-    @property
-    def objective(self) -> list[float]: ...
-
-
-AnyResult = TypeVar("AnyResult", bound=_Result)
-
-
-def best_of(results: list[AnyResult]) -> AnyResult:
-    """Return the result with the lowest final objective, the first one among equals.
-
-    >>> best_of([QuantisationResult(None, [3.0], True), QuantisationResult(None, [2.0], True)]).objective
-    [2.0]
-    """
-    return min(results, key=lambda result: result.objective[-1])
+    result = _alternate(correlate, R, Z.size, tol, max_iter, look_ahead=False)
+    return result._replace(B=kept)
