@@ -62,14 +62,13 @@ def iterative_quantisation(
     """Rotate centred data ``Z`` (n x c) so that its signs lose least: ``min ||B - Z R||_F^2`` over B and R.
 
     Alternates ``B = sgn(Z Y)`` (balanced signs on request) and ``R = polar(Z'B)`` from a random rotation (Gong and
-    Lazebnik 2011). With ``Y = R`` both steps are exact, but the loss falls slowly: up to constants it is minus twice
-    ``f(R) = max_B <B, Z R>``, which is convex in R, and the alternation is a first-order method that maximises it. So
-    the signs are taken ahead of R, at ``Y = R + (R - R_before)``. A step that raises the loss is dropped and repeated
-    from ``Y = R``, as in greedy FISTA (Liang, Luo and Schoenlieb 2022): about 15 iterations reach what takes 50
-    without looking ahead. Balanced codes do not look ahead: they equal those of ITQ+ without slack.
+    Lazebnik 2011). With ``Y = R`` both steps are exact, but the loss falls slowly, so the signs are taken ahead of R:
+    ``Y = R + (R - R_before)``. A step that raises the loss is dropped and repeated from ``Y = R``, as in greedy FISTA
+    (Liang, Luo and Schoenlieb 2022): about 15 iterations reach what takes 50 without looking ahead. Balanced codes do
+    not look ahead: they equal those of ITQ+ without slack.
 
     If n is large, half of ``max_iter`` is spent on 64 c random rows and three tenths on 256 c, which determine the
-    c^2 / 2 parameters of the rotation almost completely, so that few passes over all rows remain.
+    rotation almost completely, so that few passes over all rows remain.
 
     >>> Z = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]])
     >>> round(iterative_quantisation(Z, np.random.RandomState(0)).objective[-1], 9)
@@ -83,9 +82,8 @@ def iterative_quantisation(
     with own_threads():
         if n >= 4 * _COARSE[-1][0] * c:
             for rows_a_bit, share in _COARSE:
-                rows = np.unique(rng.randint(n, size=rows_a_bit * c))
+                rows, spent = np.unique(rng.randint(n, size=rows_a_bit * c)), int(share * max_iter)
                 sample = np.asarray(Z.take(rows) if isinstance(Z, Streamed) else Z[rows])
-                spent = int(share * max_iter)
                 R = _alternate(_plain_codes(sample), R, sample.size, tol, spent).R
                 left -= spent
         return _alternate(_plain_codes(Z), R, n * c, tol, left)
@@ -94,9 +92,8 @@ def iterative_quantisation(
 def frame_quantisation(Y: Array, start: Array, *, tol: float = 1e-6, max_iter: int = 150) -> QuantisationResult:
     """Minimise ``||B - Y R||_F^2`` over codes B (n x c) and ``R`` (p x c), from codes ``start`` (n x c, real values).
 
-    For p = c this is :func:`iterative_quantisation`. For p < c (fewer dimensions than bits) R has orthonormal rows:
-    ``||Y R|| = ||Y||`` still holds, so both steps remain exact. The code is a quantised tight frame: bits beyond the
-    p-th are further hyperplanes through the same p dimensions.
+    For p = c this is :func:`iterative_quantisation`. For p < c (fewer dimensions than bits) R has orthonormal rows, a
+    tight frame: ``||Y R|| = ||Y||`` still holds, so both steps remain exact.
 
     >>> Y = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]])
     >>> frame_quantisation(Y, np.hstack([Y, Y[:, :1]])).R.shape
@@ -118,8 +115,7 @@ def _alternate(
 ) -> QuantisationResult:
     """Alternate from ``R``; ``correlate(R)`` returns ``Z' sgn(Z R)`` and ``||Z||^2``; ``size`` is n c.
 
-    The loss is ``||Z||^2 + n c - 2 <B, Z R>``. Convergence is measured by the overlap ``<B, Z R>``, which is linear in
-    the unit of Z: relative to the loss, the same change would be small in one unit and large in another.
+    The loss is ``||Z||^2 + n c - 2 <B, Z R>``. Convergence is measured by the overlap ``<B, Z R>``, linear in Z's unit.
     """
     overlaps: list[float] = []
     energy, converged = 0.0, False
@@ -146,15 +142,13 @@ def _alternate(
 
 def _plain_codes(Z: Data) -> Correlate:
     """Correlate with plain signs; the first pass sums up ``||Z||^2`` as well."""
-    energy: float | None = None
+    energy: list[float] = []
 
     def correlate(Y: Array) -> tuple[Array, float]:
-        nonlocal energy
-        if energy is not None:
-            return reduce_blocks(_block_correlation, Z, Y)[0], energy
-        correlation, total = reduce_blocks(_block_correlation_and_energy, Z, Y)
-        energy = float(total)
-        return correlation, energy
+        function = _block_correlation if energy else _block_correlation_and_energy
+        correlation, *total = reduce_blocks(function, Z, Y)
+        energy.extend(map(float, total))
+        return correlation, energy[0]
 
     return correlate
 
