@@ -141,8 +141,8 @@ def _axes_by_rows(X: InMemory, mean: Array, n_components: int) -> tuple[Array, A
 def principal_axes(X: Data, mean: Array, n_components: int) -> tuple[Array, Array]:
     """Return the leading principal axes ``V`` (d x n_components, orthonormal) and singular values of ``X - 1 mean'``.
 
-    Solved from the d x d scatter matrix or the n rows, or by Lanczos iterations if both are above ``EXACT_LIMIT`` (and X
-    in memory). Axes without variance are arbitrary. The largest entry of each axis is positive, whatever LAPACK does.
+    Solved from the d x d scatter matrix or the n rows, or by Lanczos iterations if both are above ``EXACT_LIMIT`` (and
+    X in memory). Axes without variance are arbitrary. The largest entry of each axis is positive, whatever LAPACK does.
 
     >>> V, s = principal_axes(np.array([[2.0, 0.0], [-2.0, 0.0], [0.0, 1.0], [0.0, -1.0]]), np.zeros(2), 2)
     >>> np.abs(V.round(6)).tolist(), s.round(3)
