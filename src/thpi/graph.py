@@ -83,13 +83,12 @@ def hamming_neighbors(
     """Return the exact nearest rows of each of the first ``n_queries`` rows, with ties broken at random.
 
     Rows closer than the last neighbour are always listed; the others are drawn without replacement from the rows at
-    the same distance as the last neighbour. Equal codes are searched for once. The order within a list is arbitrary.
+    the same distance as the last one. The order within a list is arbitrary.
 
     >>> hamming_neighbors([[0b000], [0b001], [0b011], [0b111]], 1, n_queries=1)
     array([[1]])
     """
-    packed = check_codes(codes)
-    n_rows = len(packed)
+    n_rows = len(packed := check_codes(codes))
     n_queries = n_rows if n_queries is None else n_queries
     if not 1 <= n_queries <= n_rows:
         raise ValueError(f"n_queries={n_queries!r} must lie between 1 and the number of rows, {n_rows}.")
@@ -170,7 +169,7 @@ def _by_faiss(codes: Codes, size: Ints, wanted: Ints, n_rows: int) -> Iterator[L
         reached = np.cumsum(size[nearest], axis=1) >= n_rows
         radius = distances[np.arange(len(block)), reached.argmax(axis=1)].astype(np.int64)
         lists: list[tuple[Ints, Ints]] = []
-        length, done = 0, 0
+        length = done = 0
         for query in range(len(block)):
             # In faiss the radius is exclusive and common to all queries of a call.
             _, far, found = index.range_search(block[query : query + 1], int(radius[query]) + 1)
@@ -212,8 +211,7 @@ def _draw_numbers(n_closer: Ints, n_tied: Ints, place: Ints, n_neighbors: int, r
     """Draw, for each query, the numbers of ``n_neighbors`` rows and of the query itself.
 
     Numbers below ``n_closer`` are the closer rows, including the query, and all are taken. If no row is closer, the
-    query is number ``place`` of the tied rows: it is taken, and Floyd's algorithm draws the others from the rest. Each
-    draw picks from one item more than the draw before, and an item already taken is replaced by the newest one.
+    query is number ``place`` of the tied rows: it is taken. Floyd's algorithm draws the others from the rest.
     """
     n_columns = n_neighbors + 1
     own_is_tied = n_closer == 0

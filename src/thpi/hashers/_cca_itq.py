@@ -14,7 +14,7 @@ from thpi.hashers._itq import restart_seeds
 from thpi.rows import Rows
 from thpi.solvers.cca import CCAResult, ridge_cca, ridge_cca_of_moments
 from thpi.solvers.moments import centred_product, column_mean, full_rank_coordinates
-from thpi.solvers.quantisation import best_of, iterative_quantisation
+from thpi.solvers.quantisation import iterative_quantisation
 
 
 def canonical_directions(views: Views, n_bits: int, ridge: float) -> tuple[CCAResult, Any]:
@@ -103,12 +103,11 @@ class CCAITQ(BaseHasher):
             Z: Any = variates.project(np.zeros(self.n_bits, variates.dtype), np.diag(cca.correlations))
         else:
             Z = variates * cca.correlations
-        best = best_of(
-            [
-                iterative_quantisation(Z, stream, tol=self.tol, max_iter=self.max_iter)
-                for stream in restart_seeds(rng, self.n_init)
-            ]
-        )
+        runs = [
+            iterative_quantisation(Z, stream, tol=self.tol, max_iter=self.max_iter)
+            for stream in restart_seeds(rng, self.n_init)
+        ]
+        best = min(runs, key=lambda run: run.objective[-1])
         return {
             "projection_": (cca.x_directions * cca.correlations) @ best.R,
             "source_projection_": cca.y_directions,

@@ -12,7 +12,7 @@ from thpi.base import BaseHasher, Views, dimension_limit
 from thpi.codes import pack_signs
 from thpi.hashers._geometry import Geometry, Learned, Limits
 from thpi.solvers.moments import centred_product, principal_axes
-from thpi.solvers.quantisation import best_of, iterative_quantisation
+from thpi.solvers.quantisation import iterative_quantisation
 
 
 def restart_seeds(rng: np.random.RandomState, n_init: int) -> list[np.random.RandomState]:
@@ -68,12 +68,11 @@ class ITQ(BaseHasher):
         Z = centred_product(views.X, views.mean, V)
         if self.balanced and not isinstance(Z, np.ndarray):
             Z = Z.gather()  # half of all rows cannot be found block by block
-        best = best_of(
-            [
-                iterative_quantisation(Z, stream, balanced=self.balanced, tol=self.tol, max_iter=self.max_iter)
-                for stream in restart_seeds(rng, self.n_init)
-            ]
-        )
+        runs = [
+            iterative_quantisation(Z, stream, balanced=self.balanced, tol=self.tol, max_iter=self.max_iter)
+            for stream in restart_seeds(rng, self.n_init)
+        ]
+        best = min(runs, key=lambda run: run.objective[-1])
         fitted = {
             "projection_": V @ best.R,
             "objective_": np.array(best.objective),

@@ -17,7 +17,6 @@ from thpi.codes import pack_signs
 from thpi.hashers._cca_itq import canonical_directions
 from thpi.hashers._itq import restart_seeds
 from thpi.solvers.moments import Coordinates, centred_product, column_mean, full_rank_coordinates, principal_axes
-from thpi.solvers.quantisation import best_of
 from thpi.solvers.slack_quantisation import cross_moment, slack_quantisation
 
 
@@ -117,24 +116,23 @@ class ITQPlus(BaseHasher):
     ) -> Fitted:
         source_mean = column_mean(views.S)
         X, S = self._coordinates(views, source_mean)
-        best = best_of(
-            [
-                slack_quantisation(
-                    X.values,
-                    S.values,
-                    stream,
-                    n_bits=self.n_bits,
-                    lambda1=self.lambda1,
-                    lambda2=lambda2,
-                    laplacian=laplacian,
-                    coarse=coarse,
-                    true_loss=self.variant != "trace",
-                    tol=self.tol,
-                    max_iter=self.max_iter,
-                )
-                for stream in streams
-            ]
-        )
+        runs = [
+            slack_quantisation(
+                X.values,
+                S.values,
+                stream,
+                n_bits=self.n_bits,
+                lambda1=self.lambda1,
+                lambda2=lambda2,
+                laplacian=laplacian,
+                coarse=coarse,
+                true_loss=self.variant != "trace",
+                tol=self.tol,
+                max_iter=self.max_iter,
+            )
+            for stream in streams
+        ]
+        best = min(runs, key=lambda run: run.objective[-1])
         return {
             "projection_": X.back(best.R),
             "slack_projection_": S.back(best.P),

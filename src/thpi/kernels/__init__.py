@@ -26,8 +26,7 @@ def available() -> bool:
 def pays_off(n_words: int) -> bool:
     """Whether a kernel compares ``n_words`` pairs of words faster than its twin, counting the import of numba.
 
-    The import is free once something in this process has made it. A caller in a loop passes the work of the whole
-    loop. The results do not depend on the answer, only the time does.
+    A caller in a loop passes the work of the whole loop. Only the time depends on the answer, not the results.
 
     >>> pays_off(WORDS_WORTH_AN_IMPORT) == available()
     True

@@ -28,10 +28,7 @@ def _controller() -> ThreadpoolController:
 
 
 def n_threads() -> int:
-    """Return the number of threads a kernel may use: the smallest limit of BLAS and OpenMP in this process.
-
-    So ``OMP_NUM_THREADS`` and ``threadpoolctl.threadpool_limits`` apply to kernels too.
-    """
+    """Return how many threads a kernel may use: the smallest limit of BLAS and OpenMP (``OMP_NUM_THREADS``)."""
     if _own.get():
         return _own.get()
     limits = [library["num_threads"] for library in _controller().info()]
@@ -92,8 +89,7 @@ def one_blas_thread() -> AbstractContextManager[object]:
 def own_threads() -> Iterator[None]:
     """Give BLAS one thread and kernels as many as BLAS had, for loops that alternate blocks and small matrices.
 
-    Idle BLAS threads spin, for longer than a block takes: a small product or SVD that wakes them takes a core away from
-    the blocks after it.
+    Idle BLAS threads spin for longer than a block takes and keep a core from the blocks after a small product.
     """
     n = n_threads()
     if _own.get():

@@ -28,15 +28,12 @@ def count_words(queries: Words, database: Words, relevant: Bools, n_bits: int) -
 
 @compiled
 def _count(queries: Array, database: Array, relevant: Array, counts: Array) -> None:
-    n, n_words = queries.shape
-    m = database.shape[1]
-    n_keys = counts.shape[1]
+    (n, n_words), m, n_keys = queries.shape, database.shape[1], counts.shape[1]
     keys_room = np.empty(_ROWS, np.uint16)
     # Each query has eight histograms, used in turn: neighbouring rows often have the same distance, and an increment
     # would wait for the previous one to reach memory.
     histograms = np.zeros((n, 8, n_keys), np.uint32)
-    one = np.uint32(1)
-    shift = np.uint16(n_keys // 2)
+    one, shift = np.uint32(1), np.uint16(n_keys // 2)
     for start in range(0, m, _ROWS):
         length = min(_ROWS, m - start)
         keys = keys_room[:length]

@@ -1,9 +1,8 @@
 """Exact nearest codes under the Hamming distance by multi-index hashing (Norouzi, Punjani and Fleet 2014), compiled.
 
 A code is cut into m pieces. A code at distance m s + t or less from the query differs from it in at most s bits in one
-of the first t + 1 pieces, or in at most s - 1 bits in one of the others. So looking up the pieces in the order (s, t),
-ring by ring, finds everything within a distance that grows by one with each ring. If the rings would cost more
-than a scan of all codes, the codes are scanned.
+of the first t + 1 pieces, or in at most s - 1 bits in one of the others. So each look-up of pieces in the order (s, t),
+a ring, extends the distance searched by one. If the rings would cost more than a scan of all codes, these are scanned.
 """
 
 from __future__ import annotations

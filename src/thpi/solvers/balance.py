@@ -19,10 +19,9 @@ def balanced_signs(M: npt.ArrayLike, random_state: Seed = None) -> Signs:
 
         argmax_B <B, M>   with B in {-1, +1}^(n x c) and 1'B = 0
 
-    In each column the larger half of the entries becomes +1 and the smaller half -1, by selection in linear time. If
-    ``n`` is odd, no column can sum to zero; the median entry then takes its own sign (+1 if it is >= 0), the better
-    choice for <B, M>. If equal entries straddle the threshold, those that become +1 are drawn at random; random
-    numbers are used only then.
+    In each column the larger half of the entries becomes +1, by selection in linear time. If ``n`` is odd, the median
+    entry takes its own sign (+1 if it is >= 0), the better choice for <B, M>. If equal entries straddle the threshold,
+    those that become +1 are drawn at random; random numbers are used only then.
 
     >>> balanced_signs([[0.3, -5.0], [0.1, -2.0], [0.9, -1.0], [0.2, -4.0]], random_state=0).T.tolist()
     [[1, -1, 1, -1], [-1, 1, 1, -1]]
@@ -99,8 +98,7 @@ def project_balanced_box(V: Array, inverse: Array, mu: Array) -> Array:
         if not unfinished.any():
             break
         # The excess falls as mu grows: if it is positive, the root lies above.
-        low = np.where(excess > 0, mu, low)
-        high = np.where(excess < 0, mu, high)
+        low, high = np.where(excess > 0, mu, low), np.where(excess < 0, mu, high)
         trial = (mu + np.divide(excess, slope, out=np.full_like(slope, np.inf), where=slope > 0)).astype(mu.dtype)
         outside = unfinished & ~((trial > low) & (trial < high))
         if outside.any():

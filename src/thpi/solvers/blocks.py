@@ -1,7 +1,4 @@
-"""Sums and products over blocks of rows: the only way in which a solver reads a matrix that may exceed memory.
-
-A matrix is a numpy array, a sparse matrix, or rows on disk or on a cluster (:mod:`thpi.rows`).
-"""
+"""Sums and products over blocks of rows, of arrays in memory or rows on disk or on a cluster (:mod:`thpi.rows`)."""
 
 from __future__ import annotations
 
@@ -19,20 +16,8 @@ from thpi.kernels._threads import n_threads, own_threads, stream_in_order
 if TYPE_CHECKING:
     from thpi.solvers.moments import Moments
 
-__all__ = [
-    "Data",
-    "Parts",
-    "Streamed",
-    "combined",
-    "for_blocks",
-    "map_groups",
-    "reduce_blocks",
-    "row_blocks",
-    "row_products",
-    "spread",
-    "sum_blocks",
-    "take_block",
-]
+__all__ = ["Data", "Parts", "Streamed", "combined", "for_blocks", "map_groups", "reduce_blocks", "row_blocks"]
+__all__ += ["row_products", "spread", "sum_blocks", "take_block"]
 
 Parts: TypeAlias = tuple[Array, ...]
 """What a function returns for one block; sums are taken member by member."""
@@ -80,18 +65,14 @@ Data: TypeAlias = "InMemory | StreamedRows"
 def row_blocks(X: Matrix) -> Iterator[slice]:
     """Cut the rows of an array into blocks that stay in cache while they are used.
 
-    About 1 MiB, and at least twice as many rows as columns if that fits into 32 MiB, so that computing a d x d product
-    costs more than adding it up.
+    About 1 MiB, and at least 2 d rows if they fit into 32 MiB: a d x d product must cost more than adding it up.
 
     >>> list(row_blocks(np.zeros((5, 2))))
     [slice(0, 5, None)]
     """
     n, d = X.shape[0], max(1, X.shape[1])
-    if sparse.issparse(X):
-        size = _SPARSE_ROWS
-    else:
-        width = X.dtype.itemsize * d
-        size = max(1, _CACHED // width, min(2 * d, _LARGEST // width))
+    width = X.dtype.itemsize * d
+    size = _SPARSE_ROWS if sparse.issparse(X) else max(1, _CACHED // width, min(2 * d, _LARGEST // width))
     # sklearn's gen_batches checks its arguments, which takes as long as a small block.
     for start in range(0, n, size):
         yield slice(start, min(start + size, n))
@@ -162,8 +143,7 @@ def sum_blocks(function: Callable[[slice], Parts], X: Matrix, combine: Callable[
     >>> sum_blocks(lambda rows: (np.ones(3)[rows].sum(),), np.zeros((3, 2)))
     (array(3.),)
     """
-    groups = map_groups(lambda group: combined(map(function, group), combine), X)
-    return combined(groups, combine)
+    return combined(map_groups(lambda group: combined(map(function, group), combine), X), combine)
 
 
 def for_blocks(function: Callable[[slice], None], X: Matrix) -> None:
@@ -172,21 +152,15 @@ def for_blocks(function: Callable[[slice], None], X: Matrix) -> None:
     >>> for_blocks(print, np.zeros((3, 2)))
     slice(0, 3, None)
     """
-
-    def work(group: list[slice]) -> None:
-        for rows in group:
-            function(rows)
-
-    for _ in map_groups(work, X):
+    for _ in map_groups(lambda group: list(map(function, group)), X):
         pass
 
 
 def map_groups(function: Callable[[list[slice]], T], X: Matrix) -> Iterator[T]:
     """Yield ``function(group)`` for groups of blocks of rows of an array, in order, one thread per group.
 
-    Blocks that fit into a cache are too small to be split among threads. Groups have up to 16 blocks to keep the
-    overhead low, and are at least eight if possible, so that threads end together; fewer than four run in the calling
-    thread. The groups, and so the results, do not depend on the number of threads.
+    There are at least eight groups if possible, of up to 16 blocks; fewer than four run in the calling thread. The
+    groups, and so the results, do not depend on the number of threads.
 
     >>> list(map_groups(lambda group: sum(rows.stop - rows.start for rows in group), np.zeros((5, 2))))
     [5]

@@ -34,8 +34,7 @@ def ridge_cca(X: Array, Y: Array, n_components: int, *, ridge: float = 1e-4) -> 
     >>> ridge_cca(X - X.mean(0), Y - Y.mean(0), 1).correlations.round(2)
     array([1.])
     """
-    n = len(X)
-    limit = min(X.shape[1], Y.shape[1])
+    n, limit = len(X), min(X.shape[1], Y.shape[1])
     if len(Y) != n:
         raise ValueError(f"X has {n} rows and Y has {len(Y)}; the rows of both views must match.")
     if not 1 <= n_components <= limit:
@@ -58,15 +57,13 @@ def ridge_cca_of_moments(
     whitened = linalg.solve_triangular(Lx, cross / (n - 1), lower=True)
     whitened = linalg.solve_triangular(Ly, whitened.T, lower=True).T
     U, correlations, Vt = linalg.svd(whitened, full_matrices=False)
-    U, V = U[:, :n_components], Vt[:n_components].T
-    x_directions = linalg.solve_triangular(Lx, U, lower=True, trans="T")
-    y_directions = linalg.solve_triangular(Ly, V, lower=True, trans="T")
+    x_directions = linalg.solve_triangular(Lx, U[:, :n_components], lower=True, trans="T")
+    y_directions = linalg.solve_triangular(Ly, Vt[:n_components].T, lower=True, trans="T")
     return CCAResult(x_directions, y_directions, correlations[:n_components])
 
 
 def _ridge_cholesky(covariance: Array, n: int, ridge: float) -> Array:
-    d = len(covariance)
-    trace = float(np.trace(covariance))
+    d, trace = len(covariance), float(np.trace(covariance))
     # A view without any variance has no directions; the 1 keeps the factor regular.
     absolute = max(ridge, 1e-10) * trace / max(1, min(n - 1, d)) if trace > 0 else 1.0
     covariance.flat[:: d + 1] += absolute

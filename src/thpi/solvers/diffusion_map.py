@@ -51,19 +51,16 @@ def diffusion_map(rows: Array, *, n_neighbors: int = 30, steps: int = 4, n_compo
     ``||x_i - x_j||^2 = tr(D) sum_k ((P^steps)_ik - (P^steps)_jk)^2 / d_k``,
 
     small within a connected group of any shape, and large between groups. Centring (rows weighted by d) removes the
-    constant eigenvector. Negative eigenvalues, of walks that alternate between two sides, count as 0. If there are many
-    rows, Lanczos iterations on the symmetric ``D^(-1/2) A D^(-1/2)`` are linear in the edges.
+    constant eigenvector. Negative eigenvalues, of walks that alternate between two sides, count as 0.
 
     >>> rows = np.vstack([np.zeros((20, 1)), np.ones((20, 1))]) + np.linspace(0, 0.1, 40)[:, None]
     >>> first = diffusion_map(rows, n_neighbors=4).coordinates[:, 0]
     >>> bool(np.ptp(np.sign(first[:20])) == 0 and first[0] * first[-1] < 0)  # two groups
     True
     """
-    n = len(rows)
-    k = min(n_neighbors, n - 1)
+    n, k = len(rows), min(n_neighbors, len(rows) - 1)
     if k < 1:
-        nothing = np.zeros((n, 1))
-        return DiffusionMap(nothing, None, nothing, np.zeros(1))
+        return DiffusionMap(np.zeros((n, 1)), None, np.zeros((n, 1)), np.zeros(1))
     neighbours = NearestNeighbors(n_neighbors=k).fit(rows)
     K = neighbours.kneighbors_graph()
     A = (K + K.T) / 2

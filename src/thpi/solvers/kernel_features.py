@@ -46,8 +46,7 @@ def kernel_root(squared: Array, width: float) -> tuple[float, Array]:
     would change, and half of those of KernelAutoHasher, whose random start depends on the basis.
 
     >>> exponent, root = kernel_root(np.array([[0.0, 2.0], [2.0, 0.0]]), 1.0)
-    >>> K = np.exp(-exponent * np.array([[0.0, 2.0], [2.0, 0.0]]))
-    >>> exponent, bool(np.allclose(root.T @ K @ root, np.eye(2)))
+    >>> exponent, bool(np.allclose(root.T @ np.exp([[0, -1], [-1, 0]]) @ root, np.eye(2)))
     (0.5, True)
     """
     others = squared[~np.eye(len(squared), dtype=bool)]

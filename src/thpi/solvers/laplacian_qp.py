@@ -24,16 +24,12 @@ _ISOLATED_DEGREE = 1e-2
 
 
 class LaplacianQPResult(NamedTuple):
-    """Relaxed codes ``B`` (n x c, in [-1, 1], columns sum to zero) with a proven upper bound on their error.
-
-    ``gap`` bounds objective(B) - optimum, summed over the columns. ``converged`` is whether it is at most
-    ``tol * max(1, |objective(B)|)``, ``n_iter`` the iterations of the column that needed most.
-    """
+    """Relaxed codes (n x c, in [-1, 1], columns sum to zero) with a proven upper bound on their error."""
 
     B: Array
-    gap: float
-    n_iter: int
-    converged: bool
+    gap: float  # bound of objective(B) - optimum, summed over the columns
+    n_iter: int  # of the column that needed most
+    converged: bool  # whether gap <= tol * max(1, |objective(B)|)
 
 
 def laplacian_box_qp(
@@ -47,10 +43,9 @@ def laplacian_box_qp(
 ) -> LaplacianQPResult:
     """Minimise the relaxed LapITQ+ objective in the codes, as :class:`BoxQP` does, after checking the problem.
 
-    ``laplacian`` is D - W, symmetric, with weights >= 0; vertices without edges are allowed. Without edges, or with
-    ``lambda2=0``, the solution is closed form. ``start``, for instance the solution for a similar ``K``, is projected
-    to be feasible. If ``K`` is float32, so are the iterations: rounding of B then shows in the gap, and the least
-    ``tol`` that can be reached grows with lambda2 (for K of unit scale 1e-6 at lambda2 = 1 and 2e-5 at lambda2 = 10).
+    ``laplacian`` is D - W, symmetric, with weights >= 0; vertices without edges are allowed. ``start``, for instance
+    the solution for a similar ``K``, is projected to be feasible. If ``K`` is float32, so are the iterations, and the
+    least ``tol`` within reach grows with lambda2 (for K of unit scale 1e-6 at lambda2 = 1 and 2e-5 at lambda2 = 10).
 
     >>> L = np.array([[1, -1, 0, 0], [-1, 1, 0, 0], [0, 0, 1, -1], [0, 0, -1, 1]])
     >>> result = laplacian_box_qp([[3.0], [-2.0], [0.0], [-1.0]], L, 4.0)
@@ -89,10 +84,10 @@ class BoxQP:
 
         min_B  F(B) = -2 <B, K> + lambda2 tr(B' L B)    with -1 <= B <= 1 and 1'B = 0
 
-    (the paper's update of B with its ||B L|| read as tr(B' L B)), lambda2 > 0, at least one edge. The columns share the
-    Hessian 2 lambda2 L and decouple. Solved by accelerated projected gradient in the metric of the degrees (L <= 2 D
-    for non-negative weights) with the momentum of greedy FISTA (Liang, Luo and Schoenlieb 2022): factor 1, dropped in a
-    column as soon as it points uphill there. It has no proven rate; the certificate bounds the error instead.
+    (the paper's update of B with its ||B L|| read as tr(B' L B)), lambda2 > 0, at least one edge. Solved by accelerated
+    projected gradient in the metric of the degrees (L <= 2 D) with the momentum of greedy FISTA (Liang, Luo and
+    Schoenlieb 2022): factor 1, dropped in a column as soon as it points uphill there. It has no proven rate; the
+    certificate bounds the error instead.
 
     Certificate. F is convex, so with g = F'(b) every feasible x has F(b) - F(x) <= <g, b> - <g, x>. The
     smallest <g, x> over the feasible set is, by linear duality in the multiplier m of 1'x = 0,
@@ -123,10 +118,8 @@ class BoxQP:
     def solve(self, K: Array, start: Array | None, tol: float, max_iter: int) -> LaplacianQPResult:
         """Solve for ``K`` (n x c) from ``start``."""
         K, pull = self._scaled(K)
-        c = K.shape[1]
-        B = np.empty_like(K)
-        gaps, values = np.empty(c), np.empty(c)
-        active = np.arange(c)
+        c, B = K.shape[1], np.empty_like(K)
+        gaps, values, active = np.empty(c), np.empty(c), np.arange(c)
         multiplier = np.zeros(c, dtype=K.dtype)
         X = np.zeros_like(K) if start is None else project_balanced_box(start, self.inverse, multiplier)
         Y = X.copy()
@@ -184,7 +177,6 @@ class BoxQP:
             step *= kept
             np.add(X_new[rows], step, out=V[rows])
 
-        # Block by block, so that intermediate results stay in the cache.
         for_blocks(gradient_step, V)
         X_new = project_balanced_box(V, self.inverse, multiplier)
         turn, moved = sum_blocks(turn_and_length, V)
@@ -196,12 +188,11 @@ class BoxQP:
 
 def _curvature_bound(L: sparse.csr_array, metric: Array) -> float:
     """Return t with L <= t D: a Lanczos estimate, from below, with a margin, never more than the proven 2."""
-    n = len(metric)
-    if n < 50:
+    if len(metric) < 50:
         return 2.0
-    scale = sparse.diags_array(1 / np.sqrt(metric))
+    scale, v0 = sparse.diags_array(1 / np.sqrt(metric)), np.cos(np.arange(len(metric)))
     try:
-        largest = eigsh(scale @ L @ scale, 1, which="LA", tol=1e-2, v0=np.cos(np.arange(n)), return_eigenvectors=False)
+        largest = eigsh(scale @ L @ scale, 1, which="LA", tol=1e-2, v0=v0, return_eigenvectors=False)
     except ArpackNoConvergence:
         return 2.0
     return float(min(2.0, 1.03 * largest[0]))

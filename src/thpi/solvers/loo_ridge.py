@@ -37,8 +37,7 @@ def loo_ridge(X: Array, T: Array, *, extra: tuple[Array, Array] | None = None, s
     last term is the mean), and the residual of row i when it is left out is ``r_i / (1 - H_ii)``: one factorisation
     serves all penalties. They are evaluated on at most 500 evenly spaced rows and on the 48 answers of largest energy.
     ``extra = (X_e, T_e)`` are further rows for the last fit only: they are predictions themselves. The chosen penalty
-    is multiplied by ``shrinkage``: if little can be predicted, leave-one-out shrinks almost everything away, and for a
-    metric the directions matter more than the size of the error.
+    is multiplied by ``shrinkage``, because for a metric the directions matter more than the size of the error.
 
     >>> rng = np.random.RandomState(0)
     >>> X = rng.standard_normal((200, 3)); X -= X.mean(axis=0)
@@ -53,8 +52,7 @@ def loo_ridge(X: Array, T: Array, *, extra: tuple[Array, Array] | None = None, s
     squares, mean_square = s**2, float((s**2).mean())
     cross = (V.T @ (X.T @ T)) / s[:, None]
     rows = spread(n, JUDGED_ROWS)
-    energy = np.einsum("ij,ij->j", T, T)
-    columns = np.argsort(-energy, kind="stable")[:_JUDGED_COLUMNS]
+    columns = np.argsort(-np.einsum("ij,ij->j", T, T), kind="stable")[:_JUDGED_COLUMNS]
     U, answers, judged = (X[rows] @ V) / s, T[np.ix_(rows, columns)], cross[:, columns]
     total = float((answers**2).sum())
     best, penalty = np.inf, PENALTIES[-1]

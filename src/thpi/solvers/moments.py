@@ -1,7 +1,6 @@
-"""Means, principal axes and centred products of dense or sparse matrices, without a centred copy.
+"""Means, principal axes and centred products of dense or sparse matrices.
 
-Sums run over blocks of rows, and a sparse matrix is never made dense: ``(X - 1 m') W = X W - 1 (m' W)``. Only
-:func:`full_rank_coordinates`, and the axes of fewer rows than columns, keep a centred copy of dense rows in memory.
+Sums run over blocks of rows, and a sparse matrix is never made dense: ``(X - 1 m') W = X W - 1 (m' W)``.
 """
 
 from __future__ import annotations
@@ -16,15 +15,8 @@ from sklearn.utils.extmath import svd_flip
 from thpi._types import Array, InMemory
 from thpi.solvers.blocks import Data, Streamed, for_blocks, reduce_blocks, row_products
 
-__all__ = [
-    "Coordinates",
-    "Moments",
-    "centred_product",
-    "column_mean",
-    "full_rank_coordinates",
-    "principal_axes",
-    "shifted_moments",
-]
+__all__ = ["Coordinates", "Moments", "centred_product", "column_mean", "full_rank_coordinates"]
+__all__ += ["principal_axes", "shifted_moments"]
 
 EXACT_LIMIT = 4096
 """Up to this many rows or columns an eigenproblem is solved whole; above it, by Lanczos iterations."""
@@ -86,8 +78,7 @@ def centred_product(X: Data, mean: Array, W: Array) -> Array:
     """
     W = W.astype(X.dtype, copy=False)
     if isinstance(X, Streamed):
-        projected: Array = X.project(mean, W)
-        return projected
+        return X.project(mean, W)  # type: ignore[no-any-return]
     out = np.empty((X.shape[0], W.shape[1]), dtype=X.dtype)
     if sparse.issparse(X):
         row_products(X, np.ascontiguousarray(W))(slice(0, X.shape[0]), out)
@@ -107,18 +98,15 @@ def _scatter(X: Data, mean: Array) -> Array:
     if isinstance(X, Streamed):
         return np.asarray(X.moments().scatter)
     if sparse.issparse(X):
-        m = mean.astype(np.float64)
-        X = X.astype(np.float64)
+        X, m = X.astype(np.float64), mean.astype(np.float64)
         # The cross terms use the exact column sums: the mean may be rounded to float32.
-        total = _column_sums(X)
-        cross = np.outer(total, m)
+        cross = np.outer(_column_sums(X), m)
         return np.asarray((X.T @ X).toarray() - cross - cross.T + X.shape[0] * np.outer(m, m))
     return shifted_moments(X, mean).scatter
 
 
 def _axes_by_lanczos(X: InMemory, mean: Array, n_components: int) -> tuple[Array, Array]:
-    m = mean.astype(np.float64)
-    n, d = X.shape
+    (n, d), m = X.shape, mean.astype(np.float64)
     operator = LinearOperator(
         (n, d),
         matvec=lambda v: np.asarray(X @ v) - m @ v,
@@ -127,8 +115,7 @@ def _axes_by_lanczos(X: InMemory, mean: Array, n_components: int) -> tuple[Array
         rmatmat=lambda U: np.asarray(X.T @ U) - np.outer(m, U.sum(axis=0)),
         dtype=np.float64,
     )
-    start = np.random.RandomState(0).standard_normal(min(n, d))
-    _, s, Vt = svds(operator, k=n_components, v0=start)
+    _, s, Vt = svds(operator, k=n_components, v0=np.random.RandomState(0).standard_normal(min(n, d)))
     order = np.argsort(s)[::-1]
     return Vt[order].T, s[order]
 
@@ -154,9 +141,8 @@ def _axes_by_rows(X: InMemory, mean: Array, n_components: int) -> tuple[Array, A
 def principal_axes(X: Data, mean: Array, n_components: int) -> tuple[Array, Array]:
     """Return the leading principal axes ``V`` (d x n_components, orthonormal) and singular values of ``X - 1 mean'``.
 
-    Solved from the d x d scatter matrix if d <= n, from the n rows if n < d, and by Lanczos iterations if both are
-    above ``EXACT_LIMIT`` (and X in memory). Axes without variance are arbitrary orthonormal directions. The largest
-    entry of each axis is positive, so that signs do not depend on LAPACK.
+    Solved from the d x d scatter matrix or the n rows, or by Lanczos iterations if both are above ``EXACT_LIMIT`` (and
+    X in memory). Axes without variance are arbitrary. The largest entry of each axis is positive, whatever LAPACK does.
 
     >>> V, s = principal_axes(np.array([[2.0, 0.0], [-2.0, 0.0], [0.0, 1.0], [0.0, -1.0]]), np.zeros(2), 2)
     >>> np.abs(V.round(6)).tolist(), s.round(3)
@@ -202,9 +188,8 @@ class Coordinates:
 def full_rank_coordinates(X: InMemory, mean: Array) -> Coordinates:
     """Return dense coordinates (n x r) with the same distances and inner products as ``X - 1 mean'``.
 
-    If d <= n these are the centred data themselves, or for sparse data their principal coordinates. If d > n (texts)
-    the rows span fewer than n directions; every linear method whose solution lies in that span has the same solution
-    in the n x r coordinates, at a cost linear in d.
+    If d <= n these are the centred data, or for sparse data their principal coordinates. If d > n (texts) the rows
+    span fewer than n directions; a linear method whose solution lies in that span has the same one in the coordinates.
 
     >>> coordinates = full_rank_coordinates(np.array([[1.0, 0, 0], [-1.0, 0, 0]]), np.zeros(3))
     >>> np.abs(coordinates.values).ravel(), np.abs(coordinates.back(np.eye(1))).ravel()
@@ -226,8 +211,8 @@ def full_rank_coordinates(X: InMemory, mean: Array) -> Coordinates:
     U, s = U[:, : _rank(s)], s[: _rank(s)]
     # The sign of a coordinate is arbitrary: its largest entry is made positive, so that LAPACK does not matter.
     U = U * np.where(U[np.abs(U).argmax(axis=0), np.arange(len(s))] < 0, -1.0, 1.0)
-    scale = np.maximum(s, np.finfo(np.float64).tiny)
-    return Coordinates((U * s).astype(X.dtype), rows=(X, mean), weights=U / scale)
+    weights = U / np.maximum(s, np.finfo(np.float64).tiny)
+    return Coordinates((U * s).astype(X.dtype), rows=(X, mean), weights=weights)
 
 
 def _rank(s: Array) -> int:

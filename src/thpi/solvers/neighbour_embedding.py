@@ -18,8 +18,7 @@ _WIDTH_ROWS = 100
 # Root mean square of the rows during the optimisation. If it is larger, 30 quasi-Newton steps go farther: with a weak
 # penalty, 0.1, target neighbours on six data sets gain 2.2 points of MAP at 0.3, 1.7 at 1 and 1.2 at 3.
 _SPREAD = 0.3
-# Bound of log(t c). If many rows are equal neighbours are certain and t would grow without limit. h'h is at most c, and
-# products t h'h far above exp(8) exceed single precision. On real data log(t c) stays below 4.
+# Bound of log(t c), below 4 on real data. If many rows are equal t would grow until t h'h exceeds single precision.
 _MOST_LOG_TC = 8.0
 _HALVINGS = 30
 
@@ -76,11 +75,8 @@ def neighbour_embedding(
     ``h_i = tanh(P'x_i)`` is the relaxed code of row i; ``Q_ij``, proportional to ``exp(t h_i'h_j)``, j != i, is the
     probability that i takes j as its neighbour by the codes alone: ``h_i'h_j`` is c less twice the Hamming distance if
     h is +-1. 0 < t <= exp(8) / c. ``P_0`` is ``start``, scaled so that ``|X P_0|`` is 1 on average; ``C = X'X / n`` and
-    r is its mean eigenvalue. The penalty restrains the projections of the rows and, since the rows do not determine
-    all coefficients, the map itself.
-
-    Minimised by L-BFGS from ``start``: the objective is not convex, and it never rises. The steps, unlike the
-    objective, depend on the unit of the rows: these are scaled to a root mean square of 0.3.
+    r is its mean eigenvalue. Minimised by L-BFGS from ``start``: the objective is not convex, and it never rises. The
+    steps, unlike the objective, depend on the unit of the rows: these are scaled to a root mean square of 0.3.
 
     >>> X = np.random.RandomState(0).standard_normal((60, 5))
     >>> found = neighbour_embedding(X, np.eye(5)[:, :3], neighbour_probabilities(X, 0.3))

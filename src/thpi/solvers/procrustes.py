@@ -69,8 +69,7 @@ def tall_procrustes(
 ) -> Array:
     """Minimise ``||X R - T||_F^2`` over ``R`` (d x c) with orthonormal columns, d > c, down to a stationary point.
 
-    Only moments are needed, ``gram = X'X`` and ``cross = X'T``, because the loss is
-    ``tr(R'GR) - 2 tr(R'C)`` plus a constant. Generalised power iteration (Nie, Zhang and Li 2017):
+    From ``G = X'X`` (``gram``) and ``C = X'T`` (``cross``), by generalised power iteration (Nie, Zhang and Li 2017):
 
         ``R <- polar(a R - G R + C)``  with  ``a >= lambda_max(G)``
 
@@ -82,8 +81,7 @@ def tall_procrustes(
     array([0., 0., 1.])
     """
     a = largest_eigenvalue(gram) if bound is None else bound
-    R = start
-    GR = gram @ R
+    R, GR = start, gram @ start
     loss = float(np.vdot(R, GR) - 2 * np.vdot(R, cross))
     scale = max(abs(loss), float(np.abs(cross).sum()), np.finfo(np.float64).tiny)
     for _ in range(max_iter):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from thpi.solvers.balance import as_signs, balanced_signs
 from thpi.solvers.blocks import Data, Streamed, reduce_blocks
 from thpi.solvers.procrustes import polar, random_orthonormal
 
-__all__ = ["QuantisationResult", "best_of", "frame_quantisation", "iterative_quantisation", "signs", "to_signs"]
+__all__ = ["QuantisationResult", "frame_quantisation", "iterative_quantisation", "signs", "to_signs"]
 
 Correlate: TypeAlias = Callable[[Array], tuple[Array, float]]
 
@@ -62,14 +62,13 @@ def iterative_quantisation(
     """Rotate centred data ``Z`` (n x c) so that its signs lose least: ``min ||B - Z R||_F^2`` over B and R.
 
     Alternates ``B = sgn(Z Y)`` (balanced signs on request) and ``R = polar(Z'B)`` from a random rotation (Gong and
-    Lazebnik 2011). With ``Y = R`` both steps are exact, but the loss falls slowly: up to constants it is minus twice
-    ``f(R) = max_B <B, Z R>``, which is convex in R, and the alternation is a first-order method that maximises it. So
-    the signs are taken ahead of R, at ``Y = R + (R - R_before)``. A step that raises the loss is dropped and repeated
-    from ``Y = R``, as in greedy FISTA (Liang, Luo and Schoenlieb 2022): about 15 iterations reach what takes 50
-    without looking ahead. Balanced codes do not look ahead: they equal those of ITQ+ without slack.
+    Lazebnik 2011). With ``Y = R`` both steps are exact, but the loss falls slowly, so the signs are taken ahead of R:
+    ``Y = R + (R - R_before)``. A step that raises the loss is dropped and repeated from ``Y = R``, as in greedy FISTA
+    (Liang, Luo and Schoenlieb 2022): about 15 iterations reach what takes 50 without looking ahead. Balanced codes do
+    not look ahead: they equal those of ITQ+ without slack.
 
     If n is large, half of ``max_iter`` is spent on 64 c random rows and three tenths on 256 c, which determine the
-    c^2 / 2 parameters of the rotation almost completely, so that few passes over all rows remain.
+    rotation almost completely, so that few passes over all rows remain.
 
     >>> Z = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]])
     >>> round(iterative_quantisation(Z, np.random.RandomState(0)).objective[-1], 9)
@@ -78,16 +77,13 @@ def iterative_quantisation(
     n, c = Z.shape
     R = random_orthonormal(c, c, rng).astype(Z.dtype)
     if balanced:
-        codes = _BalancedCodes(np.asarray(Z), rng)
-        result = _alternate(codes.correlation, R, n * c, tol, max_iter, look_ahead=False)
-        return result._replace(B=codes.kept)
+        return _balanced(np.asarray(Z), rng, R, tol, max_iter)
     left = max_iter
     with own_threads():
         if n >= 4 * _COARSE[-1][0] * c:
             for rows_a_bit, share in _COARSE:
-                rows = np.unique(rng.randint(n, size=rows_a_bit * c))
+                rows, spent = np.unique(rng.randint(n, size=rows_a_bit * c)), int(share * max_iter)
                 sample = np.asarray(Z.take(rows) if isinstance(Z, Streamed) else Z[rows])
-                spent = int(share * max_iter)
                 R = _alternate(_plain_codes(sample), R, sample.size, tol, spent).R
                 left -= spent
         return _alternate(_plain_codes(Z), R, n * c, tol, left)
@@ -96,9 +92,8 @@ def iterative_quantisation(
 def frame_quantisation(Y: Array, start: Array, *, tol: float = 1e-6, max_iter: int = 150) -> QuantisationResult:
     """Minimise ``||B - Y R||_F^2`` over codes B (n x c) and ``R`` (p x c), from codes ``start`` (n x c, real values).
 
-    For p = c this is :func:`iterative_quantisation`. For p < c (fewer dimensions than bits) R has orthonormal rows:
-    ``||Y R|| = ||Y||`` still holds, so both steps remain exact. The code is a quantised tight frame: bits beyond the
-    p-th are further hyperplanes through the same p dimensions.
+    For p = c this is :func:`iterative_quantisation`. For p < c (fewer dimensions than bits) R has orthonormal rows, a
+    tight frame: ``||Y R|| = ||Y||`` still holds, so both steps remain exact.
 
     >>> Y = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]])
     >>> frame_quantisation(Y, np.hstack([Y, Y[:, :1]])).R.shape
@@ -120,8 +115,7 @@ def _alternate(
 ) -> QuantisationResult:
     """Alternate from ``R``; ``correlate(R)`` returns ``Z' sgn(Z R)`` and ``||Z||^2``; ``size`` is n c.
 
-    The loss is ``||Z||^2 + n c - 2 <B, Z R>``. Convergence is measured by the overlap ``<B, Z R>``, which is linear in
-    the unit of Z: relative to the loss, the same change would be small in one unit and large in another.
+    The loss is ``||Z||^2 + n c - 2 <B, Z R>``. Convergence is measured by the overlap ``<B, Z R>``, linear in Z's unit.
     """
     overlaps: list[float] = []
     energy, converged = 0.0, False
@@ -147,16 +141,14 @@ def _alternate(
 
 
 def _plain_codes(Z: Data) -> Correlate:
-    """Return the function for plain signs; its first pass sums up ``||Z||^2`` as well."""
-    energy: float | None = None
+    """Correlate with plain signs; the first pass sums up ``||Z||^2`` as well."""
+    energy: list[float] = []
 
     def correlate(Y: Array) -> tuple[Array, float]:
-        nonlocal energy
-        if energy is not None:
-            return reduce_blocks(_block_correlation, Z, Y)[0], energy
-        correlation, total = reduce_blocks(_block_correlation_and_energy, Z, Y)
-        energy = float(total)
-        return correlation, energy
+        function = _block_correlation if energy else _block_correlation_and_energy
+        correlation, *total = reduce_blocks(function, Z, Y)
+        energy.extend(map(float, total))
+        return correlation, energy[0]
 
     return correlate
 
@@ -169,36 +161,19 @@ def _block_correlation_and_energy(Z: Array, Y: Array) -> tuple[Array, Array]:
     return *_block_correlation(Z, Y), np.einsum("ij,ij->", Z, Z, dtype=np.float64)
 
 
-class _BalancedCodes:
-    """The same with balanced signs, which need all rows at once; keeps the codes of the best step."""
+def _balanced(Z: Array, rng: np.random.RandomState, R: Array, tol: float, max_iter: int) -> QuantisationResult:
+    """Alternate with balanced signs, which need all rows at once, and keep the codes of the best step."""
+    energy = float(np.einsum("ij,ij->", Z, Z, dtype=np.float64))
+    kept, best = np.empty((0, 0), dtype=np.int8), -np.inf
 
-    def __init__(self, Z: Array, rng: np.random.RandomState) -> None:
-        self.Z, self.rng = Z, rng
-        self.energy = float(np.einsum("ij,ij->", Z, Z, dtype=np.float64))
-        self.kept: Signs | None = None
-        self.best = -np.inf
-
-    def correlation(self, Y: Array) -> tuple[Array, float]:
-        B = balanced_signs(self.Z @ Y, self.rng)
-        correlation = (self.Z.T @ B.astype(self.Z.dtype)).astype(np.float64)
+    def correlate(Y: Array) -> tuple[Array, float]:
+        nonlocal kept, best
+        B = balanced_signs(Z @ Y, rng)
+        correlation = (Z.T @ B.astype(Z.dtype)).astype(np.float64)
         value = float(np.vdot(polar(correlation), correlation))
-        if value >= self.best:
-            self.kept, self.best = B, value
-        return correlation, self.energy
+        if value >= best:
+            kept, best = B, value
+        return correlation, energy
 
-
-class _Result(Protocol):
-    @property
-    def objective(self) -> list[float]: ...
-
-
-AnyResult = TypeVar("AnyResult", bound=_Result)
-
-
-def best_of(results: list[AnyResult]) -> AnyResult:
-    """Return the result with the lowest final objective, the first one among equals.
-
-    >>> best_of([QuantisationResult(None, [3.0], True), QuantisationResult(None, [2.0], True)]).objective
-    [2.0]
-    """
-    return min(results, key=lambda result: result.objective[-1])
+    result = _alternate(correlate, R, Z.size, tol, max_iter, look_ahead=False)
+    return result._replace(B=kept)

@@ -61,12 +61,11 @@ def slack_quantisation(
 
     If R (p x c) and P (q x c) are square or wide, the last two terms are constant and the paper's closed forms,
     ``R = polar(X'((1 + lambda1) B - lambda1 S P))`` and ``P = polar(S'(B - X R))``, are exact. If they are tall,
-    ``true_loss=False`` leaves these two terms out (the trace objective), so that the closed forms remain exact;
-    ``true_loss=True`` keeps them and solves the tall Procrustes problems by generalised power iteration. No step
-    raises the objective.
+    ``true_loss=False`` leaves these terms out (the trace objective); ``true_loss=True`` keeps them and solves the tall
+    Procrustes problems by generalised power iteration. No step raises the objective.
 
-    ``coarse``, some rows and the Laplacian of their own graph, is for large n: three quarters of ``max_iter`` are spent
-    on these rows, and the iterations on all rows, whose objective is recorded, start at the R and P found there.
+    For large n, three quarters of ``max_iter`` are spent on ``coarse``, some rows and the Laplacian of their own graph;
+    the iterations on all rows, whose objective is recorded, start at the R and P found there.
 
     >>> rng = np.random.RandomState(0)
     >>> X, S = rng.standard_normal((40, 6)), rng.standard_normal((40, 5))
@@ -99,10 +98,7 @@ def _alternate(
     converged = False
     for _ in range(max_iter):
         M = moments.pull(R, P)
-        if graph is None:
-            chosen, cut = balanced_halves(M, rng), 0.0
-        else:
-            chosen, cut = graph.step(M, rng, former=positive)
+        chosen, cut = graph.step(M, rng, former=positive) if graph else (balanced_halves(M, rng), 0.0)
         moments.set_codes(chosen, former=positive)
         positive = chosen
         R = moments.fit_target(R, P)
@@ -117,10 +113,8 @@ def _alternate(
             break
     assert best is not None  # max_iter >= 1
     positive, R, P = best
-    dtype = moments.X.dtype
-    return SlackResult(
-        np.ascontiguousarray(as_signs(positive).T), R.astype(dtype), P.astype(dtype), objective, converged
-    )
+    R, P = (Q.astype(moments.X.dtype) for Q in (R, P))
+    return SlackResult(np.ascontiguousarray(as_signs(positive).T), R, P, objective, converged)
 
 
 def cross_moment(A: Array, B: Array) -> Array:
@@ -135,8 +129,7 @@ def cross_moment(A: Array, B: Array) -> Array:
 class PairMoments:
     """Steps and objective of :func:`slack_quantisation` from second moments.
 
-    The rows enter only through ``M = (1 + l1) X R + l1 S P``, ``X'B`` and ``S'B``. The rest follows from these and from
-    ``C = X'S`` at a cost independent of n::
+    The rows enter only through M, ``X'B`` and ``S'B``; with ``C = X'S`` the rest has a cost independent of n::
 
         R = polar((1 + l1) X'B - l1 C P)        P = polar(S'B - C'R)
         -2 (1 + l1) <R, X'B> - 2 l1 <P, S'B> + 2 l1 <R, C P>       the trace objective
@@ -146,8 +139,7 @@ class PairMoments:
     """
 
     def __init__(self, X: Array, S: Array, *, n_bits: int, lambda1: float, true_loss: bool) -> None:
-        self.X, self.S = X, S
-        self.n_bits, self.lambda1 = n_bits, lambda1
+        self.X, self.S, self.n_bits, self.lambda1 = X, S, n_bits, lambda1
         p, q = X.shape[1], S.shape[1]
         self.C = cross_moment(X, S) if p * q <= _MOMENT_ITERATIONS * n_bits * (p + q) else None
         self.totals = tuple(view.sum(axis=0, dtype=np.float64)[:, None] for view in (X, S))
@@ -213,14 +205,10 @@ class PairMoments:
         return float(value)
 
     def _cross_slack(self, P: Array) -> Array:
-        if self.C is not None:
-            return np.asarray(self.C @ P)
-        return cross_moment(self.X, self.S @ P.astype(self.S.dtype))
+        return cross_moment(self.X, self.S @ P.astype(self.S.dtype)) if self.C is None else np.asarray(self.C @ P)
 
     def _cross_target(self, R: Array) -> Array:
-        if self.C is not None:
-            return np.asarray(self.C.T @ R)
-        return cross_moment(self.S, self.X @ R.astype(self.X.dtype))
+        return cross_moment(self.S, self.X @ R.astype(self.X.dtype)) if self.C is None else np.asarray(self.C.T @ R)
 
 
 class _Gram:

@@ -25,9 +25,8 @@ class GraphCodes:
     """The code step with the graph term; keeps what depends on the graph alone, and the last relaxed codes.
 
     The box relaxation is rounded to the nearest balanced code, which is improved by swaps of two rows. A bit whose
-    former code is no worse is improved from that code instead, so the step never raises the objective. The relaxation
-    is solved once and then follows by a few iterations. If it lost against the former code l times in a row, the bit
-    skips it in the next 2^l - 1 steps.
+    former code is no worse is improved from that code instead, so no step raises the objective. If the relaxation lost
+    against the former code l times in a row, the bit skips it in the next 2^l - 1 steps.
     """
 
     def __init__(self, laplacian: sparse.csr_matrix, lambda2: float, dtype: npt.DTypeLike) -> None:
@@ -63,7 +62,6 @@ class GraphCodes:
         return codes > 0, float(cuts.sum())
 
     def _relaxation(self, M: Array, bits: Ints | slice = slice(None)) -> Array:
-        """Return the relaxed codes of some bits."""
         if self.programme is None:
             return np.asarray(M[bits])
         if self.relaxed is None:
@@ -86,9 +84,8 @@ class SwapDescent:
 
     The last term is never negative, so the best i and the best j by their own terms are the best pair unless they are
     adjacent. In any case both are among the first (largest number of neighbours + 1) of their side, because one of
-    these is not adjacent to the partner. The compiled kernel makes the same swaps from heaps: a swap costs the degrees
-    times log n, not O(n). For odd n a bit may also change its sum between +1 and -1 by a single flip: a swap with an
-    extra vertex that has neither edges nor a linear term.
+    these is not adjacent to the partner. The compiled kernel makes the same swaps from heaps. For odd n a bit may also
+    change its sum between +1 and -1 by a single flip: a swap with an extra vertex without edges or a linear term.
 
     >>> rows, values, cuts = SwapDescent(np.array([[1.0, -1.0], [-1.0, 1.0]]), 0.5).descend(
     ...     np.array([[1, -1]], dtype=np.int8), np.array([[-1.0, 2.0]]))
@@ -166,8 +163,8 @@ class SwapDescent:
                 b[vertex] = -side
                 near, weight = _row(L, vertex)
                 gradient[near] -= 4 * lambda2 * side * weight
+                touched = np.append(near, vertex)
                 for s in (1, -1):
-                    touched = np.append(near, vertex)
                     cost[s][touched] = np.where(b[touched] == s, own[touched] - 2 * s * gradient[touched], np.inf)
 
 
@@ -177,8 +174,7 @@ def _best_pair(up: Array, down: Array, L: sparse.csr_array, lambda2: float, wide
     near, _ = _row(L, i)
     if j not in near:
         return float(up[i] + down[j]), i, j
-    lowest = down[j]
-    best = (np.inf, i, j)
+    lowest, best = down[j], (np.inf, i, j)
     leaving, entering = _smallest(up, widest), _smallest(down, widest)
     for vertex in leaving:
         if up[vertex] + lowest >= best[0]:
@@ -195,11 +191,8 @@ def _best_pair(up: Array, down: Array, L: sparse.csr_array, lambda2: float, wide
 
 def _smallest(values: Array, count: int) -> Ints:
     """Return the places of the ``count`` smallest finite values in ascending order, earlier ones first among equals."""
-    if count < len(values):
-        places = np.flatnonzero(values <= np.partition(values, count - 1)[count - 1])
-    else:
-        places = np.arange(len(values))
-    places = places[np.isfinite(values[places])]
+    largest = np.partition(values, count - 1)[count - 1] if count < len(values) else np.inf
+    places = np.flatnonzero(np.isfinite(values) & (values <= largest))
     return places[np.argsort(values[places], kind="stable")][:count]
 
 
