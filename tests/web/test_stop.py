@@ -117,7 +117,7 @@ def _wait_until(holds: object) -> None:
         (["--model", "shop.thpi"], "--index"),
         (["--demo", "--model", "shop.thpi"], "--demo"),
         (["--model", "nowhere.thpi", "--index", "nowhere.index"], "nowhere.thpi"),
-        (["--demo", "--dataset", "../x"], "digits, openclipart, ddtp"),
+        (["--demo", "--dataset", "../x"], "digits, ddtp, openclipart"),
         (["--demo", "--token", "short"], "token must have"),
         (["--demo", "--time-limit", "0"], "time_limit=0"),
     ],
