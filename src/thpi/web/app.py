@@ -14,12 +14,11 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from thpi.web.bodies import parse_search, read_body
 from thpi.web.catalogue import Catalogue
 from thpi.web.errors import RequestError, short
 from thpi.web.gate import Counters, Gate
-from thpi.web.models import SearchAnswer, SearchRequest, explain, failures
 from thpi.web.pictures import image_file
+from thpi.web.requests import SearchAnswer, SearchRequest, explain, failures, parse_search, read_body
 from thpi.web.searching import Answer, search
 from thpi.web.settings import Settings
 

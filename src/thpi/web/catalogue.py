@@ -34,15 +34,7 @@ class Prepare(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Engine:
-    """A fitted hasher and an index of its codes.
-
-    >>> import thpi
-    >>> from thpi.index import HammingIndex
-    >>> Engine(thpi.ITQ(8).fit(np.eye(20)), HammingIndex(16))
-    Traceback (most recent call last):
-        ...
-    ValueError: the model gives codes of 8 bits and the index holds codes of 16; they must be equal.
-    """
+    """A fitted hasher and an index of its codes, of equal length."""
 
     hasher: BaseHasher
     index: HammingIndex
