@@ -37,9 +37,8 @@ def load_bbc(
 
     The texts to show are the most frequent terms (stems) of a segment: the files hold no running text.
     """
-    check_choice("target", target, (1, 2, 3))
-    check_choice("source", source, (1, 2, 3))
-    check_choice("pairing", pairing, ("id", "position"))
+    check_choice((1, 2, 3), target=target, source=source)
+    check_choice(("id", "position"), pairing=pairing)
     stems = [f"bbc_seg{segment}of3" for segment in (target, source)]
     wanted = [stem + ending for stem in stems for ending in (".mtx", ".docs", ".terms")]
     *paths, class_path = ENTRY.locate([*wanted, "bbc.classes"], data_home, verify=verify)

@@ -39,8 +39,7 @@ def load_digits_views(target: str = "pix", source: str = "fac") -> PairedDataset
     >>> digits.show(0).picture.shape
     (16, 15)
     """
-    check_choice("target", target, VIEWS)
-    check_choice("source", source, VIEWS)
+    check_choice(VIEWS, target=target, source=source)
     with np.load(ENTRY.folder_in(None) / "digits.npz", allow_pickle=False) as archive:
         views = {view: _decode(archive[view], view) for view in {target, source, "pix"}}
         labels = archive["labels"].astype(np.int64)

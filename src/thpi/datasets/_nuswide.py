@@ -43,8 +43,8 @@ def load_nuswide(
 
     The form of the collection is tested only on small files in its published layout.
     """
-    check_choice("features", features, ("color_moments", "all"))
-    check_choice("form", form, ("auto", "sample", "collection"))
+    check_choice(("color_moments", "all"), features=features)
+    check_choice(("auto", "sample", "collection"), form=form)
     if not parts or not set(parts) <= {"Train", "Test"}:
         raise ValueError(f"parts={parts!r} must hold 'Train', 'Test' or both.")
     folder = ENTRY.folder_in(data_home)

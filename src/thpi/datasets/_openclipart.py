@@ -56,15 +56,12 @@ def load_openclipart(*, data_home: PathLike | None = None, verify: bool = True) 
     with np.load(table, allow_pickle=False) as archive:
         moments, tags, vocabulary = archive["image_cm225"], archive["tags"], archive["vocab"]
         categories, paths = archive["category"], archive["path"]
+    target, source = moments.astype(np.float64), sparse.csr_array(tags, dtype=np.float64)
+    names, tag_names = tuple(paths.tolist()), tuple(vocabulary.tolist())
+    labels, label_names = number_classes(categories)
+    pictures = ZippedPictures(thumbnails, tuple(f"{row:05d}.webp" for row in range(len(tags))))
     return PairedDataset(
-        "openclipart",
-        moments.astype(np.float64),
-        sparse.csr_array(tags, dtype=np.float64),
-        tuple(paths.tolist()),
-        *number_classes(categories),
-        tags=tags,
-        tag_names=tuple(vocabulary.tolist()),
-        pictures=ZippedPictures(thumbnails, tuple(f"{row:05d}.webp" for row in range(len(tags)))),
+        "openclipart", target, source, names, labels, label_names, tags=tags, tag_names=tag_names, pictures=pictures
     )
 
 

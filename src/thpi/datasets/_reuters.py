@@ -39,9 +39,8 @@ def load_reuters(
 
     The form of the collection is tested only on small files in its published layout.
     """
-    check_choice("target", target, _VOCABULARY)
-    check_choice("source", source, _VOCABULARY)
-    check_choice("form", form, ("auto", "sample", "collection"))
+    check_choice(tuple(_VOCABULARY), target=target, source=source)
+    check_choice(("auto", "sample", "collection"), form=form)
     if form == "auto":
         folder = ENTRY.folder_in(data_home)
         form = "collection" if any((folder / path).is_file() for path in _index_paths(target)) else "sample"

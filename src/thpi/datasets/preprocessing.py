@@ -99,12 +99,9 @@ class EnergyPCA(TransformerMixin, BaseEstimator):
         k = min(int(np.searchsorted(np.cumsum(eigenvalues) / total, self.energy)) + 1, positive)
         self.n_components_, self.explained_energy_ = k, float(eigenvalues[:k].sum() / total)
         if not exact and self.explained_energy_ < self.energy and k == self.max_components:
-            warnings.warn(
-                f"max_components={k} components hold {self.explained_energy_:.3f} of the energy, less than "
-                f"energy={self.energy}; raise max_components to keep more.",
-                UserWarning,
-                stacklevel=2,
-            )
+            held = f"max_components={k} components hold {self.explained_energy_:.3f} of the energy"
+            hint = f"less than energy={self.energy}; raise max_components to keep more."
+            warnings.warn(f"{held}, {hint}", UserWarning, stacklevel=2)
         components = lift(vectors[:, ::-1][:, :k], eigenvalues[:k])
         # The sign of an eigenvector is arbitrary: make its largest entry positive, so that runs agree.
         signs = np.sign(components[np.arange(k), np.abs(components).argmax(axis=1)])
@@ -139,10 +136,7 @@ class EnergyPCA(TransformerMixin, BaseEstimator):
         return gram, float(np.trace(gram)), lift
 
     def _randomised(self, X: sparse.csr_array) -> tuple[Floats, float, Lift]:
-        """Return the centred Gram matrix within the leading subspace of the rows as they are.
-
-        One more component covers the direction of the mean.
-        """
+        """Return the centred Gram matrix in the leading subspace of the rows; one more component covers their mean."""
         squares = X.multiply(X).sum() if sparse.issparse(X) else np.einsum("ij,ij->", X, X)
         total = float(squares - X.shape[0] * (self.mean_ @ self.mean_))
         size = min(self.max_components + 1, *X.shape)

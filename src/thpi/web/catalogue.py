@@ -84,14 +84,7 @@ class Catalogue:
 
     ``items`` are rows of a data set whose row numbers are the ids in the indexes; without them the page shows ids
     only. ``prepare`` turns raw vectors into the rows that hashers take; ``gallery`` lists the ids shown first.
-
-    >>> import thpi
-    >>> from thpi.index import HammingIndex
-    >>> hasher, index = thpi.ITQ(8, random_state=0).fit(np.eye(20)), HammingIndex(8)
-    >>> _ = index.add(hasher.codes_)
-    >>> catalogue = Catalogue("shop", (Engine(hasher, index),))
-    >>> catalogue.engine(None, None).method, catalogue.n_features
-    ('ITQ', 20)
+    :func:`create_app` has an example.
     """
 
     title: str

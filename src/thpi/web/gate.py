@@ -6,7 +6,7 @@ import hmac
 import re
 import time
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -48,10 +48,6 @@ class Counters:
         for engine in catalogue.engines:
             codes.labels(engine.method, str(engine.n_bits)).set_function(engine.index.__len__)
         Info("thpi_build", "The package.", registry=registry).info({"version": __version__})
-
-    def text(self) -> bytes:
-        """Return all counters in Prometheus text form."""
-        return generate_latest(self.registry)
 
 
 class Gate:
