@@ -48,16 +48,10 @@ def check_choice(allowed: Collection[object], **arguments: object) -> None:
 
 
 def pipelines(target: str, source: str, **options: float) -> Pipelines:
-    """Return a maker of pipelines, by the functions of :mod:`thpi.datasets.preprocessing` for target and source.
-
-    That module is imported when the maker is called, because it imports scikit-learn.
-
-    >>> [list(pipeline.named_steps) for pipeline in pipelines("tfidf_pca", "unchanged")()]
-    [['tfidf', 'pca'], ['unchanged']]
-    """
+    """Return a maker of pipelines, by the functions of :mod:`thpi.datasets.preprocessing` for target and source."""
 
     def make() -> tuple[Pipeline, Pipeline]:
-        module = import_module("thpi.datasets.preprocessing")
+        module = import_module("thpi.datasets.preprocessing")  # here, because it imports scikit-learn
         return getattr(module, target)(**options), getattr(module, source)(**options)
 
     return make

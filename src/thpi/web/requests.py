@@ -71,11 +71,7 @@ def _settings(info: ValidationInfo) -> Settings:
 
 
 class SearchRequest(BaseModel):
-    """A search by one vector, by several vectors, or by the id of an item.
-
-    >>> SearchRequest(vector=[1, 2.5], k=3).queries
-    array([[1. , 2.5]])
-    """
+    """A search by one vector, by several vectors, or by the id of an item."""
 
     model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True, json_schema_extra=_SCHEMA)
 
@@ -162,12 +158,7 @@ async def read_body(request: Request, settings: Settings) -> bytes:
 
 
 def parse_search(body: bytes, content_type: str, choices: dict[str, str], settings: Settings) -> SearchRequest:
-    """Parse a body, and check it against the limits.
-
-    >>> parse_search(b"1,2\\n3,4\\n", "text/csv", {"k": "5"}, Settings()).queries
-    array([[1., 2.],
-           [3., 4.]])
-    """
+    """Parse a body, and check it against the limits."""
     kind = content_type.split(";")[0].strip().lower()
     if kind in ("application/json", ""):
         if choices:
