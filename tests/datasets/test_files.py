@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 from pathlib import Path
 
@@ -79,3 +80,16 @@ def test_public_files_are_reported_where_present(tmp_path: Path) -> None:
     (tmp_path / "reuters" / "EN").mkdir(parents=True)
     (tmp_path / "reuters" / "EN" / "Index_EN-EN").write_text("C15 1:1\n")
     assert verify("reuters", tmp_path) == {"reuters_600.mat": "missing", "EN/Index_EN-EN": "unchecked"}
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("bbc", {"target": 4}, "target=4 must be one of 1, 2, 3."),
+        ("reuters", {"target": "NL"}, "target='NL' must be one of EN, FR, GR, IT, SP."),
+        ("nuswide", {"features": "sift"}, "features='sift' must be one of color_moments, all."),
+    ],
+)
+def test_a_view_that_is_not_known_is_refused(name: str, options: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        load(name, **options)

@@ -136,6 +136,7 @@ def test_arguments_that_make_no_sense(texts: PairedDataset, arguments: dict[str,
 
 def test_every_data_set_has_its_pipelines() -> None:
     assert all(len(info(name).pipelines()) == 2 for name in list_datasets())
+    assert [list(pipeline.named_steps) for pipeline in info("nuswide").pipelines()] == [["unchanged"], ["lda"]]
     with pytest.raises(UnknownDatasetError, match="known: digits"):
         info("mnist")
 

@@ -7,15 +7,21 @@ import numpy as np
 import pytest
 
 from thpi.codes import hamming_distances
-from thpi.index import asymmetric_rerank
+from thpi.index import HammingIndex, asymmetric_rerank
 from thpi.web import Catalogue, Engine
 from thpi.web.errors import RequestError
-from thpi.web.models import SearchRequest
+from thpi.web.requests import SearchRequest
 from thpi.web.searching import search
 
 
 def _results(catalogue: Catalogue, request: SearchRequest) -> Any:
     return json.loads(search(catalogue, request).body)["results"]
+
+
+def test_an_engine_needs_codes_of_one_length(shop: Catalogue) -> None:
+    hasher = shop.engines[0].hasher
+    with pytest.raises(ValueError, match=f"codes of {hasher.n_bits} bits and the index holds codes of 512"):
+        Engine(hasher, HammingIndex(512))
 
 
 def test_a_search_by_vector_is_that_of_the_index(shop: Catalogue, shop_vectors: np.ndarray) -> None:

@@ -36,18 +36,12 @@ def load_bbc(
     data_home, verify : folder that holds the folder ``bbc``; whether to compare checksums.
 
     The texts to show are the most frequent terms (stems) of a segment: the files hold no running text.
-
-    >>> load_bbc(target=4)
-    Traceback (most recent call last):
-        ...
-    ValueError: target=4 must be one of 1, 2, 3.
     """
-    check_choice("target", target, (1, 2, 3))
-    check_choice("source", source, (1, 2, 3))
-    check_choice("pairing", pairing, ("id", "position"))
+    check_choice((1, 2, 3), target=target, source=source)
+    check_choice(("id", "position"), pairing=pairing)
     stems = [f"bbc_seg{segment}of3" for segment in (target, source)]
-    names = [stem + ending for stem in stems for ending in (".mtx", ".docs", ".terms")]
-    *paths, class_path = ENTRY.locate([*names, "bbc.classes"], data_home, verify=verify)
+    wanted = [stem + ending for stem in stems for ending in (".mtx", ".docs", ".terms")]
+    *paths, class_path = ENTRY.locate([*wanted, "bbc.classes"], data_home, verify=verify)
     target_counts, target_docs, target_terms = _read_segment(*paths[:3])
     source_counts, source_docs, source_terms = _read_segment(*paths[3:])
 
@@ -59,19 +53,13 @@ def load_bbc(
         target_rows = source_rows = np.arange(min(len(target_docs), len(source_docs)))
     alone = np.setdiff1d(np.arange(len(source_docs)), source_rows)
 
-    docs = [target_docs[row] for row in target_rows]
+    names = tuple(target_docs[row] for row in target_rows)
     class_of, label_names = _read_classes(class_path)
-    paired_target, paired_source = target_counts[target_rows], source_counts[source_rows]
+    labels = np.array([class_of[name] for name in names], dtype=np.int64)
+    X, S, source_only = target_counts[target_rows], source_counts[source_rows], source_counts[alone]
+    texts = texts_of(X, target_terms, _SHOWN_TERMS), texts_of(S, source_terms, _SHOWN_TERMS)
     return PairedDataset(
-        name="bbc",
-        target=paired_target,
-        source=paired_source,
-        names=tuple(docs),
-        labels=np.array([class_of[doc] for doc in docs], dtype=np.int64),
-        label_names=label_names,
-        source_only=source_counts[alone],
-        target_texts=texts_of(paired_target, target_terms, _SHOWN_TERMS),
-        source_texts=texts_of(paired_source, source_terms, _SHOWN_TERMS),
+        "bbc", X, S, names, labels, label_names, source_only, target_texts=texts[0], source_texts=texts[1]
     )
 
 

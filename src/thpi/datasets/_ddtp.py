@@ -9,7 +9,7 @@ from scipy import sparse
 
 from thpi._types import PathLike
 from thpi.datasets._entry import DatasetInfo, Demo, PaperRole, TransferRole, pipelines
-from thpi.datasets._paired import PairedDataset, Sparse
+from thpi.datasets._paired import PairedDataset, number_classes
 
 
 def load_ddtp(
@@ -26,6 +26,8 @@ def load_ddtp(
     The vocabulary comes from all descriptions, as in the other text sets, whose files fix it. Packages without a
     section have the class ``(none)``.
     """
+    from sklearn.feature_extraction.text import CountVectorizer
+
     (path,) = ENTRY.locate(["ddtp_en_fr.tsv.gz"], data_home, verify=verify)
     with gzip.open(path, "rt", encoding="utf-8", newline="\n") as stream:
         header = next(stream).rstrip("\n").split("\t")
@@ -33,24 +35,10 @@ def load_ddtp(
             raise ValueError(f"{path} must have the columns package, section, en, fr, got {header}.")
         rows = [line.rstrip("\n").split("\t") for line in stream]
     packages, sections, english, french = zip(*rows, strict=True)
-    label_names, labels = np.unique([section or "(none)" for section in sections], return_inverse=True)
-    return PairedDataset(
-        name="ddtp",
-        target=_count_terms(french, min_df, max_df),
-        source=_count_terms(english, min_df, max_df),
-        names=packages,
-        labels=labels.astype(np.int64),
-        label_names=tuple(label_names.tolist()),
-        target_texts=french,
-        source_texts=english,
-    )
-
-
-def _count_terms(texts: tuple[str, ...], min_df: int, max_df: float) -> Sparse:
-    from sklearn.feature_extraction.text import CountVectorizer
-
-    counts = CountVectorizer(min_df=min_df, max_df=max_df, dtype=np.float64).fit_transform(texts)
-    return sparse.csr_array(counts)
+    classes = number_classes([section or "(none)" for section in sections])
+    counter = CountVectorizer(min_df=min_df, max_df=max_df, dtype=np.float64)
+    target, source = (sparse.csr_array(counter.fit_transform(texts)) for texts in (french, english))
+    return PairedDataset("ddtp", target, source, packages, *classes, target_texts=french, source_texts=english)
 
 
 ENTRY = DatasetInfo(

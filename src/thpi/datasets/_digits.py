@@ -39,20 +39,14 @@ def load_digits_views(target: str = "pix", source: str = "fac") -> PairedDataset
     >>> digits.show(0).picture.shape
     (16, 15)
     """
-    check_choice("target", target, VIEWS)
-    check_choice("source", source, VIEWS)
+    check_choice(VIEWS, target=target, source=source)
     with np.load(ENTRY.folder_in(None) / "digits.npz", allow_pickle=False) as archive:
         views = {view: _decode(archive[view], view) for view in {target, source, "pix"}}
         labels = archive["labels"].astype(np.int64)
-    return PairedDataset(
-        name="digits",
-        target=views[target].astype(np.float64),
-        source=views[source].astype(np.float64),
-        names=tuple(f"{label}-{i:04d}" for i, label in enumerate(labels)),
-        labels=labels,
-        label_names=tuple("0123456789"),
-        pictures=(views["pix"] * np.uint8(42)).reshape(-1, 16, 15),
-    )
+    X, S = views[target].astype(np.float64), views[source].astype(np.float64)
+    names = tuple(f"{label}-{i:04d}" for i, label in enumerate(labels))
+    pictures = (views["pix"] * np.uint8(42)).reshape(-1, 16, 15)
+    return PairedDataset("digits", X, S, names, labels, tuple("0123456789"), pictures=pictures)
 
 
 def _decode(planes: npt.NDArray[np.uint8], view: str) -> Array:
@@ -78,11 +72,7 @@ ENTRY = DatasetInfo(
     files={"digits.npz": "242f7ec6679b2c9a22a2ec1ba71d8c72181a42249873b36f7a468bbaf0b4c6ac"},
     transfer=TransferRole(
         "development",
-        {
-            "digits-fac-pix": {"source": "fac", "target": "pix"},
-            "digits-pix-fou": {"source": "pix", "target": "fou"},
-            "digits-zer-kar": {"source": "zer", "target": "kar"},
-        },
+        {f"digits-{a}-{b}": {"source": a, "target": b} for a, b in (("fac", "pix"), ("pix", "fou"), ("zer", "kar"))},
     ),
     demo=Demo(
         title="Handwritten digits",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.resources import files as package_files
@@ -40,23 +40,18 @@ def data_home_path(data_home: PathLike | None = None) -> Path:
     return Path(data_home if data_home is not None else os.environ.get("THPI_DATA") or "~/thpi_data").expanduser()
 
 
-def check_choice(argument: str, value: object, allowed: Iterable[object]) -> None:
-    """Refuse a value that is not allowed, in the name of its argument."""
-    if value not in (choices := list(allowed)):
-        raise ValueError(f"{argument}={value!r} must be one of {', '.join(map(str, choices))}.")
+def check_choice(allowed: Collection[object], **arguments: object) -> None:
+    """Refuse arguments whose values are not allowed."""
+    for name, value in arguments.items():
+        if value not in allowed:
+            raise ValueError(f"{name}={value!r} must be one of {', '.join(map(str, allowed))}.")
 
 
 def pipelines(target: str, source: str, **options: float) -> Pipelines:
-    """Return a maker of pipelines, by the functions of :mod:`thpi.datasets.preprocessing` for target and source.
-
-    That module is imported when the maker is called, because it imports scikit-learn.
-
-    >>> [list(pipeline.named_steps) for pipeline in pipelines("tfidf_pca", "unchanged")()]
-    [['tfidf', 'pca'], ['unchanged']]
-    """
+    """Return a maker of pipelines, by the functions of :mod:`thpi.datasets.preprocessing` for target and source."""
 
     def make() -> tuple[Pipeline, Pipeline]:
-        module = import_module("thpi.datasets.preprocessing")
+        module = import_module("thpi.datasets.preprocessing")  # here, because it imports scikit-learn
         return getattr(module, target)(**options), getattr(module, source)(**options)
 
     return make
@@ -184,12 +179,9 @@ class DatasetInfo:
         """Raise :class:`DataAlteredError` if the file does not have the expected checksum (None: any)."""
         if expected is None:
             return
-        digest = hashlib.sha256()
-        with path.open("rb") as stream:
-            while block := stream.read(1 << 20):
-                digest.update(block)
-        if digest.hexdigest() != expected:
+        found = hashlib.sha256(path.read_bytes()).hexdigest()
+        if found != expected:
             raise DataAlteredError(
-                f"{path} of data set {self.name!r} has sha256 {digest.hexdigest()}, expected {expected}: it is damaged "
+                f"{path} of data set {self.name!r} has sha256 {found}, expected {expected}: it is damaged "
                 "or another edition. Fetch it again, or pass verify=False to read it as it is."
             )

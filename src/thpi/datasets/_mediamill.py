@@ -19,14 +19,10 @@ def load_mediamill(*, data_home: PathLike | None = None, verify: bool = True) ->
     (path,) = ENTRY.locate(["mediamill.npz"], data_home, verify=verify)
     with np.load(path, allow_pickle=False) as archive:
         visual, concepts = archive["visual"], archive["concepts"]
-    return PairedDataset(
-        name="mediamill",
-        target=visual.astype(np.float64),
-        source=sparse.csr_array(concepts, dtype=np.float64),
-        names=tuple(f"shot-{row:05d}" for row in range(len(visual))),
-        tags=concepts,
-        tag_names=tuple(f"concept {number}" for number in range(1, concepts.shape[1] + 1)),
-    )
+    target, source = visual.astype(np.float64), sparse.csr_array(concepts, dtype=np.float64)
+    names = tuple(f"shot-{row:05d}" for row in range(len(visual)))
+    tag_names = tuple(f"concept {number}" for number in range(1, concepts.shape[1] + 1))
+    return PairedDataset("mediamill", target, source, names, tags=concepts, tag_names=tag_names)
 
 
 ENTRY = DatasetInfo(

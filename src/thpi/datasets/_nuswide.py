@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Literal
@@ -43,14 +42,9 @@ def load_nuswide(
     data_home, verify : folder that holds the folder ``nuswide``; whether to compare checksums (known for the sample).
 
     The form of the collection is tested only on small files in its published layout.
-
-    >>> load_nuswide(features="sift")
-    Traceback (most recent call last):
-        ...
-    ValueError: features='sift' must be one of color_moments, all.
     """
-    check_choice("features", features, ("color_moments", "all"))
-    check_choice("form", form, ("auto", "sample", "collection"))
+    check_choice(("color_moments", "all"), features=features)
+    check_choice(("auto", "sample", "collection"), form=form)
     if not parts or not set(parts) <= {"Train", "Test"}:
         raise ValueError(f"parts={parts!r} must hold 'Train', 'Test' or both.")
     folder = ENTRY.folder_in(data_home)
@@ -72,16 +66,10 @@ def _load_sample(paths: list[Path], features: str) -> PairedDataset:
     identifiers = guest[:, 0].astype(np.int64)
     paired = np.array([row_of[int(identifier)] for identifier in identifiers])
     alone = np.setdiff1d(np.arange(len(tags)), paired)
-    pictures = guest[:, 1:-1]
-    return PairedDataset(
-        name="nuswide",
-        target=np.ascontiguousarray(pictures[:, _COLOR_MOMENTS] if features == "color_moments" else pictures),
-        source=sparse.csr_array(tags[paired, 1:]),
-        names=tuple(str(identifier) for identifier in identifiers),
-        labels=guest[:, -1].astype(np.int64),
-        label_names=("0", "1"),
-        source_only=sparse.csr_array(tags[alone, 1:]),
-    )
+    pictures, labels = guest[:, 1:-1], guest[:, -1].astype(np.int64)
+    target = np.ascontiguousarray(pictures[:, _COLOR_MOMENTS] if features == "color_moments" else pictures)
+    source, source_only = (sparse.csr_array(tags[rows, 1:]) for rows in (paired, alone))
+    return PairedDataset("nuswide", target, source, tuple(map(str, identifiers)), labels, ("0", "1"), source_only)
 
 
 def _load_collection(
@@ -93,29 +81,21 @@ def _load_collection(
     blocks = [np.hstack([features(part, kind) for kind in kinds]) for part in parts]
     tags = [_read_tags(folder / f"NUS_WID_Tags/{part}_Tags1k.dat", max_rows) for part in parts]
     source = sparse.csr_array(sparse.vstack(tags, format="csr"))
-    tag_names = (folder / "NUS_WID_Tags/TagList1k.txt").read_text("utf-8").split()
+    names = tuple(f"{part}-{row}" for part, block in zip(parts, blocks, strict=True) for row in range(len(block)))
     concepts, concept_names = _read_concepts(folder, parts, max_rows)
+    texts = texts_of(source, (folder / "NUS_WID_Tags/TagList1k.txt").read_text("utf-8").split())
     return PairedDataset(
-        name="nuswide",
-        target=np.vstack(blocks),
-        source=source,
-        names=tuple(f"{part}-{row}" for part, block in zip(parts, blocks, strict=True) for row in range(len(block))),
-        tags=concepts,
-        tag_names=concept_names,
-        source_texts=texts_of(source, tag_names),
+        "nuswide", np.vstack(blocks), source, names, tags=concepts, tag_names=concept_names, source_texts=texts
     )
 
 
 def _read_tags(path: Path, max_rows: int | None) -> Sparse:
     """Read 0 and 1 in pieces, because the dense matrix of all pictures takes more than a gigabyte."""
-
-    def pieces() -> Iterator[Sparse]:
-        with path.open(encoding="ascii") as stream:
-            lines = islice(stream, max_rows)
-            while block := list(islice(lines, _LINES_AT_ONCE)):
-                yield sparse.csr_array(np.loadtxt(block, dtype=np.uint8, ndmin=2).astype(np.float64))
-
-    return sparse.csr_array(sparse.vstack(list(pieces()), format="csr"))
+    with path.open(encoding="ascii") as stream:
+        lines = islice(stream, max_rows)
+        blocks = iter(lambda: list(islice(lines, _LINES_AT_ONCE)), [])
+        pieces = [sparse.csr_array(np.loadtxt(block, np.uint8, ndmin=2), dtype=np.float64) for block in blocks]
+    return sparse.csr_array(sparse.vstack(pieces, format="csr"))
 
 
 def _read_concepts(folder: Path, parts: tuple[str, ...], max_rows: int | None) -> tuple[Array | None, tuple[str, ...]]:

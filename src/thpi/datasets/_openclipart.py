@@ -13,7 +13,7 @@ from scipy import sparse
 
 from thpi._types import Ints, PathLike
 from thpi.datasets._entry import DatasetInfo, Demo, PaperRole, TransferRole, pipelines
-from thpi.datasets._paired import PairedDataset
+from thpi.datasets._paired import PairedDataset, number_classes
 
 
 @dataclass(frozen=True)
@@ -56,17 +56,12 @@ def load_openclipart(*, data_home: PathLike | None = None, verify: bool = True) 
     with np.load(table, allow_pickle=False) as archive:
         moments, tags, vocabulary = archive["image_cm225"], archive["tags"], archive["vocab"]
         categories, paths = archive["category"], archive["path"]
-    label_names, labels = np.unique(categories, return_inverse=True)
+    target, source = moments.astype(np.float64), sparse.csr_array(tags, dtype=np.float64)
+    names, tag_names = tuple(paths.tolist()), tuple(vocabulary.tolist())
+    labels, label_names = number_classes(categories)
+    pictures = ZippedPictures(thumbnails, tuple(f"{row:05d}.webp" for row in range(len(tags))))
     return PairedDataset(
-        name="openclipart",
-        target=moments.astype(np.float64),
-        source=sparse.csr_array(tags, dtype=np.float64),
-        names=tuple(paths.tolist()),
-        labels=labels.astype(np.int64),
-        label_names=tuple(label_names.tolist()),
-        tags=tags,
-        tag_names=tuple(vocabulary.tolist()),
-        pictures=ZippedPictures(thumbnails, tuple(f"{row:05d}.webp" for row in range(len(labels)))),
+        "openclipart", target, source, names, labels, label_names, tags=tags, tag_names=tag_names, pictures=pictures
     )
 
 

@@ -138,6 +138,12 @@ def _take(values: Any, index: Ints) -> Any:
     return tuple(values[i] for i in index.tolist())
 
 
+def number_classes(categories: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
+    """Return the class number of each row, and the names of the classes in alphabetical order."""
+    names, labels = np.unique(categories, return_inverse=True)
+    return labels.astype(np.int64), tuple(names.tolist())
+
+
 def texts_of(rows: Sparse, names: Sequence[str], most: int | None = None) -> tuple[str, ...]:
     """Return, for each row, the names of its nonzero columns, the largest entries first, at most ``most``."""
     entries = (np.split(values, rows.indptr[1:-1]) for values in (-rows.data, rows.indices))

@@ -11,7 +11,7 @@ from scipy.io import loadmat
 
 from thpi._types import PathLike
 from thpi.datasets._entry import DatasetInfo, PaperRole, TransferRole, check_choice, pipelines
-from thpi.datasets._paired import PairedDataset, Sparse
+from thpi.datasets._paired import PairedDataset, Sparse, number_classes
 
 # Vocabulary sizes as published; the last terms of a language may occur in no document of a file.
 _VOCABULARY = {"EN": 21_531, "FR": 24_893, "GR": 34_279, "IT": 15_506, "SP": 11_547}
@@ -38,15 +38,9 @@ def load_reuters(
     data_home, verify : folder that holds the folder ``reuters``; whether to compare checksums (known for the sample).
 
     The form of the collection is tested only on small files in its published layout.
-
-    >>> load_reuters(target="NL")
-    Traceback (most recent call last):
-        ...
-    ValueError: target='NL' must be one of EN, FR, GR, IT, SP.
     """
-    check_choice("target", target, _VOCABULARY)
-    check_choice("source", source, _VOCABULARY)
-    check_choice("form", form, ("auto", "sample", "collection"))
+    check_choice(tuple(_VOCABULARY), target=target, source=source)
+    check_choice(("auto", "sample", "collection"), form=form)
     if form == "auto":
         folder = ENTRY.folder_in(data_home)
         form = "collection" if any((folder / path).is_file() for path in _index_paths(target)) else "sample"
@@ -58,15 +52,8 @@ def load_reuters(
     source_categories, source_rows = _read_index(paths[1], _VOCABULARY[source])
     if target_categories != source_categories:
         raise ValueError(f"{paths[0]} and {paths[1]} do not list the same categories line by line.")
-    label_names, labels = np.unique(target_categories, return_inverse=True)
-    return PairedDataset(
-        name="reuters",
-        target=target_rows,
-        source=source_rows,
-        names=tuple(f"EN-{line:05d}" for line in range(1, len(labels) + 1)),
-        labels=labels.astype(np.int64),
-        label_names=tuple(label_names.tolist()),
-    )
+    names = tuple(f"EN-{line:05d}" for line in range(1, len(target_categories) + 1))
+    return PairedDataset("reuters", target_rows, source_rows, names, *number_classes(target_categories))
 
 
 def _index_paths(language: str) -> tuple[str, str]:
@@ -82,14 +69,9 @@ def _load_sample(path: Path, target: str, source: str) -> PairedDataset:
         where = (rows.astype(np.int64) - 1, columns.astype(np.int64) - 1)
         return sparse.csr_array((values, where), shape=(len(classes), _VOCABULARY[language]))
 
-    return PairedDataset(
-        name="reuters",
-        target=view(target),
-        source=view(source),
-        names=tuple(f"sample-{row:03d}" for row in range(1, len(classes) + 1)),
-        labels=classes - 1,
-        label_names=tuple(f"class {number}" for number in range(1, int(classes.max()) + 1)),
-    )
+    names = tuple(f"sample-{row:03d}" for row in range(1, len(classes) + 1))
+    label_names = tuple(f"class {number}" for number in range(1, int(classes.max()) + 1))
+    return PairedDataset("reuters", view(target), view(source), names, classes - 1, label_names)
 
 
 def _read_index(path: Path, n_terms: int) -> tuple[list[str], Sparse]:

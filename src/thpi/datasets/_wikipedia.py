@@ -22,14 +22,9 @@ def load_wikipedia(*, data_home: PathLike | None = None, verify: bool = True) ->
     (path,) = ENTRY.locate(["wiki.npz"], data_home, verify=verify)
     with np.load(path, allow_pickle=False) as archive:
         images, texts, labels = archive["image_sift128"], archive["text100"], archive["labels"]
-    return PairedDataset(
-        name="wikipedia",
-        target=images.astype(np.float64),
-        source=texts.astype(np.float64),
-        names=tuple(f"{_CATEGORIES[label]}-{row:04d}" for row, label in enumerate(labels)),
-        labels=labels.astype(np.int64),
-        label_names=_CATEGORIES,
-    )
+    target, source = images.astype(np.float64), texts.astype(np.float64)
+    names = tuple(f"{_CATEGORIES[label]}-{row:04d}" for row, label in enumerate(labels))
+    return PairedDataset("wikipedia", target, source, names, labels.astype(np.int64), _CATEGORIES)
 
 
 ENTRY = DatasetInfo(

@@ -12,14 +12,14 @@ import anyio.to_thread
 from fastapi import FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from prometheus_client import generate_latest
 from starlette.exceptions import HTTPException
 
-from thpi.web.bodies import parse_search, read_body
 from thpi.web.catalogue import Catalogue
 from thpi.web.errors import RequestError, short
 from thpi.web.gate import Counters, Gate
-from thpi.web.models import SearchAnswer, SearchRequest, explain, failures
 from thpi.web.pictures import image_file
+from thpi.web.requests import SearchAnswer, SearchRequest, explain, failures, parse_search, read_body
 from thpi.web.searching import Answer, search
 from thpi.web.settings import Settings
 
@@ -60,7 +60,7 @@ def create_app(catalogue: Catalogue, settings: Settings | None = None) -> FastAP
     @app.get("/metrics", tags=["state"], response_class=Response)
     async def metrics() -> Response:
         """Return the counters in Prometheus text form."""
-        return Response(counters.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+        return Response(generate_latest(counters.registry), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     _add_error_handlers(app)
     app.add_middleware(Gate, settings=settings, counters=counters)

@@ -34,15 +34,7 @@ class Prepare(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Engine:
-    """A fitted hasher and an index of its codes.
-
-    >>> import thpi
-    >>> from thpi.index import HammingIndex
-    >>> Engine(thpi.ITQ(8).fit(np.eye(20)), HammingIndex(16))
-    Traceback (most recent call last):
-        ...
-    ValueError: the model gives codes of 8 bits and the index holds codes of 16; they must be equal.
-    """
+    """A fitted hasher and an index of its codes, of equal length."""
 
     hasher: BaseHasher
     index: HammingIndex
@@ -92,14 +84,7 @@ class Catalogue:
 
     ``items`` are rows of a data set whose row numbers are the ids in the indexes; without them the page shows ids
     only. ``prepare`` turns raw vectors into the rows that hashers take; ``gallery`` lists the ids shown first.
-
-    >>> import thpi
-    >>> from thpi.index import HammingIndex
-    >>> hasher, index = thpi.ITQ(8, random_state=0).fit(np.eye(20)), HammingIndex(8)
-    >>> _ = index.add(hasher.codes_)
-    >>> catalogue = Catalogue("shop", (Engine(hasher, index),))
-    >>> catalogue.engine(None, None).method, catalogue.n_features
-    ('ITQ', 20)
+    :func:`create_app` has an example.
     """
 
     title: str

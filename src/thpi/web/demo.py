@@ -101,7 +101,6 @@ def _prepared(items: PairedDataset, demo: Demo, rest: Ints) -> tuple[Prepare | N
 
 
 def _quality(engine: Engine, query: Ints, database: Ints, near: Bools, same: Bools) -> Quality:
-    """Return the mean average precision of an engine, by class and by nearness."""
     codes = engine.index.codes[query], engine.index.codes[database]
     by_class, by_distance = (float(mean_average_precision(*codes, kind, engine.n_bits)) for kind in (same, near))
     about: Quality = {"method": engine.method, "bits": engine.n_bits}

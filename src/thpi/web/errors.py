@@ -9,11 +9,7 @@ _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
 
 
 class RequestError(Exception):
-    """A request that cannot be answered: an HTTP status from 400 to 599 and a sentence with the reason.
-
-    >>> RequestError(422, "k=0 must be at least 1.").status
-    422
-    """
+    """A request that cannot be answered: an HTTP status from 400 to 599 and a sentence with the reason."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hmac
-import json
 import re
 import time
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from thpi.web.catalogue import Catalogue
@@ -49,10 +49,6 @@ class Counters:
             codes.labels(engine.method, str(engine.n_bits)).set_function(engine.index.__len__)
         Info("thpi_build", "The package.", registry=registry).info({"version": __version__})
 
-    def text(self) -> bytes:
-        """Return all counters in Prometheus text form."""
-        return generate_latest(self.registry)
-
 
 class Gate:
     """ASGI middleware around the app."""
@@ -83,31 +79,25 @@ class Gate:
                 if refusal is None:
                     await self.app(scope, receive, send_on)
                 else:
-                    await _refuse(send_on, *refusal)
+                    await refusal(scope, receive, send_on)
         finally:
             # The route's pattern, not the address: the number of addresses has no limit.
             route = getattr(scope.get("route"), "path", "other")
             self.counters.requests.labels(route, str(status)).inc()
             self.counters.seconds.labels(route).observe(time.perf_counter() - start)
 
-    def _refusal(self, scope: Scope) -> tuple[int, str] | None:
+    def _refusal(self, scope: Scope) -> JSONResponse | None:
         headers = dict(scope["headers"])
         if self.host_names:
             name = re.sub(r":\d*$", "", headers.get(b"host", b"").decode("latin-1").lower())
             if name not in self.host_names:
-                return 421, f"this server answers only under the names {', '.join(self.host_names)}."
+                error = f"this server answers only under the names {', '.join(self.host_names)}."
+                return JSONResponse({"error": error}, 421, {"connection": "close"})
         path = scope["path"]
         if self.token is None or path in OPEN_ROUTES or path.startswith("/static/"):
             return None
         scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
         if scheme.lower() != b"bearer" or not hmac.compare_digest(given.strip(), self.token):
-            return 401, "this server needs a token: send the header 'Authorization: Bearer <token>'."
+            error = "this server needs a token: send the header 'Authorization: Bearer <token>'."
+            return JSONResponse({"error": error}, 401, {"connection": "close", "www-authenticate": "Bearer"})
         return None
-
-
-async def _refuse(send: Send, status: int, message: str) -> None:
-    headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
-    if status == 401:
-        headers.append((b"www-authenticate", b"Bearer"))
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": json.dumps({"error": message}).encode("ascii")})

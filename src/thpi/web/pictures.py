@@ -16,10 +16,6 @@ def image_file(picture: bytes | Array) -> tuple[bytes, str]:
     """Return the bytes and the media type of a picture: a uint8 array (grey) as PNG, an image file unchanged.
 
     Files other than PNG, JPEG, GIF and WebP raise ``ValueError``: SVG, for example, can hold scripts.
-
-    >>> data, kind = image_file(np.zeros((16, 15), dtype=np.uint8))
-    >>> data[:4], kind
-    (b'\\x89PNG', 'image/png')
     """
     if isinstance(picture, bytes):
         for signature, kind in _SIGNATURES:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import time
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from thpi._types import Array, Codes
 from thpi.codes import pack_signs
 from thpi.index import Neighbours, asymmetric_rerank
-from thpi.web.catalogue import Catalogue, Engine
+from thpi.web.catalogue import Catalogue, Engine, Json
 from thpi.web.errors import RequestError
-from thpi.web.models import SearchRequest
+from thpi.web.requests import SearchRequest
 
 
 class Answer(NamedTuple):
@@ -25,16 +25,7 @@ class Answer(NamedTuple):
 
 
 def search(catalogue: Catalogue, request: SearchRequest) -> Answer:
-    """Search and return the answer. A search by id leaves out the item itself.
-
-    >>> import thpi
-    >>> from thpi.index import HammingIndex
-    >>> hasher, index = thpi.LSH(8, random_state=0).fit(np.eye(20)), HammingIndex(8)
-    >>> _ = index.add(np.array([[0b0000], [0b1111], [0b0011], [0b0001]], dtype=np.uint8))
-    >>> answer = search(Catalogue("shop", (Engine(hasher, index),)), SearchRequest(id=3, k=2))
-    >>> [neighbour["distance"] for neighbour in json.loads(answer.body)["results"][0]["neighbours"]]
-    [1, 1]
-    """
+    """Search and return the answer. A search by id leaves out the item itself."""
     engine = catalogue.engine(request.method, request.bits)
     ready = projections = None
     if request.queries is not None:
@@ -56,7 +47,7 @@ def search(catalogue: Catalogue, request: SearchRequest) -> Answer:
         assert projections is not None
         found = asymmetric_rerank(engine.index, found, projections, request.k)
     seconds = time.perf_counter() - start
-    results: list[dict[str, Any]] = [
+    results: list[Json] = [
         {"neighbours": [{"id": item, "distance": d} for item, d in zip(ids, distances, strict=True)]}
         for ids, distances in zip(found.ids.tolist(), found.distances.tolist(), strict=True)
     ]
@@ -82,12 +73,7 @@ def _without(item: int | str, found: Neighbours, k: int) -> Neighbours:
 
 
 def _add_details(
-    catalogue: Catalogue,
-    engine: Engine,
-    result: dict[str, Any],
-    code: Codes,
-    item: int | str | None,
-    vector: Array | None,
+    catalogue: Catalogue, engine: Engine, result: Json, code: Codes, item: int | str | None, vector: Array | None
 ) -> None:
     """Add what the page draws: codes as hexadecimal bytes, descriptions of the items, and which are relevant."""
     neighbours = result["neighbours"]

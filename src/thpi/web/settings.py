@@ -15,8 +15,7 @@ class Settings:
 
     Parameters
     ----------
-    token : bearer token that every request must have, except for the page's own files and ``/healthz``; None for no
-        token.
+    token : bearer token of every request, except for the page's own files and ``/healthz``; None for no token.
     host_names : names allowed in the ``Host`` header; empty allows all. Without this check, any web page whose owner
         points its domain at 127.0.0.1 could read a server on loopback.
     max_body : largest body of a request, in bytes.
@@ -50,11 +49,7 @@ class Settings:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address to listen on can be reached from this machine only.
-
-    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0")
-    (True, True, False)
-    """
+    """Whether an address to listen on can be reached from this machine only."""
     if host == "localhost":
         return True
     try:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thpi.web.bodies import parse_search
 from thpi.web.errors import RequestError
+from thpi.web.requests import parse_search
 from thpi.web.settings import Settings
 
 

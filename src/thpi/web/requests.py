@@ -1,0 +1,262 @@
+"""Requests of the server: bodies are read within limits, parsed and checked; and its answers as OpenAPI shows them.
+
+The body of a search is JSON, or a file of vectors (``.npy`` or ``.csv``) with the other choices in the address.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, NoReturn
+
+import anyio
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, WithJsonSchema
+from pydantic.functional_validators import PlainValidator, field_validator, model_validator
+from starlette.requests import ClientDisconnect, Request
+
+from thpi._types import Array
+from thpi.web.errors import RequestError, short
+from thpi.web.settings import Settings
+
+_NPY_TYPES = ("application/x-npy", "application/octet-stream")
+_AT_LEAST_1: dict[str, Any] = {"minimum": 1}
+_NUMBERS = {"type": "array", "items": {"type": "number"}}
+_VECTORS = {"type": "array", "items": _NUMBERS}
+_ID = {"anyOf": [{"type": "integer"}, {"type": "string"}]}
+_QUERIES = ("vector", "vectors", "id")
+_EXAMPLES = ({"vector": [0.5, 1.0, -2.0]}, {"id": 41}, {"vectors": [[0.5, 1.0, -2.0], [0.0, 0.0, 1.0]]})
+_SCHEMA: dict[str, Any] = {
+    "oneOf": [{"required": [name]} for name in _QUERIES],
+    "examples": [{**query, "k": 5} for query in _EXAMPLES],
+}
+
+
+def _one_vector(value: object) -> Array:
+    return _finite("vector", [value], "a list of numbers")
+
+
+def _several_vectors(value: object, info: ValidationInfo) -> Array:
+    vectors = _finite("vectors", value, "a list of lists of numbers, all of the same length")
+    most = _settings(info).max_batch
+    if len(vectors) > most:
+        raise ValueError(f"vectors has {len(vectors)} vectors; at most {most} are allowed in a request")
+    return vectors
+
+
+def _finite(name: str, value: object, form: str) -> Array:
+    try:
+        array = np.asarray(value)
+    except (ValueError, RecursionError):
+        array = np.empty(0, dtype=object)
+    if array.ndim != 2 or array.dtype.kind not in "fiu" or 0 in array.shape:
+        raise ValueError(f"{name} must be {form}, none of them missing")
+    numbers = array.astype(np.float64)
+    if not np.isfinite(numbers).all():
+        row, column = (int(place[0]) for place in np.nonzero(~np.isfinite(numbers)))
+        raise ValueError(f"{name}: number {column} of vector {row} is {numbers[row, column]}; it must be finite")
+    return numbers
+
+
+def _item_id(value: object) -> int | str:
+    if isinstance(value, (int, str)) and not isinstance(value, bool):
+        return value
+    raise ValueError(f"id={short(value)} must be a whole number or a string")
+
+
+def _settings(info: ValidationInfo) -> Settings:
+    return info.context if isinstance(info.context, Settings) else Settings()
+
+
+class SearchRequest(BaseModel):
+    """A search by one vector, by several vectors, or by the id of an item."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True, json_schema_extra=_SCHEMA)
+
+    vector: Annotated[Array | None, PlainValidator(_one_vector), WithJsonSchema(_NUMBERS)] = None
+    vectors: Annotated[Array | None, PlainValidator(_several_vectors), WithJsonSchema(_VECTORS)] = None
+    id: Annotated[int | str | None, PlainValidator(_item_id), WithJsonSchema(_ID)] = None
+    k: int = Field(default=10, validate_default=True, description="Neighbours.", json_schema_extra=_AT_LEAST_1)
+    method: str | None = Field(default=None, description="Name of a method; the server's first choice if not given.")
+    bits: int | None = Field(default=None, description="Length of the codes.")
+    details: bool = Field(default=False, description="Also return codes, items and relevance.")
+    rerank: int | None = Field(
+        default=None,
+        description="Sort this many of the nearest by asymmetric distance, then return k of them.",
+        json_schema_extra=_AT_LEAST_1,
+    )
+
+    @field_validator("k", "rerank")
+    @classmethod
+    def _within_limits(cls, value: int | None, info: ValidationInfo) -> int | None:
+        least, most = info.data.get("k", 1) if info.field_name == "rerank" else 1, _settings(info).max_k
+        if value is not None and not least <= value <= most:
+            start = f"k={least}" if info.field_name == "rerank" else least
+            raise ValueError(f"{info.field_name}={short(value)} must be a whole number from {start} to {most}")
+        return value
+
+    @model_validator(mode="after")
+    def _one_query(self) -> SearchRequest:
+        given = [name for name in _QUERIES if name in self.model_fields_set]
+        if len(given) != 1:
+            raise ValueError(f"a search needs one of vector, vectors and id; got {', '.join(given) or 'none'}")
+        return self
+
+    @property
+    def queries(self) -> Array | None:
+        """The vectors to search by, one per row; None for a search by id."""
+        return self.vectors if self.vector is None else self.vector
+
+
+def _check(asked: dict[str, object], settings: Settings, *, strict: bool) -> SearchRequest:
+    try:
+        return SearchRequest.model_validate(asked, strict=strict, context=settings)
+    except ValidationError as error:
+        raise RequestError(422, explain(error.errors(include_url=False))) from None
+
+
+def explain(errors: Sequence[Mapping[str, object]]) -> str:
+    """Return a sentence on the first of the errors that pydantic found: the field, its value and what is allowed."""
+    first = errors[0]
+    place, context = first["loc"], first.get("ctx")
+    name = place[-1] if isinstance(place, tuple) and place else "the request"
+    if first["type"] == "extra_forbidden":
+        return f"{short(name)} is not known; a search has {', '.join(SearchRequest.model_fields)}."
+    if isinstance(context, dict) and isinstance(context.get("error"), ValueError):
+        return f"{context['error']}."
+    return f"{name}={short(first.get('input'))}: {first['msg']}."
+
+
+async def read_body(request: Request, settings: Settings) -> bytes:
+    """Read a body of at most ``max_body`` bytes within the time limit."""
+    limit = settings.max_body
+    declared = request.headers.get("content-length", "0")
+    size = int(declared) if declared.isdecimal() else 0
+    parts: list[bytes] = []
+    try:
+        with anyio.fail_after(settings.time_limit):
+            received = 0
+            async for part in request.stream():
+                received += len(part)
+                if size <= limit and received <= limit:
+                    parts.append(part)
+                else:
+                    # Read on for a while, storing nothing: a client that is cut off while it sends sees a broken
+                    # connection instead of the message.
+                    size, parts = max(size, received), []
+                    if received > 8 * limit:
+                        break
+    except TimeoutError:
+        raise RequestError(408, f"the body did not arrive within {settings.time_limit:g} seconds.") from None
+    except ClientDisconnect:
+        raise RequestError(400, "the connection was closed before the whole body was sent.") from None
+    if max(size, received) > limit:
+        raise RequestError(413, f"the body has {max(size, received)} bytes or more; at most {limit} are allowed.")
+    return b"".join(parts)
+
+
+def parse_search(body: bytes, content_type: str, choices: dict[str, str], settings: Settings) -> SearchRequest:
+    """Parse a body, and check it against the limits."""
+    kind = content_type.split(";")[0].strip().lower()
+    if kind in ("application/json", ""):
+        if choices:
+            raise RequestError(422, f"{short(next(iter(choices)))}: with JSON every choice belongs in the body.")
+        return _check(_parse_json(body), settings, strict=True)
+    if kind != "text/csv" and kind not in _NPY_TYPES:
+        allowed = ", ".join(("application/json", "text/csv", *_NPY_TYPES))
+        raise RequestError(415, f"content-type {short(kind)} is not known; send one of {allowed}.")
+    vectors = _parse_csv(body) if kind == "text/csv" else _parse_npy(body)
+    return _check({**choices, "vectors": vectors}, settings, strict=False)  # the address has numbers as text
+
+
+def _parse_json(body: bytes) -> dict[str, object]:
+    def refuse(name: str) -> NoReturn:
+        raise ValueError(f"{name} is no JSON number")
+
+    try:
+        asked = json.loads(body, parse_constant=refuse)
+    except RecursionError:
+        raise RequestError(400, "the body is not valid JSON: too deeply nested.") from None
+    except ValueError as error:
+        reason = f"not UTF-8 text ({error.reason})" if isinstance(error, UnicodeDecodeError) else error
+        raise RequestError(400, f"the body is not valid JSON: {reason}.") from None
+    if not isinstance(asked, dict):
+        raise RequestError(422, 'the body must be a JSON object such as {"vector": [0.5, 1.0], "k": 10}.')
+    return asked
+
+
+def _parse_csv(body: bytes) -> Array:
+    try:
+        text = body.decode("utf-8-sig")
+        if not text.strip():
+            raise RequestError(422, "the CSV body is empty; it must have one vector per line.")
+        return np.loadtxt(io.StringIO(text), delimiter=",", ndmin=2, comments=None)
+    except UnicodeDecodeError:
+        raise RequestError(422, "the CSV body is not UTF-8 text.") from None
+    except ValueError as error:
+        message = str(error).encode("ascii", "backslashreplace").decode("ascii")[:200].rstrip(".")
+        raise RequestError(422, f"the CSV body must hold numbers, one vector per line: {message}.") from None
+
+
+def _parse_npy(body: bytes) -> Array:
+    """Read a ``.npy`` file. Its header is checked against its size before anything is allocated."""
+    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    stream = io.BytesIO(body)
+    try:
+        shape, fortran, dtype = readers[np.lib.format.read_magic(stream)](stream)
+    except Exception:  # numpy reads the header as Python text: a damaged one fails in any of a dozen ways
+        raise RequestError(422, "the body is not a .npy file that numpy writes for numbers.") from None
+    if dtype.kind not in "fiu" or dtype.itemsize > 8 or len(shape) not in (1, 2):
+        raise RequestError(422, f"the .npy body has dtype {dtype} and shape {shape}; 1-D or 2-D numbers are allowed.")
+    rest = body[stream.tell() :]
+    if min(shape) < 0 or math.prod(shape) * dtype.itemsize != len(rest):
+        raise RequestError(422, f"the .npy body announces shape {shape} but has {len(rest)} bytes of numbers.")
+    values: Array = np.frombuffer(rest, dtype=dtype).reshape(shape, order="F" if fortran else "C")
+    return np.atleast_2d(values)
+
+
+class Neighbour(BaseModel):
+    """An item that was found."""
+
+    id: int | str
+    distance: float = Field(description="Bits that differ; with `rerank` the asymmetric distance.")
+
+
+class SearchResult(BaseModel):
+    """What was found for one query."""
+
+    neighbours: list[Neighbour]
+
+
+class SearchAnswer(BaseModel):
+    """One entry in `results` for each query."""
+
+    method: str
+    bits: int
+    seconds: float = Field(description="Time in the index.")
+    results: list[SearchResult]
+
+
+class Failure(BaseModel):
+    """Why a request was refused."""
+
+    error: str
+
+
+_REASONS = {
+    400: "The body is not JSON.",
+    401: "No token, or a wrong one.",
+    404: "No item has this id.",
+    408: "The body came too slowly.",
+    413: "The body is too large.",
+    415: "The content type of the body is not known.",
+    422: "A value is not allowed; the message names the value and says what is allowed.",
+    503: "The search took too long.",
+}
+
+
+def failures(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Describe error answers for OpenAPI."""
+    return {status: {"model": Failure, "description": _REASONS[status]} for status in statuses}
