@@ -14,8 +14,17 @@ from thpi._types import Array, Codes, Ints, PathLike
 from thpi.codes import check_codes
 from thpi.index._file import IndexFile, read
 from thpi.index._format import Contents, Header, IndexFileError, Record
-from thpi.index._ids import IdKind, IdPositions, IdsLike, check_ids, check_kind, check_unique, first_id, id_kind
-from thpi.index._neighbours import check_integer
+from thpi.index._ids import (
+    IdKind,
+    IdPositions,
+    IdsLike,
+    check_ids,
+    check_integer,
+    check_kind,
+    check_unique,
+    first_id,
+    id_kind,
+)
 from thpi.index._searching import Searching
 from thpi.index._tune import TuneReport
 

@@ -1,10 +1,11 @@
-"""Ids of items: 64-bit integers or strings, one kind per index, each id once."""
+"""What searches take and return: ids (64-bit integers or strings, one kind per index, each id once), k, neighbours."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any, Literal, TypeAlias
+from numbers import Integral
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,32 @@ IdsLike: TypeAlias = "npt.ArrayLike | Iterable[object]"
 
 # Ids kept in a dict before they are merged into sorted arrays, which take a tenth of the memory.
 _RECENT = 4096
+
+
+class Neighbours(NamedTuple):
+    """Distances and ids of the items found, nearest first.
+
+    ``search`` returns arrays of shape (n_queries, min(k, number of items)); ``radius_search`` returns one
+    ``Neighbours`` per query, with 1-D arrays.
+    """
+
+    distances: Array
+    ids: Array
+
+
+def check_integer(name: str, value: object, minimum: int) -> int:
+    """Return ``value`` as an integer of at least ``minimum``."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < minimum:
+        raise ValueError(f"{name}={value!r} must be an integer of at least {minimum}.")
+    return int(value)
+
+
+def check_k(k: object) -> int:
+    return check_integer("k", k, 1)
+
+
+def check_radius(radius: object) -> int:
+    return check_integer("radius", radius, 0)
 
 
 def check_ids(ids: IdsLike, *, length: int | None = None, kind: IdKind | None = None) -> Array:

@@ -21,8 +21,7 @@ import numpy.typing as npt
 from thpi._files import atomic_open
 from thpi._types import Array, Codes, Floats, PathLike
 from thpi.codes import n_bytes, pack_signs
-from thpi.index._ids import IdPositions, IdsLike, check_ids, check_unique
-from thpi.index._neighbours import Neighbours, check_k
+from thpi.index._ids import IdPositions, IdsLike, Neighbours, check_ids, check_k, check_unique
 
 _BLOCK = 2**22
 

@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from thpi._types import Array, Codes
 from thpi.codes import check_codes, n_bytes
-from thpi.index._ids import IdKind, check_ids, check_unique
-from thpi.index._neighbours import Neighbours
+from thpi.index._ids import IdKind, Neighbours, check_ids, check_unique
 from thpi.stores._store import Id
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ import numpy.typing as npt
 from thpi._optional import require
 from thpi._types import Array, Codes
 from thpi.codes import check_codes
-from thpi.index._ids import IdKind, check_ids, check_unique, id_kind
-from thpi.index._neighbours import Neighbours, check_k, check_radius
+from thpi.index._ids import IdKind, Neighbours, check_ids, check_k, check_radius, check_unique, id_kind
 from thpi.stores._engine import EngineStore
 from thpi.stores._store import Id, StoreInfo
 

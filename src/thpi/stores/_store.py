@@ -12,8 +12,7 @@ import numpy.typing as npt
 
 from thpi._types import Array, Codes, PathLike
 from thpi.codes import check_codes
-from thpi.index._ids import check_ids, check_unique
-from thpi.index._neighbours import Neighbours
+from thpi.index._ids import Neighbours, check_ids, check_unique
 
 Id: TypeAlias = "int | str"
 
