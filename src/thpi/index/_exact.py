@@ -98,11 +98,7 @@ def _sorted_nearest(query: Codes, codes: Codes, k: int) -> tuple[Distances, Ints
 
 
 def within(queries: Codes, codes: Codes, radius: int) -> list[tuple[Distances, Ints]]:
-    """Distances and positions of all codes at distance <= ``radius``, ordered by (distance, position).
-
-    >>> within(np.array([[0]], np.uint8), np.array([[3], [1], [2]], np.uint8), 1)
-    [(array([1, 1], dtype=int32), array([1, 2]))]
-    """
+    """Distances and positions of all codes at distance <= ``radius``, ordered by (distance, position)."""
     nothing = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int64)
     if not len(codes) or not len(queries):
         return [nothing] * len(queries)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from numbers import Integral
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -31,7 +31,6 @@ class Neighbours(NamedTuple):
 
 
 def check_integer(name: str, value: object, minimum: int) -> int:
-    """Return ``value`` as an integer of at least ``minimum``."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < minimum:
         raise ValueError(f"{name}={value!r} must be an integer of at least {minimum}.")
     return int(value)
@@ -45,7 +44,7 @@ def check_radius(radius: object) -> int:
     return check_integer("radius", radius, 0)
 
 
-def check_ids(ids: IdsLike, *, length: int | None = None, kind: IdKind | None = None) -> Array:
+def check_ids(ids: IdsLike, *, length: int | None = None, kind: IdKind | None = None, unique: bool = False) -> Array:
     """Return ``ids`` as a 1-D int64 array or an object array of ``str``.
 
     >>> check_ids([3, 1]), check_ids(["a", "b"])
@@ -61,24 +60,34 @@ def check_ids(ids: IdsLike, *, length: int | None = None, kind: IdKind | None = 
     if len(array) == 0:
         return np.empty(0, dtype=object if kind == "string" else np.int64)
     checked = _strings(array, ids) if array.dtype.kind in "OUST" else _integers(array)
-    if kind is not None:
-        check_kind(checked, kind)
+    _check_kind(checked, kind)
+    if unique:
+        check_unique(checked)
     return checked
 
 
-def check_kind(ids: Array, kind: IdKind | None) -> None:
-    if id_kind(ids) != kind:
-        raise ValueError(f"ids={first_id(ids)!r}, ... are of kind {id_kind(ids)}; the ids stored here are {kind}.")
+def number_on(n: int, kind: IdKind | None, next_id: Callable[[], int]) -> Array:
+    """Return ``n`` ids from ``next_id()`` on; from 0 on if that is negative or no ids are stored (``kind`` is None)."""
+    if kind == "string":
+        raise ValueError("ids=None numbers the codes, but the ids stored here are strings; pass ids.")
+    first = 0 if kind is None else max(0, next_id())
+    if first + n - 1 > np.iinfo(np.int64).max:
+        raise ValueError(f"ids=None would number on from {first}, beyond 64 bits; pass ids.")
+    return np.arange(first, first + n, dtype=np.int64)
 
 
-def first_id(ids: Array) -> int | str:
-    """Return the first id as a Python value, for a message."""
-    return ids[:1].tolist()[0]  # type: ignore[no-any-return]
+def _check_kind(ids: Array, kind: IdKind | None) -> None:
+    if kind not in (None, id_kind(ids)):
+        raise ValueError(f"ids={_first(ids)!r}, ... are of kind {id_kind(ids)}; the ids stored here are {kind}.")
+
+
+def _first(ids: Array) -> object:
+    return ids[:1].tolist()[0]
 
 
 def _integers(array: Array) -> Array:
     if array.dtype.kind not in "iu":
-        raise ValueError(f"ids must be integers or strings, got dtype {array.dtype} (first: {first_id(array)!r}).")
+        raise ValueError(f"ids must be integers or strings, got dtype {array.dtype} (first: {_first(array)!r}).")
     if array.dtype.kind == "u" and array.max() > np.iinfo(np.int64).max:
         raise ValueError(f"ids={int(array.max())} does not fit into a signed 64-bit integer.")
     return array.astype(np.int64)
@@ -104,7 +113,6 @@ def id_kind(ids: Array) -> IdKind:
 
 
 def check_unique(ids: Array) -> None:
-    """Refuse a checked array with duplicate ids, and name one of them."""
     if id_kind(ids) == "int64":
         ordered = np.sort(ids)
         again = ordered[1:][ordered[1:] == ordered[:-1]].tolist()
@@ -119,8 +127,7 @@ class IdPositions:
 
     def __init__(self, ids: Array) -> None:
         self._recent: dict[Any, int] = {}
-        self._sorted = np.empty(0, dtype=np.int64)
-        self._order = np.empty(0, dtype=np.int64)
+        self._sorted = self._order = np.empty(0, dtype=np.int64)
         self.append(ids, 0)
 
     def append(self, ids: Array, start: int) -> None:
@@ -135,11 +142,7 @@ class IdPositions:
         self._sorted, self._order, self._recent = merged[order], positions[order], {}
 
     def find(self, ids: Array) -> Ints:
-        """Return the position of each id, -1 if it is unknown.
-
-        >>> IdPositions(np.array([5, 3])).find(np.array([3, 4, 5]))
-        array([ 1, -1,  0])
-        """
+        """Return the position of each id, -1 if it is unknown."""
         found = np.full(len(ids), -1, dtype=np.int64)
         if len(self._sorted) and id_kind(ids) == "int64":
             at = np.minimum(np.searchsorted(self._sorted, ids), len(self._sorted) - 1)
@@ -149,9 +152,16 @@ class IdPositions:
             found = np.maximum(found, np.array(recent, dtype=np.int64))
         return found
 
-    def find_all(self, ids: Array, error: str) -> Ints:
+    def find_all(self, ids: Array, error: str = "is not in the index") -> Ints:
         """Return the position of each id; an unknown id is a ``KeyError`` that names it."""
         positions = self.find(ids)
         if (positions < 0).any():
-            raise KeyError(f"ids={first_id(ids[positions < 0])!r} {error}.")
+            raise KeyError(f"ids={_first(ids[positions < 0])!r} {error}.")
         return positions
+
+    def check_new(self, ids: Array, kind: IdKind | None) -> None:
+        _check_kind(ids, kind)
+        check_unique(ids)
+        known = self.find(ids) >= 0
+        if known.any():
+            raise ValueError(f"ids={_first(ids[known])!r} is in the index already; remove it first.")

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from thpi._files import atomic_open
 from thpi._types import Array, Codes, Floats, PathLike
 from thpi.codes import n_bytes, pack_signs
-from thpi.index._ids import IdPositions, IdsLike, Neighbours, check_ids, check_k, check_unique
+from thpi.index._ids import IdPositions, IdsLike, Neighbours, check_ids, check_k
 
 _BLOCK = 2**22
 
@@ -29,13 +29,8 @@ _BLOCK = 2**22
 class Vectors:
     """Rows of a ``.npy`` file or an array by id: row i is the vector of ``ids[i]``, by default of i.
 
-    >>> import tempfile, pathlib
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder) / "vectors.npy"
-    ...     vectors = Vectors.write(path, np.eye(3), ids=["a", "b", "c"])
-    ...     vectors.get(["c", "a"])
-    array([[0., 0., 1.],
-           [1., 0., 0.]])
+    >>> Vectors(np.eye(3), ids=["a", "b", "c"]).get(["c", "a"])
+    array([[0., 0., 1.], [1., 0., 0.]])
     """
 
     def __init__(self, vectors: PathLike | Array, ids: IdsLike | None = None) -> None:
@@ -50,8 +45,7 @@ class Vectors:
             shape, dtype = getattr(rows, "shape", None), getattr(rows, "dtype", None)
             raise ValueError(f"vectors must be a 2-D array of numbers, got shape {shape} and dtype {dtype}.")
         self.rows = rows
-        self.ids = check_ids(np.arange(len(rows)) if ids is None else ids, length=len(rows))
-        check_unique(self.ids)
+        self.ids = check_ids(np.arange(len(rows)) if ids is None else ids, length=len(rows), unique=True)
         self._positions = IdPositions(self.ids)
 
     @classmethod
