@@ -173,14 +173,13 @@ def _beside(path: PathLike) -> Path:
     return Path(os.fspath(path) + ".json")
 
 
-NPY = FileFormat("npy", "an array for numpy, width and ids included", ".npy", (b"\x93NUMPY",), read_npy, write_npy)
-PARQUET = FileFormat("parquet", "a Parquet file", ".parquet", (b"PAR1",), read_parquet, write_parquet, extra="parquet")
-FAISS = FileFormat(
-    "faiss",
-    "a faiss binary index; integer ids only",
-    ".faiss",
-    (b"IBxF", b"IBMp", b"IBM2"),
-    read_faiss,
-    write_faiss,
-    beside=(".json",),
+_FAISS = (b"IBxF", b"IBMp", b"IBM2")
+_FORMATS = (
+    FileFormat("npy", "an array for numpy, width and ids included", ".npy", (b"\x93NUMPY",), read_npy, write_npy),
+    FileFormat("parquet", "a Parquet file", ".parquet", (b"PAR1",), read_parquet, write_parquet, extra="parquet"),
+    FileFormat(
+        "faiss", "a faiss binary index; integer ids only", ".faiss", _FAISS, read_faiss, write_faiss, beside=(".json",)
+    ),
 )
+FORMATS: dict[str, FileFormat] = {entry.name: entry for entry in _FORMATS}
+"""The kinds of files of codes by name."""

@@ -18,9 +18,8 @@ import numpy.typing as npt
 from thpi._optional import require
 from thpi._types import Array, Codes
 from thpi.codes import check_codes, n_bytes
-from thpi.index._ids import IdKind, Neighbours, check_ids, check_k, check_radius, check_unique, id_kind
-from thpi.stores._engine import EngineStore
-from thpi.stores._store import BIT_ORDER, Id, StoreInfo, describe_codes
+from thpi.index._ids import IdKind, Neighbours, check_ids, check_k, check_radius, id_kind
+from thpi.stores._store import BIT_ORDER, EngineStore, Id, StoreInfo, describe_codes
 
 Row: TypeAlias = "dict[str, Any]"
 
@@ -80,7 +79,6 @@ class Milvus(EngineStore):
         return 0 if self.id_kind is None else int(self._query("", ["count(*)"])[0]["count(*)"])
 
     def __iter__(self) -> Iterator[tuple[Id, Codes]]:
-        """Iterate over (id, code) in insertion order, read in portions."""
         end = 0 if self.id_kind is None else self._next("position")
         for start in range(0, end, _BATCH):
             rows = self._query(f"position >= {start} and position < {start + _BATCH}", ["id", "position", "code"])
@@ -99,19 +97,15 @@ class Milvus(EngineStore):
         if self._kind is None:
             self._create(id_kind(checked))
         self._refuse_known(checked, {row["id"] for row in self._by_id(checked, ["id"])})
-        position = self._next("position")
-        rows = [
-            {"id": item, "position": position + i, "code": code.tobytes()}
-            for i, (item, code) in enumerate(zip(checked.tolist(), packed, strict=True))
-        ]
+        items = enumerate(zip(checked.tolist(), packed, strict=True), start=self._next("position"))
+        rows = [{"id": item, "position": place, "code": code.tobytes()} for place, (item, code) in items]
         for start in range(0, len(rows), _BATCH):
             self._client.insert(self.collection, rows[start : start + _BATCH])
         return checked
 
     def remove(self, ids: npt.ArrayLike) -> None:
         """Remove the codes of ``ids``. An unknown id raises a ``KeyError``, and nothing is removed."""
-        checked = check_ids(ids, kind=self.id_kind)
-        check_unique(checked)
+        checked = check_ids(ids, kind=self.id_kind, unique=True)
         self._check_present(checked, {row["id"] for row in self._by_id(checked, ["id"])})
         for expression in self._expressions(checked):
             self._client.delete(self.collection, filter=expression)
@@ -140,19 +134,12 @@ class Milvus(EngineStore):
         if k == 0:
             return [self._neighbours([]) for _ in queries]
         found: list[Neighbours] = []
-        # Limits the n_queries * k answers of one request.
-        block = max(1, min(1000, 2**18 // k))
+        options = {"anns_field": "code", "limit": k, "output_fields": ["position"], "consistency_level": "Strong"}
+        options["search_params"] = {"metric_type": "HAMMING", "params": parameters}
+        block = max(1, min(1000, 2**18 // k))  # limits the n_queries * k answers of one request
         for start in range(0, len(queries), block):
-            answers = self._client.search(
-                self.collection,
-                data=[code.tobytes() for code in queries[start : start + block]],
-                anns_field="code",
-                limit=k,
-                search_params={"metric_type": "HAMMING", "params": parameters},
-                output_fields=["position"],
-                consistency_level="Strong",
-            )
-            for answer in answers:
+            data = [code.tobytes() for code in queries[start : start + block]]
+            for answer in self._client.search(self.collection, data=data, **options):
                 hits = sorted(answer, key=lambda hit: (hit["distance"], hit["entity"]["position"]))
                 found.append(self._neighbours([(hit["distance"], hit["id"]) for hit in hits]))
         return found

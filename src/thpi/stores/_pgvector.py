@@ -16,9 +16,8 @@ import numpy.typing as npt
 from thpi._optional import require
 from thpi._types import Array, Codes
 from thpi.codes import check_codes
-from thpi.index._ids import IdKind, Neighbours, check_ids, check_k, check_radius, check_unique, id_kind
-from thpi.stores._engine import EngineStore
-from thpi.stores._store import Id, StoreInfo
+from thpi.index._ids import IdKind, Neighbours, check_ids, check_k, check_radius, id_kind
+from thpi.stores._store import EngineStore, Id, StoreInfo
 
 Values: TypeAlias = "tuple[Any, ...]"
 
@@ -68,7 +67,6 @@ class PgVector(EngineStore):
         return sum(row[0] for row in self._rows("SELECT count(*) FROM {table}"))
 
     def __iter__(self) -> Iterator[tuple[Id, Codes]]:
-        """Iterate over (id, code) in insertion order, read in portions."""
         if self.id_kind is None:
             return
         with self._connection.transaction(), self._connection.cursor("thpi_iteration") as cursor:
@@ -86,11 +84,9 @@ class PgVector(EngineStore):
         return self._kind
 
     def _find(self, ids: Array) -> dict[Id, Codes]:
-        rows = self._rows("SELECT id, code::text FROM {table} WHERE id = ANY(%s)", (ids.tolist(),))
-        return dict(self._coded(rows))
+        return dict(self._coded(self._rows("SELECT id, code::text FROM {table} WHERE id = ANY(%s)", (ids.tolist(),))))
 
     def _coded(self, rows: list[Values]) -> Iterator[tuple[Id, Codes]]:
-        """Turn pairs of id and bits into pairs of id and code."""
         digits = np.frombuffer("".join(bits for _, bits in rows).encode(), dtype=np.uint8).reshape(-1, self.n_bits)
         codes = np.packbits(digits == ord("1"), axis=1, bitorder="little")
         return zip((item for item, _ in rows), codes, strict=True)
@@ -124,8 +120,7 @@ class PgVector(EngineStore):
 
     def remove(self, ids: npt.ArrayLike) -> None:
         """Remove the codes of ``ids`` in one transaction. An unknown id raises a ``KeyError``."""
-        checked = check_ids(ids, kind=self.id_kind)
-        check_unique(checked)
+        checked = check_ids(ids, kind=self.id_kind, unique=True)
         with self._connection.transaction():
             gone = self._rows("DELETE FROM {table} WHERE id = ANY(%s) RETURNING id", (checked.tolist(),))
             self._check_present(checked, {row[0] for row in gone})
@@ -156,11 +151,13 @@ class PgVector(EngineStore):
             "code <~> %s::bit({n})" + order + " LIMIT %s) nearest ORDER BY d, position"
         )
         with self._connection.transaction():
-            self._set_local("enable_indexscan", "off" if exact else "on")
-            self._set_local("hnsw.ef_search", str(min(1000, max(ef_search, k))))
+            candidates = min(1000, max(ef_search, k))
+            settings = {"enable_indexscan": "off" if exact else "on", "hnsw.ef_search": str(candidates)}
             if self._version >= (0, 8):
                 # Without it the index stops after ef_search rows, even if k is larger.
-                self._set_local("hnsw.iterative_scan", "strict_order")
+                settings["hnsw.iterative_scan"] = "strict_order"
+            for setting in settings.items():
+                self._connection.execute("SELECT set_config(%s, %s, true)", setting)
             return self._stacked([self._answer(statement, (bits, bits, k)) for bits in self._bits(queries)])
 
     def radius_search(self, codes: npt.ArrayLike, radius: int) -> list[Neighbours]:
@@ -189,11 +186,7 @@ class PgVector(EngineStore):
         if self.id_kind is None:
             return []
         composed = self._composed(statement, with_parameters=bool(parameters))
-        rows: list[Values] = self._connection.execute(composed, parameters or None).fetchall()
-        return rows
-
-    def _set_local(self, name: str, value: str) -> None:
-        self._connection.execute("SELECT set_config(%s, %s, true)", (name, value))
+        return list(self._connection.execute(composed, parameters or None).fetchall())
 
     def _check_extension(self) -> None:
         query = "SELECT extversion FROM pg_extension WHERE extname = 'vector'"
@@ -232,8 +225,7 @@ class PgVector(EngineStore):
         return self._connection.execute(statement, (name,)).fetchone() is not None
 
     def _next_id(self) -> int:
-        largest = self._rows("SELECT max(id) FROM {table}")[0][0]
-        return 0 if largest is None else max(0, int(largest) + 1)
+        return int(self._rows("SELECT coalesce(max(id), -1) FROM {table}")[0][0]) + 1
 
     def close(self) -> None:
         """Close the connection."""
