@@ -115,16 +115,15 @@ def parse(data: bytes) -> Contents:
     ends = [end for at in SLOTS if (end := _slot_end(data, at, digest)) is not None]
     if not ends:
         raise IndexFileError("both its slots are damaged; additions may be missing.")
-    acknowledged = max(ends)
-    if acknowledged > len(data):
-        raise IndexFileError(f"it is truncated: {len(data)} bytes, at least {acknowledged} expected.")
+    if max(ends) > len(data):
+        raise IndexFileError(f"it is truncated: {len(data)} bytes, at least {max(ends)} expected.")
     n_bits = header["n_bits"]
     codes_end = FIXED + header_length + n * n_bytes(n_bits)
     codes = _codes(data[FIXED + header_length : codes_end], n, n_bits)
     ids, rest = _parse_ids(memoryview(data)[codes_end:snapshot_end])
     if len(ids) != n or len(rest):
         raise IndexFileError(f"it has {len(ids)} ids for {n} codes.")
-    records, last, end = _records(data, snapshot_end, acknowledged, digest, n_bits)
+    records, last, end = _records(data, snapshot_end, max(ends), digest, n_bits)
     if len(ends) < len(SLOTS) and end < len(data):
         # A slot is written after its record is complete, so an unfinished write cannot damage both.
         raise IndexFileError("a slot and a record are damaged: the file was altered.")

@@ -28,11 +28,9 @@ class HammingIndex(Searching):
 
     Parameters
     ----------
-    n_bits : int
-    recall : float, optional
-        In (0, 1]. The share of the true k nearest items that a search should find.
-    random_state : int
-        Seed of sampling and building; only used with ``recall``.
+    n_bits : bits of a code.
+    recall : in (0, 1]; the share of the true k nearest items that a search should find.
+    random_state : seed of sampling and building; only used with ``recall``.
 
     Examples
     --------
@@ -150,8 +148,7 @@ class HammingIndex(Searching):
         """
         with self._writing:
             own = self._file
-            if path is None and own is not None:
-                path = own.path
+            path = own.path if path is None and own is not None else path
             if path is None:
                 raise ValueError("path=None needs an index opened with mode='a'; pass a path.")
             owned = own is not None and os.path.exists(path) and os.path.samefile(path, own.path)

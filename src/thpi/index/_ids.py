@@ -36,14 +36,6 @@ def check_integer(name: str, value: object, minimum: int) -> int:
     return int(value)
 
 
-def check_k(k: object) -> int:
-    return check_integer("k", k, 1)
-
-
-def check_radius(radius: object) -> int:
-    return check_integer("radius", radius, 0)
-
-
 def check_ids(ids: IdsLike, *, length: int | None = None, kind: IdKind | None = None, unique: bool = False) -> Array:
     """Return ``ids`` as a 1-D int64 array or an object array of ``str``.
 
@@ -103,9 +95,7 @@ def _strings(array: Array, original: object) -> Array:
             value.encode()
         except UnicodeEncodeError:
             raise ValueError(f"ids={value!r} is not valid Unicode text (a lone surrogate).") from None
-    strings = np.empty(len(values), dtype=object)
-    strings[:] = [str(value) for value in values]
-    return strings
+    return np.array([str(value) for value in values], dtype=object)
 
 
 def id_kind(ids: Array) -> IdKind:
@@ -131,7 +121,6 @@ class IdPositions:
         self.append(ids, 0)
 
     def append(self, ids: Array, start: int) -> None:
-        """Record that ``ids`` have the positions from ``start`` on."""
         if id_kind(ids) == "string" or len(self._recent) + len(ids) <= _RECENT + len(self._sorted) // 8:
             self._recent.update(zip(ids.tolist(), range(start, start + len(ids)), strict=True))
             return

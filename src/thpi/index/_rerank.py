@@ -21,7 +21,7 @@ import numpy.typing as npt
 from thpi._files import atomic_open
 from thpi._types import Array, Codes, Floats, PathLike
 from thpi.codes import n_bytes, pack_signs
-from thpi.index._ids import IdPositions, IdsLike, Neighbours, check_ids, check_k
+from thpi.index._ids import IdPositions, IdsLike, Neighbours, check_ids, check_integer
 
 _BLOCK = 2**22
 
@@ -109,7 +109,7 @@ def asymmetric_rerank(index: CodeSource, neighbours: Neighbours, projections: np
     if ids.size == 0:
         return Neighbours(np.empty(ids.shape), ids)
     codes = index.get_codes(ids.ravel()).reshape(*ids.shape, -1)
-    return _ordered(asymmetric_distances(p, codes), ids, check_k(k))
+    return _ordered(asymmetric_distances(p, codes), ids, check_integer("k", k, 1))
 
 
 def euclidean_rerank(neighbours: Neighbours, queries: npt.ArrayLike, vectors: Vectors, k: int) -> Neighbours:
@@ -127,7 +127,7 @@ def euclidean_rerank(neighbours: Neighbours, queries: npt.ArrayLike, vectors: Ve
     distances = np.empty(ids.shape)
     for row, near, query in zip(distances, ids, x, strict=True):
         row[:] = np.linalg.norm(vectors.get(near).astype(np.float64) - query, axis=1)
-    return _ordered(distances, ids, check_k(k))
+    return _ordered(distances, ids, check_integer("k", k, 1))
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ def recall_gained(
     p, x = _check_projections(projections), np.asarray(queries, dtype=np.float64)
     if len(p) != len(x) or len(x) == 0:
         raise ValueError(f"projections has {len(p)} rows and queries has {len(x)}; both need one row per query.")
-    if check_k(k) > check_k(n_candidates):
+    if check_integer("k", k, 1) > check_integer("n_candidates", n_candidates, 1):
         raise ValueError(f"n_candidates={n_candidates!r} must be at least k={k!r}.")
     if k > len(vectors):
         raise ValueError(f"k={k!r} must be at most the number of vectors, {len(vectors)}.")

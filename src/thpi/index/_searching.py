@@ -12,7 +12,7 @@ import numpy.typing as npt
 from thpi._types import Array, Bools, Codes, Distances, Ints
 from thpi.codes import check_codes, n_bytes
 from thpi.index._exact import nearest, within
-from thpi.index._ids import Neighbours, check_k, check_radius
+from thpi.index._ids import Neighbours, check_integer
 from thpi.index._tune import Approximate, TuneReport, build, smallest, tune
 
 
@@ -48,7 +48,7 @@ class Snapshot:
 
 
 class State(NamedTuple):
-    """Immutable state that a search reads once; writers replace it."""
+    """What a search reads, in one step; writers replace it."""
 
     rows: Snapshot
     approximate: Approximate | None = None
@@ -71,7 +71,7 @@ class Searching:
 
     def search(self, codes: npt.ArrayLike, k: int = 10) -> Neighbours:
         """Return the ``k`` nearest items of each query code, or all if there are fewer, by (distance, insertion)."""
-        queries, k = check_codes(codes, n_bits=self.n_bits), check_k(k)
+        queries, k = check_codes(codes, n_bits=self.n_bits), check_integer("k", k, 1)
         state = self._state
         if self.recall is not None and self.recall < 1 and len(queries) and len(state.rows):
             state = self._tuned_for(state, k)
@@ -85,7 +85,7 @@ class Searching:
     def radius_search(self, codes: npt.ArrayLike, radius: int) -> list[Neighbours]:
         """Return all items at distance <= ``radius`` of each query code, by (distance, insertion). Always exact."""
         queries, rows = check_codes(codes, n_bits=self.n_bits), self._state.rows
-        found = within(queries, rows.codes, check_radius(radius))
+        found = within(queries, rows.codes, check_integer("radius", radius, 0))
         return [Neighbours(distances, rows.ids[positions]) for distances, positions in found]
 
     def tune(
@@ -102,7 +102,7 @@ class Searching:
             raise ValueError("this index is exact; only HammingIndex(n_bits, recall=...) can be tuned.")
         given = None if queries is None else check_codes(queries, n_bits=self.n_bits, name="queries")
         with self._tuning:
-            return self._tune(check_k(k), given, kinds)
+            return self._tune(check_integer("k", k, 1), given, kinds)
 
     def _tune(self, k: int, queries: Codes | None = None, kinds: Sequence[str] | None = None) -> TuneReport:
         assert self.recall is not None

@@ -23,12 +23,9 @@ from thpi.index._exact import faiss_module, nearest
 T = TypeVar("T")
 
 _N_QUERIES = 256
-# Below this many codes a flat scan takes well under a tenth of a millisecond.
-_SMALL = 10_000
-# Building the graph takes minutes per million codes; above this it is only built on request.
-_HNSW_LIMIT = 250_000
-# Exact search is kept if another kind saves less than this share of its time.
-_WORTH = 0.1
+_SMALL = 10_000  # below this many codes a flat scan takes well under a tenth of a millisecond
+_HNSW_LIMIT = 250_000  # above this the graph is only built on request: it takes minutes per million codes
+_WORTH = 0.1  # exact search is kept if another kind saves less than this share of its time
 
 _EFFORT = {"ivf": "nprobe", "hnsw": "efSearch", "multihash": "nflip"}
 
@@ -207,16 +204,17 @@ class _Trial:
         self.queries = queries
         # Needs an item to leave out, k neighbours, and two halves of queries.
         self.possible = len(codes) > k + 1 and len(queries) >= 2
-        asked = k + (self.own is not None)
-        self.exact_milliseconds, (distances, positions) = _timed(lambda: nearest(self.queries, codes, asked), queries)
+        self.asked = k + (self.own is not None)
+        self.exact_milliseconds, (distances, positions) = _timed(
+            lambda: nearest(self.queries, codes, self.asked), queries
+        )
         if self.possible:
             self.kth = self._leave_out(distances.astype(np.int64), positions, slice(None))[0][:, -1:]
 
     def recall_and_time(self, candidate: Approximate, half: slice) -> tuple[Floats, float]:
         """Recall of each query of a half, and milliseconds per query."""
         queries = np.ascontiguousarray(self.queries[half])
-        asked = self.k + (self.own is not None)
-        milliseconds, (distances, positions) = _timed(lambda: candidate.nearest(queries, asked), queries)
+        milliseconds, (distances, positions) = _timed(lambda: candidate.nearest(queries, self.asked), queries)
         distances, positions = self._leave_out(distances, positions, half)
         hits = (positions >= 0) & (distances <= self.kth[half])
         return np.asarray(hits.mean(axis=1)), milliseconds

@@ -134,7 +134,7 @@ def write_faiss(path: PathLike, codes: npt.ArrayLike, n_bits: int, ids: npt.Arra
     data = faiss.serialize_index_binary(index).tobytes()
     atomic_write(path, data)
     about = describe_codes(n_bits, sha256=hashlib.sha256(data).hexdigest())
-    atomic_write(_beside(path), json.dumps(about, indent=1))
+    atomic_write(f"{os.fspath(path)}.json", json.dumps(about, indent=1))
 
 
 def read_faiss(path: PathLike, n_bits: int | None = None) -> CodeTable:
@@ -144,13 +144,13 @@ def read_faiss(path: PathLike, n_bits: int | None = None) -> CodeTable:
     """
     import faiss
 
-    data = Path(path).read_bytes()
-    if _beside(path).exists():
+    data, beside = Path(path).read_bytes(), Path(f"{os.fspath(path)}.json")
+    if beside.exists():
         try:
-            about = json.loads(_beside(path).read_bytes())
+            about = json.loads(beside.read_bytes())
             order, stored_bits, digest = about["bit_order"], about["n_bits"], about["sha256"]
         except (ValueError, KeyError, TypeError) as error:
-            raise ValueError(f"{os.fspath(_beside(path))!r} is not readable ({error}).") from None
+            raise ValueError(f"{os.fspath(beside)!r} is not readable ({error}).") from None
         if digest != hashlib.sha256(data).hexdigest():
             raise ValueError(f"{os.fspath(path)!r} does not match its checksum: the file was altered or damaged.")
         _check_metadata(path, order, stored_bits, n_bits)
@@ -167,10 +167,6 @@ def read_faiss(path: PathLike, n_bits: int | None = None) -> CodeTable:
         raise ValueError(f"{os.fspath(path)!r} holds a {type(flat).__name__}; only flat indexes hold plain codes.")
     codes = faiss.vector_to_array(getattr(flat, "xb")).reshape(flat.ntotal, flat.code_size)  # noqa: B009
     return CodeTable.checked(codes, ids, n_bits if n_bits is not None else flat.d)
-
-
-def _beside(path: PathLike) -> Path:
-    return Path(os.fspath(path) + ".json")
 
 
 _FAISS = (b"IBxF", b"IBMp", b"IBM2")

@@ -18,13 +18,12 @@ import numpy.typing as npt
 from thpi._optional import require
 from thpi._types import Array, Codes
 from thpi.codes import check_codes, n_bytes
-from thpi.index._ids import IdKind, Neighbours, check_ids, check_k, check_radius, id_kind
+from thpi.index._ids import IdKind, Neighbours, check_ids, check_integer, id_kind
 from thpi.stores._store import BIT_ORDER, EngineStore, Id, StoreInfo, describe_codes
 
 Row: TypeAlias = "dict[str, Any]"
 
-# Milvus's own limit on the number of answers to one query.
-_MAX_K = 16_384
+_MAX_K = 16_384  # Milvus's own limit on the number of answers to one query
 _BATCH = 5_000
 _LONGEST_ID = 65_535
 # Milvus's filters do not read the escapes of control characters as JSON does. The embedded engine pastes ids into its
@@ -48,8 +47,6 @@ class Milvus(EngineStore):
     n_bits : needed if the collection does not exist yet.
     token : ``"user:password"`` or an access token, for servers that require one.
 
-    Examples
-    --------
     >>> store = Milvus("shop.db", "codes", n_bits=64)  # doctest: +SKIP
     >>> store.search(queries, k=5)  # doctest: +SKIP
     """
@@ -112,7 +109,7 @@ class Milvus(EngineStore):
 
     def search(self, codes: npt.ArrayLike, k: int = 10) -> Neighbours:
         """Return the ``k`` nearest items of each query code; ``k`` is at most 16,384."""
-        queries, k = check_codes(codes, n_bits=self.n_bits), min(check_k(k), len(self))
+        queries, k = check_codes(codes, n_bits=self.n_bits), min(check_integer("k", k, 1), len(self))
         if k > _MAX_K:
             raise ValueError(f"k={k!r} is more than Milvus returns; at most {_MAX_K}.")
         return self._stacked(self._search(queries, k, {}))
@@ -122,7 +119,7 @@ class Milvus(EngineStore):
 
         More than Milvus returns (16,384 per query) is an ``OverflowError``: an incomplete answer would look complete.
         """
-        queries, radius = check_codes(codes, n_bits=self.n_bits), check_radius(radius)
+        queries, radius = check_codes(codes, n_bits=self.n_bits), check_integer("radius", radius, 0)
         n = len(self)
         # Milvus's radius is exclusive.
         found = self._search(queries, min(n, _MAX_K), {"radius": min(radius, self.n_bits) + 1})

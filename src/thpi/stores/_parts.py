@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from thpi.base import BaseHasher
 
 MANIFEST = "parts.json"
-Client: TypeAlias = Any
-"""``distributed.Client``, of an optional package without types."""
+Client: TypeAlias = Any  # distributed.Client, of an optional package without types
 
 
 class PartsReport(NamedTuple):

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from thpi._optional import require
 from thpi._types import Array, Codes
 from thpi.codes import check_codes
-from thpi.index._ids import IdKind, Neighbours, check_ids, check_k, check_radius, id_kind
+from thpi.index._ids import IdKind, Neighbours, check_ids, check_integer, id_kind
 from thpi.stores._store import EngineStore, Id, StoreInfo
 
 Values: TypeAlias = "tuple[Any, ...]"
@@ -41,8 +41,6 @@ class PgVector(EngineStore):
     table, schema : the table and its schema.
     n_bits : needed if the table does not exist yet.
 
-    Examples
-    --------
     >>> store = PgVector("postgresql://localhost/shop", "codes", n_bits=64)  # doctest: +SKIP
     >>> store.search(queries, k=5)  # doctest: +SKIP
     """
@@ -141,7 +139,7 @@ class PgVector(EngineStore):
         After ``create_index`` PostgreSQL may answer from that index, approximately; ``ef_search`` (1 to 1000) is
         the number of candidates it examines. ``exact=True`` avoids the index.
         """
-        queries, k = check_codes(codes, n_bits=self.n_bits), min(check_k(k), 2**62)
+        queries, k = check_codes(codes, n_bits=self.n_bits), min(check_integer("k", k, 1), 2**62)
         if not isinstance(ef_search, int) or not 1 <= ef_search <= 1000:
             raise ValueError(f"ef_search={ef_search!r} must be an integer from 1 to 1000.")
         # The inner query may use the index, which knows distances only; the outer one orders ties.
@@ -162,7 +160,7 @@ class PgVector(EngineStore):
 
     def radius_search(self, codes: npt.ArrayLike, radius: int) -> list[Neighbours]:
         """Return all items at distance <= ``radius`` of each query code, by (distance, insertion). Always exact."""
-        queries, radius = check_codes(codes, n_bits=self.n_bits), min(check_radius(radius), self.n_bits)
+        queries, radius = check_codes(codes, n_bits=self.n_bits), min(check_integer("radius", radius, 0), self.n_bits)
         statement = (
             "SELECT d, id FROM (SELECT code <~> %s::bit({n}) AS d, id, position FROM {table}) near"
             " WHERE d <= %s ORDER BY d, position"

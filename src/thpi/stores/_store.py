@@ -24,7 +24,6 @@ BIT_ORDER = "little"
 
 
 def describe_codes(n_bits: int, **more: str) -> dict[str, int | str]:
-    """Return the metadata that is kept with codes."""
     return {"format": "thpi-codes", "version": 1, "n_bits": n_bits, "bit_order": BIT_ORDER, **more}
 
 
@@ -37,11 +36,7 @@ class CodeTable(NamedTuple):
 
     @classmethod
     def checked(cls, codes: npt.ArrayLike, ids: npt.ArrayLike | None, n_bits: int) -> CodeTable:
-        """Check codes and ids (None: 0, 1, ...), which must be unique.
-
-        >>> CodeTable.checked([[1], [2]], None, 8).ids
-        array([0, 1])
-        """
+        """Check codes and ids (None: 0, 1, ...), which must be unique."""
         packed = check_codes(codes, n_bits=n_bits)
         given = np.arange(len(packed)) if ids is None else ids
         return cls(packed, check_ids(given, length=len(packed), unique=True), n_bits)
@@ -165,16 +160,11 @@ class EngineStore(ABC):
 
 @dataclass(frozen=True)
 class StoreInfo:
-    """The registry entry of a store.
+    """The registry entry of a store; its name is also the value of ``thpi export --format``.
 
-    Parameters
-    ----------
-    name, description : for people; the name is also the value of ``thpi export --format``.
-    connect : opens a store: ``connect(address, table, n_bits, token)``.
-    extra : the extra of the package that it needs.
-    prefixes, suffixes : beginnings and ends of the addresses that mean this store.
-    error_packages : packages whose exceptions are messages of the engine.
-    transactions : whether ``add`` can be interrupted without leaving a part of the codes behind.
+    ``connect(address, table, n_bits, token)`` opens the store, which needs the ``extra`` of the package. Addresses
+    with one of the ``prefixes`` or ``suffixes`` mean this store. Exceptions of the ``error_packages`` are messages of
+    the engine. Without ``transactions``, an interrupted ``add`` may leave a part of the codes behind.
     """
 
     name: str
@@ -193,16 +183,10 @@ class StoreInfo:
 
 @dataclass(frozen=True)
 class FileFormat:
-    """The registry entry of a kind of file that holds codes.
+    """The registry entry of a kind of file that holds codes, recognised by its ``suffix`` or first bytes.
 
-    Parameters
-    ----------
-    name, description, extra : as in :class:`StoreInfo`.
-    suffix : end of the file name.
-    signatures : first bytes of such a file.
-    read : ``read(path, n_bits)``; ``n_bits`` is needed only if the file does not contain it.
-    write : ``write(path, codes, n_bits, ids)``.
-    beside : suffixes of further files that ``write`` makes.
+    ``read(path, n_bits)`` needs ``n_bits`` only if the file does not contain it. ``write(path, codes, n_bits, ids)``
+    also makes files whose names end in the suffixes ``beside``.
     """
 
     name: str
