@@ -71,7 +71,7 @@ class Vectors:
 
 
 class CodeSource(Protocol):
-    """HammingIndex and the stores: search, and look up codes."""
+    """HammingIndex and the stores."""
 
     def search(self, codes: Codes, k: int) -> Neighbours: ...
     def get_codes(self, ids: Array) -> Codes: ...
@@ -103,8 +103,7 @@ def asymmetric_rerank(index: CodeSource, neighbours: Neighbours, projections: np
 
     ``projections`` has one row per query: ``hasher.decision_function(X)``.
     """
-    ids = neighbours.ids
-    p = _check_projections(projections)
+    ids, p = neighbours.ids, _check_projections(projections)
     _check_same("projections", len(p), ids)
     if ids.size == 0:
         return Neighbours(np.empty(ids.shape), ids)
@@ -119,8 +118,7 @@ def euclidean_rerank(neighbours: Neighbours, queries: npt.ArrayLike, vectors: Ve
     >>> euclidean_rerank(Neighbours(np.zeros((1, 3)), np.array([[0, 1, 2]])), [[4.0]], vectors, k=2)
     Neighbours(distances=array([[1., 3.]]), ids=array([[2, 1]]))
     """
-    ids = neighbours.ids
-    x = np.asarray(queries, dtype=np.float64)
+    ids, x = neighbours.ids, np.asarray(queries, dtype=np.float64)
     if x.ndim != 2 or x.shape[1] != vectors.rows.shape[1]:
         raise ValueError(f"queries has shape {x.shape}; the vectors have {vectors.rows.shape[1]} columns.")
     _check_same("queries", len(x), ids)

@@ -75,7 +75,6 @@ class PgVector(EngineStore):
 
     @property
     def id_kind(self) -> IdKind | None:
-        """``"int64"`` or ``"string"``; None until codes are stored."""
         if self._kind is None:
             stored = self._stored_columns()
             self._kind = None if stored is None else stored[1]
@@ -161,10 +160,8 @@ class PgVector(EngineStore):
     def radius_search(self, codes: npt.ArrayLike, radius: int) -> list[Neighbours]:
         """Return all items at distance <= ``radius`` of each query code, by (distance, insertion). Always exact."""
         queries, radius = check_codes(codes, n_bits=self.n_bits), min(check_integer("radius", radius, 0), self.n_bits)
-        statement = (
-            "SELECT d, id FROM (SELECT code <~> %s::bit({n}) AS d, id, position FROM {table}) near"
-            " WHERE d <= %s ORDER BY d, position"
-        )
+        near = "(SELECT code <~> %s::bit({n}) AS d, id, position FROM {table}) near"
+        statement = f"SELECT d, id FROM {near} WHERE d <= %s ORDER BY d, position"
         with self._connection.transaction():
             return [self._answer(statement, (bits, radius)) for bits in self._bits(queries)]
 
