@@ -19,7 +19,7 @@ import thpi
 from thpi.codes import pack
 from thpi.datasets import load_digits_views
 from thpi.index import HammingIndex, Vectors, recall_gained
-from thpi.index._kinds import KINDS
+from thpi.index._tune import KINDS
 
 
 def clustered(n: int, n_bits: int, rng: np.random.RandomState) -> np.ndarray:

@@ -8,7 +8,7 @@ import pytest
 
 from thpi.codes import pack, paired_hamming_distances
 from thpi.index import HammingIndex, TuneReport
-from thpi.index._kinds import KINDS, build
+from thpi.index._tune import KINDS, build
 
 
 def clustered(n: int, n_bits: int = 64, seed: int = 0) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from thpi.index._file import IndexLockedError
 from thpi.index._format import IndexFileError
 from thpi.index._hamming_index import HammingIndex
-from thpi.index._neighbours import Neighbours
+from thpi.index._ids import Neighbours
 from thpi.index._rerank import (
     RecallReport,
     Vectors,

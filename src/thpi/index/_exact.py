@@ -19,11 +19,9 @@ from thpi.codes import hamming_distances
 from thpi.kernels import pays_off
 from thpi.kernels._threads import n_threads, run_in_order
 
-# Memory for the counting kernel, which keeps k positions for each possible distance and query.
-_COUNTER_BYTES = 2**28
-# Queries per call of a kernel, and the number of word comparisons that justifies another thread.
-_KERNEL_QUERIES = 256
-_WORDS_A_THREAD = 2**17
+_COUNTER_BYTES = 2**28  # for the counting kernel, which keeps k positions for each possible distance and query
+_KERNEL_QUERIES = 256  # queries per call of a kernel
+_WORDS_A_THREAD = 2**17  # the number of word comparisons that justifies another thread
 
 
 def faiss_module() -> Any:
@@ -47,8 +45,7 @@ def nearest(queries: Codes, codes: Codes, k: int) -> tuple[Distances, Ints]:
     if per_query > _COUNTER_BYTES:
         return _stack([_sorted_nearest(query, codes, k) for query in queries])
     block, search = _COUNTER_BYTES // per_query, faiss_module().knn_hamming
-    starts = range(0, len(queries), block)
-    return _stack([search(queries[s : s + block], codes, k, variant="mc") for s in starts])
+    return _stack([search(queries[s : s + block], codes, k, variant="mc") for s in range(0, len(queries), block)])
 
 
 def _stack(parts: list[tuple[Distances, Ints]]) -> tuple[Distances, Ints]:
@@ -59,9 +56,8 @@ def _words_for_kernel(queries: Codes, codes: Codes, k: int) -> tuple[Array, Arra
     """View the bytes as words; None if the kernel cannot read them in place or is not faster for such codes."""
     width = codes.shape[1]
     size = next(size for size in (8, 4, 2, 1) if width % size == 0)
-    n_words = width // size
     # For few queries and rows of many words memory bandwidth is the limit, where faiss is as fast.
-    fast = n_words <= 16 if len(queries) >= 4 else n_words in (1, 2, 4)
+    fast = width // size <= 16 if len(queries) >= 4 else width // size in (1, 2, 4)
     if not fast or 12 * (2 * k + 256) * _KERNEL_QUERIES > _COUNTER_BYTES or codes.ctypes.data % size:
         return None
     return queries.view(f"u{size}"), codes.view(f"u{size}")
@@ -79,7 +75,7 @@ def _kernel_nearest(queries: Array, codes: Array, k: int, n_bits: int) -> tuple[
         return _stack(run_in_order(tasks, threads))
     size = -(-len(codes) // threads)
     starts = range(0, len(codes), size)
-    pieces = [codes[s : s + size] for s in starts]
+    pieces = (codes[s : s + size] for s in starts)
     parts = run_in_order((partial(nearest_rows, queries, p, min(k, len(p)), n_bits) for p in pieces), threads)
     distances = np.hstack([part[0] for part in parts])
     positions = np.hstack([part[1] + start for part, start in zip(parts, starts, strict=True)])
@@ -98,11 +94,7 @@ def _sorted_nearest(query: Codes, codes: Codes, k: int) -> tuple[Distances, Ints
 
 
 def within(queries: Codes, codes: Codes, radius: int) -> list[tuple[Distances, Ints]]:
-    """Distances and positions of all codes at distance <= ``radius``, ordered by (distance, position).
-
-    >>> within(np.array([[0]], np.uint8), np.array([[3], [1], [2]], np.uint8), 1)
-    [(array([1, 1], dtype=int32), array([1, 2]))]
-    """
+    """Distances and positions of all codes at distance <= ``radius``, ordered by (distance, position)."""
     nothing = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int64)
     if not len(codes) or not len(queries):
         return [nothing] * len(queries)
@@ -112,11 +104,10 @@ def within(queries: Codes, codes: Codes, radius: int) -> list[tuple[Distances, I
     pointers = (faiss.swig_ptr(queries), faiss.swig_ptr(codes))
     faiss.hamming_range_search(*pointers, len(queries), len(codes), radius, codes.shape[1], result)
     limits = faiss.rev_swig_ptr(result.lims, len(queries) + 1).astype(np.int64)
-    total = int(limits[-1])
-    if not total:
+    if not limits[-1]:
         return [nothing] * len(queries)
-    labels = faiss.rev_swig_ptr(result.labels, total).copy()
-    found = faiss.rev_swig_ptr(result.distances, total).astype(np.int32)
+    labels = faiss.rev_swig_ptr(result.labels, int(limits[-1])).copy()
+    found = faiss.rev_swig_ptr(result.distances, int(limits[-1])).astype(np.int32)
     answers = []
     for start, stop in pairwise(limits):
         order = np.lexsort((labels[start:stop], found[start:stop]))

@@ -65,7 +65,10 @@ class IndexFile:
                 # The duplicate shares the lock, so the new file is locked before it gets its name.
                 handle = os.dup(file.fileno())
                 _lock(handle, target)
-            _sync_folder(target.parent)
+            with contextlib.suppress(OSError):
+                folder = os.open(target.parent, os.O_RDONLY)
+                stack.callback(os.close, folder)
+                os.fsync(folder)  # so that the new name survives a loss of power
         return cls(target, handle, digest, digest, 0, len(data))
 
     def append(self, record: Record) -> None:
@@ -129,13 +132,3 @@ def _write_at(handle: int, data: bytes, at: int) -> None:
         written = os.pwrite(handle, rest, at)
         rest, at = rest[written:], at + written
     os.fsync(handle)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a rename survive a loss of power."""
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

@@ -39,13 +39,9 @@ from thpi._types import Array, Codes
 from thpi.codes import check_codes, n_bytes
 from thpi.index._ids import check_ids, id_kind
 
-MAGIC = b"thpi-idx"
-FORMAT = "thpi-index"
-VERSION = 1
-SLOTS = (8, 56)
-FIXED = 152
-_SLOT = 48
-_RECORD_HEAD = 41
+MAGIC, FORMAT, VERSION = b"thpi-idx", "thpi-index", 1
+SLOTS, FIXED = (8, 56), 152
+_SLOT, _RECORD_HEAD = 48, 41
 
 
 class IndexFileError(ValueError):
@@ -53,8 +49,6 @@ class IndexFileError(ValueError):
 
 
 class Header(TypedDict):
-    """What the writer of a snapshot states about it."""
-
     thpi: str
     n_bits: int
     recall: float | None
@@ -121,16 +115,15 @@ def parse(data: bytes) -> Contents:
     ends = [end for at in SLOTS if (end := _slot_end(data, at, digest)) is not None]
     if not ends:
         raise IndexFileError("both its slots are damaged; additions may be missing.")
-    acknowledged = max(ends)
-    if acknowledged > len(data):
-        raise IndexFileError(f"it is truncated: {len(data)} bytes, at least {acknowledged} expected.")
+    if max(ends) > len(data):
+        raise IndexFileError(f"it is truncated: {len(data)} bytes, at least {max(ends)} expected.")
     n_bits = header["n_bits"]
     codes_end = FIXED + header_length + n * n_bytes(n_bits)
     codes = _codes(data[FIXED + header_length : codes_end], n, n_bits)
     ids, rest = _parse_ids(memoryview(data)[codes_end:snapshot_end])
     if len(ids) != n or len(rest):
         raise IndexFileError(f"it has {len(ids)} ids for {n} codes.")
-    records, last, end = _records(data, snapshot_end, acknowledged, digest, n_bits)
+    records, last, end = _records(data, snapshot_end, max(ends), digest, n_bits)
     if len(ends) < len(SLOTS) and end < len(data):
         # A slot is written after its record is complete, so an unfinished write cannot damage both.
         raise IndexFileError("a slot and a record are damaged: the file was altered.")
@@ -167,18 +160,14 @@ def _records(data: bytes, start: int, acknowledged: int, digest: bytes, n_bits: 
         expected.update(payload)
         if end > len(data) or expected.digest() != data[start + 9 : start + _RECORD_HEAD]:
             break
-        records.append(_record(kind, payload, n_bits))
+        ids, rest = _parse_ids(payload)
+        if kind not in (b"a", b"r"):
+            raise IndexFileError(f"it has a record of unknown kind {kind!r}.")
+        records.append(Record(kind.decode(), ids, _codes(bytes(rest), len(ids) if kind == b"a" else 0, n_bits)))
         start, digest = end, expected.digest()
     if start < acknowledged:
         raise IndexFileError("an addition or removal stored in it is damaged: the file was altered.")
     return records, digest, start
-
-
-def _record(kind: bytes, payload: memoryview, n_bits: int) -> Record:
-    ids, rest = _parse_ids(payload)
-    if kind not in (b"a", b"r"):
-        raise IndexFileError(f"it has a record of unknown kind {kind!r}.")
-    return Record(kind.decode(), ids, _codes(bytes(rest), len(ids) if kind == b"a" else 0, n_bits))
 
 
 def _codes(data: bytes, n: int, n_bits: int) -> Codes:

@@ -14,8 +14,7 @@ from thpi._types import Array, Codes, Ints, PathLike
 from thpi.codes import check_codes
 from thpi.index._file import IndexFile, read
 from thpi.index._format import Contents, Header, IndexFileError, Record
-from thpi.index._ids import IdKind, IdPositions, IdsLike, check_ids, check_kind, check_unique, first_id, id_kind
-from thpi.index._neighbours import check_integer
+from thpi.index._ids import IdKind, IdPositions, IdsLike, check_ids, check_integer, id_kind, number_on
 from thpi.index._searching import Searching
 from thpi.index._tune import TuneReport
 
@@ -29,11 +28,9 @@ class HammingIndex(Searching):
 
     Parameters
     ----------
-    n_bits : int
-    recall : float, optional
-        In (0, 1]. The share of the true k nearest items that a search should find.
-    random_state : int
-        Seed of sampling and building; only used with ``recall``.
+    n_bits : bits of a code.
+    recall : in (0, 1]; the share of the true k nearest items that a search should find.
+    random_state : seed of sampling and building; only used with ``recall``.
 
     Examples
     --------
@@ -91,7 +88,7 @@ class HammingIndex(Searching):
     def get_codes(self, ids: IdsLike) -> Codes:
         """Return the codes of ``ids``; an unknown id is a ``KeyError`` that names it."""
         with self._writing:
-            return self._state.rows.codes[self._find(check_ids(ids, kind=self.id_kind))]
+            return self._state.rows.codes[self._positions.find_all(check_ids(ids, kind=self.id_kind))]
 
     def add(self, codes: npt.ArrayLike, ids: IdsLike | None = None) -> Array:
         """Add codes under new ids, and return the ids.
@@ -103,10 +100,13 @@ class HammingIndex(Searching):
         packed = check_codes(codes, n_bits=self.n_bits)
         with self._writing:
             self._check_writable()
-            checked = self._new_ids(len(packed)) if ids is None else check_ids(ids, length=len(packed))
+            if ids is None:
+                checked = number_on(len(packed), self.id_kind, lambda: int(self.ids.max()) + 1)
+            else:
+                checked = check_ids(ids, length=len(packed))
             if len(packed) == 0:
                 return checked
-            self._check_new(checked)
+            self._positions.check_new(checked, self.id_kind)
             if self._file is not None:
                 self._file.append(Record("a", checked, packed))
             self._append(packed, checked)
@@ -116,30 +116,13 @@ class HammingIndex(Searching):
         """Remove the codes of ``ids``; the rest keep their order. An unknown id is a ``KeyError``."""
         with self._writing:
             self._check_writable()
-            checked = check_ids(ids, kind=self.id_kind)
-            check_unique(checked)
-            positions = self._find(checked)
+            checked = check_ids(ids, kind=self.id_kind, unique=True)
+            positions = self._positions.find_all(checked)
             if len(checked) == 0:
                 return
             if self._file is not None:
                 self._file.append(Record("r", checked, np.empty((0, self.codes.shape[1]), dtype=np.uint8)))
             self._drop(positions)
-
-    def _new_ids(self, n: int) -> Array:
-        if self.id_kind == "string":
-            raise ValueError("ids=None numbers the codes, but the ids stored here are strings; pass ids.")
-        first = max(0, int(self.ids.max()) + 1) if len(self) else 0
-        if first + n - 1 > np.iinfo(np.int64).max:
-            raise ValueError(f"ids=None would number on from {first}, beyond 64 bits; pass ids.")
-        return np.arange(first, first + n, dtype=np.int64)
-
-    def _check_new(self, ids: Array) -> None:
-        if len(self):
-            check_kind(ids, self.id_kind)
-        check_unique(ids)
-        known = self._positions.find(ids) >= 0
-        if known.any():
-            raise ValueError(f"ids={first_id(ids[known])!r} is in the index already; remove it first.")
 
     def _append(self, codes: Codes, ids: Array) -> None:
         self._positions.append(ids, len(self))
@@ -154,9 +137,6 @@ class HammingIndex(Searching):
             rows=rows, approximate=approximate and approximate.without(kept), n_removals=self._state.n_removals + 1
         )
 
-    def _find(self, ids: Array) -> Ints:
-        return self._positions.find_all(ids, "is not in the index")
-
     def _check_writable(self) -> None:
         if self._read_only is not None:
             raise ValueError(f"{self._read_only!r} was opened with mode='r'; open it with mode='a' to change it.")
@@ -168,8 +148,7 @@ class HammingIndex(Searching):
         """
         with self._writing:
             own = self._file
-            if path is None and own is not None:
-                path = own.path
+            path = own.path if path is None and own is not None else path
             if path is None:
                 raise ValueError("path=None needs an index opened with mode='a'; pass a path.")
             owned = own is not None and os.path.exists(path) and os.path.samefile(path, own.path)
@@ -214,30 +193,23 @@ class HammingIndex(Searching):
     def _from_contents(cls, contents: Contents) -> HammingIndex:
         header = contents.header
         index = cls(header["n_bits"], header["recall"], random_state=header["random_state"])
-        if len(contents.ids):
-            check_unique(contents.ids)
-            index._append(contents.codes, contents.ids)
         if header["report"] is not None:
             index._state = index._state._replace(report=TuneReport.from_dict(header["report"]))
-        for record in contents.records:
-            if record.kind == "a":
-                index._check_new(record.ids)
-                index._append(record.codes, record.ids)
-            else:
-                index._drop(index._find(record.ids))
+        for kind, ids, codes in (Record("a", contents.ids, contents.codes), *contents.records):
+            if kind == "r":
+                index._drop(index._positions.find_all(ids))
+            elif len(ids):
+                index._positions.check_new(ids, index.id_kind)
+                index._append(codes, ids)
         return index
 
     def _header(self) -> Header:
         from thpi import __version__
 
-        report = self._state.report
-        return {
-            "thpi": __version__,
-            "n_bits": self.n_bits,
-            "recall": self.recall,
-            "random_state": self.random_state,
-            "report": None if report is None else report.to_dict(),
-        }
+        report = self._state.report.to_dict() if self._state.report else None
+        return Header(
+            thpi=__version__, n_bits=self.n_bits, recall=self.recall, random_state=self.random_state, report=report
+        )
 
     def close(self) -> None:
         """Close the file of an index opened with mode ``"a"``; it has every change already."""

@@ -1,10 +1,11 @@
-"""Ids of items: 64-bit integers or strings, one kind per index, each id once."""
+"""What searches take and return: ids (64-bit integers or strings, one kind per index, each id once), k, neighbours."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from typing import Any, Literal, TypeAlias
+from collections.abc import Callable, Iterable
+from numbers import Integral
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,24 @@ IdsLike: TypeAlias = "npt.ArrayLike | Iterable[object]"
 _RECENT = 4096
 
 
-def check_ids(ids: IdsLike, *, length: int | None = None, kind: IdKind | None = None) -> Array:
+class Neighbours(NamedTuple):
+    """Distances and ids of the items found, nearest first.
+
+    ``search`` returns arrays of shape (n_queries, min(k, number of items)); ``radius_search`` returns one
+    ``Neighbours`` per query, with 1-D arrays.
+    """
+
+    distances: Array
+    ids: Array
+
+
+def check_integer(name: str, value: object, minimum: int) -> int:
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < minimum:
+        raise ValueError(f"{name}={value!r} must be an integer of at least {minimum}.")
+    return int(value)
+
+
+def check_ids(ids: IdsLike, *, length: int | None = None, kind: IdKind | None = None, unique: bool = False) -> Array:
     """Return ``ids`` as a 1-D int64 array or an object array of ``str``.
 
     >>> check_ids([3, 1]), check_ids(["a", "b"])
@@ -34,24 +52,34 @@ def check_ids(ids: IdsLike, *, length: int | None = None, kind: IdKind | None = 
     if len(array) == 0:
         return np.empty(0, dtype=object if kind == "string" else np.int64)
     checked = _strings(array, ids) if array.dtype.kind in "OUST" else _integers(array)
-    if kind is not None:
-        check_kind(checked, kind)
+    _check_kind(checked, kind)
+    if unique:
+        check_unique(checked)
     return checked
 
 
-def check_kind(ids: Array, kind: IdKind | None) -> None:
-    if id_kind(ids) != kind:
-        raise ValueError(f"ids={first_id(ids)!r}, ... are of kind {id_kind(ids)}; the ids stored here are {kind}.")
+def number_on(n: int, kind: IdKind | None, next_id: Callable[[], int]) -> Array:
+    """Return ``n`` ids from ``next_id()`` on; from 0 on if that is negative or no ids are stored (``kind`` is None)."""
+    if kind == "string":
+        raise ValueError("ids=None numbers the codes, but the ids stored here are strings; pass ids.")
+    first = 0 if kind is None else max(0, next_id())
+    if first + n - 1 > np.iinfo(np.int64).max:
+        raise ValueError(f"ids=None would number on from {first}, beyond 64 bits; pass ids.")
+    return np.arange(first, first + n, dtype=np.int64)
 
 
-def first_id(ids: Array) -> int | str:
-    """Return the first id as a Python value, for a message."""
-    return ids[:1].tolist()[0]  # type: ignore[no-any-return]
+def _check_kind(ids: Array, kind: IdKind | None) -> None:
+    if kind not in (None, id_kind(ids)):
+        raise ValueError(f"ids={_first(ids)!r}, ... are of kind {id_kind(ids)}; the ids stored here are {kind}.")
+
+
+def _first(ids: Array) -> object:
+    return ids[:1].tolist()[0]
 
 
 def _integers(array: Array) -> Array:
     if array.dtype.kind not in "iu":
-        raise ValueError(f"ids must be integers or strings, got dtype {array.dtype} (first: {first_id(array)!r}).")
+        raise ValueError(f"ids must be integers or strings, got dtype {array.dtype} (first: {_first(array)!r}).")
     if array.dtype.kind == "u" and array.max() > np.iinfo(np.int64).max:
         raise ValueError(f"ids={int(array.max())} does not fit into a signed 64-bit integer.")
     return array.astype(np.int64)
@@ -67,9 +95,7 @@ def _strings(array: Array, original: object) -> Array:
             value.encode()
         except UnicodeEncodeError:
             raise ValueError(f"ids={value!r} is not valid Unicode text (a lone surrogate).") from None
-    strings = np.empty(len(values), dtype=object)
-    strings[:] = [str(value) for value in values]
-    return strings
+    return np.array([str(value) for value in values], dtype=object)
 
 
 def id_kind(ids: Array) -> IdKind:
@@ -77,7 +103,6 @@ def id_kind(ids: Array) -> IdKind:
 
 
 def check_unique(ids: Array) -> None:
-    """Refuse a checked array with duplicate ids, and name one of them."""
     if id_kind(ids) == "int64":
         ordered = np.sort(ids)
         again = ordered[1:][ordered[1:] == ordered[:-1]].tolist()
@@ -92,12 +117,10 @@ class IdPositions:
 
     def __init__(self, ids: Array) -> None:
         self._recent: dict[Any, int] = {}
-        self._sorted = np.empty(0, dtype=np.int64)
-        self._order = np.empty(0, dtype=np.int64)
+        self._sorted = self._order = np.empty(0, dtype=np.int64)
         self.append(ids, 0)
 
     def append(self, ids: Array, start: int) -> None:
-        """Record that ``ids`` have the positions from ``start`` on."""
         if id_kind(ids) == "string" or len(self._recent) + len(ids) <= _RECENT + len(self._sorted) // 8:
             self._recent.update(zip(ids.tolist(), range(start, start + len(ids)), strict=True))
             return
@@ -108,11 +131,7 @@ class IdPositions:
         self._sorted, self._order, self._recent = merged[order], positions[order], {}
 
     def find(self, ids: Array) -> Ints:
-        """Return the position of each id, -1 if it is unknown.
-
-        >>> IdPositions(np.array([5, 3])).find(np.array([3, 4, 5]))
-        array([ 1, -1,  0])
-        """
+        """Return the position of each id, -1 if it is unknown."""
         found = np.full(len(ids), -1, dtype=np.int64)
         if len(self._sorted) and id_kind(ids) == "int64":
             at = np.minimum(np.searchsorted(self._sorted, ids), len(self._sorted) - 1)
@@ -122,9 +141,16 @@ class IdPositions:
             found = np.maximum(found, np.array(recent, dtype=np.int64))
         return found
 
-    def find_all(self, ids: Array, error: str) -> Ints:
+    def find_all(self, ids: Array, error: str = "is not in the index") -> Ints:
         """Return the position of each id; an unknown id is a ``KeyError`` that names it."""
         positions = self.find(ids)
         if (positions < 0).any():
-            raise KeyError(f"ids={first_id(ids[positions < 0])!r} {error}.")
+            raise KeyError(f"ids={_first(ids[positions < 0])!r} {error}.")
         return positions
+
+    def check_new(self, ids: Array, kind: IdKind | None) -> None:
+        _check_kind(ids, kind)
+        check_unique(ids)
+        known = self.find(ids) >= 0
+        if known.any():
+            raise ValueError(f"ids={_first(ids[known])!r} is in the index already; remove it first.")

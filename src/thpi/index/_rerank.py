@@ -21,8 +21,7 @@ import numpy.typing as npt
 from thpi._files import atomic_open
 from thpi._types import Array, Codes, Floats, PathLike
 from thpi.codes import n_bytes, pack_signs
-from thpi.index._ids import IdPositions, IdsLike, check_ids, check_unique
-from thpi.index._neighbours import Neighbours, check_k
+from thpi.index._ids import IdPositions, IdsLike, Neighbours, check_ids, check_integer
 
 _BLOCK = 2**22
 
@@ -30,13 +29,8 @@ _BLOCK = 2**22
 class Vectors:
     """Rows of a ``.npy`` file or an array by id: row i is the vector of ``ids[i]``, by default of i.
 
-    >>> import tempfile, pathlib
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder) / "vectors.npy"
-    ...     vectors = Vectors.write(path, np.eye(3), ids=["a", "b", "c"])
-    ...     vectors.get(["c", "a"])
-    array([[0., 0., 1.],
-           [1., 0., 0.]])
+    >>> Vectors(np.eye(3), ids=["a", "b", "c"]).get(["c", "a"])
+    array([[0., 0., 1.], [1., 0., 0.]])
     """
 
     def __init__(self, vectors: PathLike | Array, ids: IdsLike | None = None) -> None:
@@ -51,8 +45,7 @@ class Vectors:
             shape, dtype = getattr(rows, "shape", None), getattr(rows, "dtype", None)
             raise ValueError(f"vectors must be a 2-D array of numbers, got shape {shape} and dtype {dtype}.")
         self.rows = rows
-        self.ids = check_ids(np.arange(len(rows)) if ids is None else ids, length=len(rows))
-        check_unique(self.ids)
+        self.ids = check_ids(np.arange(len(rows)) if ids is None else ids, length=len(rows), unique=True)
         self._positions = IdPositions(self.ids)
 
     @classmethod
@@ -78,7 +71,7 @@ class Vectors:
 
 
 class CodeSource(Protocol):
-    """HammingIndex and the stores: search, and look up codes."""
+    """HammingIndex and the stores."""
 
     def search(self, codes: Codes, k: int) -> Neighbours: ...
     def get_codes(self, ids: Array) -> Codes: ...
@@ -110,13 +103,12 @@ def asymmetric_rerank(index: CodeSource, neighbours: Neighbours, projections: np
 
     ``projections`` has one row per query: ``hasher.decision_function(X)``.
     """
-    ids = neighbours.ids
-    p = _check_projections(projections)
+    ids, p = neighbours.ids, _check_projections(projections)
     _check_same("projections", len(p), ids)
     if ids.size == 0:
         return Neighbours(np.empty(ids.shape), ids)
     codes = index.get_codes(ids.ravel()).reshape(*ids.shape, -1)
-    return _ordered(asymmetric_distances(p, codes), ids, check_k(k))
+    return _ordered(asymmetric_distances(p, codes), ids, check_integer("k", k, 1))
 
 
 def euclidean_rerank(neighbours: Neighbours, queries: npt.ArrayLike, vectors: Vectors, k: int) -> Neighbours:
@@ -126,15 +118,14 @@ def euclidean_rerank(neighbours: Neighbours, queries: npt.ArrayLike, vectors: Ve
     >>> euclidean_rerank(Neighbours(np.zeros((1, 3)), np.array([[0, 1, 2]])), [[4.0]], vectors, k=2)
     Neighbours(distances=array([[1., 3.]]), ids=array([[2, 1]]))
     """
-    ids = neighbours.ids
-    x = np.asarray(queries, dtype=np.float64)
+    ids, x = neighbours.ids, np.asarray(queries, dtype=np.float64)
     if x.ndim != 2 or x.shape[1] != vectors.rows.shape[1]:
         raise ValueError(f"queries has shape {x.shape}; the vectors have {vectors.rows.shape[1]} columns.")
     _check_same("queries", len(x), ids)
     distances = np.empty(ids.shape)
     for row, near, query in zip(distances, ids, x, strict=True):
         row[:] = np.linalg.norm(vectors.get(near).astype(np.float64) - query, axis=1)
-    return _ordered(distances, ids, check_k(k))
+    return _ordered(distances, ids, check_integer("k", k, 1))
 
 
 @dataclass(frozen=True)
@@ -178,7 +169,7 @@ def recall_gained(
     p, x = _check_projections(projections), np.asarray(queries, dtype=np.float64)
     if len(p) != len(x) or len(x) == 0:
         raise ValueError(f"projections has {len(p)} rows and queries has {len(x)}; both need one row per query.")
-    if check_k(k) > check_k(n_candidates):
+    if check_integer("k", k, 1) > check_integer("n_candidates", n_candidates, 1):
         raise ValueError(f"n_candidates={n_candidates!r} must be at least k={k!r}.")
     if k > len(vectors):
         raise ValueError(f"k={k!r} must be at most the number of vectors, {len(vectors)}.")

@@ -12,59 +12,43 @@ import numpy.typing as npt
 from thpi._types import Array, Bools, Codes, Distances, Ints
 from thpi.codes import check_codes, n_bytes
 from thpi.index._exact import nearest, within
-from thpi.index._kinds import Approximate, build, smallest
-from thpi.index._neighbours import Neighbours, check_k, check_radius
-from thpi.index._tune import TuneReport, tune
+from thpi.index._ids import Neighbours, check_integer
+from thpi.index._tune import Approximate, TuneReport, build, smallest, tune
 
 
 class Snapshot:
     """Codes and ids in insertion order. Immutable, so any thread may read it without a lock.
 
-    ``append`` writes into spare room behind the rows of this snapshot and returns a new snapshot that includes them;
-    only the newest snapshot may be appended to. The room doubles when it is full, so adding n rows one by one copies
-    O(n) rows in total.
-
-    >>> first = Snapshot.empty(8)
-    >>> second = first.append(np.array([[3]], dtype=np.uint8), np.array([7]))
-    >>> len(first), len(second), second.ids
-    (0, 1, array([7]))
+    ``append`` writes into spare room behind the rows and returns a new snapshot that includes them; only the newest
+    snapshot may be appended to. The room doubles when it is full, so adding n rows one by one copies O(n) rows.
     """
 
     def __init__(self, codes: Codes, ids: Array, length: int) -> None:
         self._codes_room, self._ids_room = codes, ids
-        self.codes = codes[:length]
-        self.ids = ids[:length]
+        self.codes, self.ids = codes[:length], ids[:length]
         for shown in (self.codes, self.ids):
             shown.flags.writeable = False
 
     def __len__(self) -> int:
         return len(self.codes)
 
-    @classmethod
-    def empty(cls, n_bits: int) -> Snapshot:
-        return cls(np.empty((0, n_bytes(n_bits)), dtype=np.uint8), np.empty(0, dtype=np.int64), 0)
-
     def append(self, codes: Codes, ids: Array) -> Snapshot:
-        """Return a snapshot with ``codes`` and ``ids`` after the rows of this one."""
         start, stop = len(self), len(self) + len(codes)
         codes_room, ids_room = self._codes_room, self._ids_room
         if stop > len(codes_room) or ids_room.dtype != ids.dtype:
             room = max(stop, 2 * start)
             codes_room = np.empty((room, self.codes.shape[1]), dtype=np.uint8)
             ids_room = np.empty(room, dtype=ids.dtype)
-            codes_room[:start] = self.codes
-            ids_room[:start] = self.ids
-        codes_room[start:stop] = codes
-        ids_room[start:stop] = ids
+            codes_room[:start], ids_room[:start] = self.codes, self.ids
+        codes_room[start:stop], ids_room[start:stop] = codes, ids
         return Snapshot(codes_room, ids_room, stop)
 
     def keep(self, kept: Bools) -> Snapshot:
-        """Return a snapshot of the rows marked in ``kept``, in the same order."""
         return Snapshot(self.codes[kept], self.ids[kept], int(kept.sum()))
 
 
 class State(NamedTuple):
-    """Immutable state that a search reads once; writers replace it."""
+    """What a search reads, in one step; writers replace it."""
 
     rows: Snapshot
     approximate: Approximate | None = None
@@ -77,9 +61,8 @@ class Searching:
 
     def __init__(self, n_bits: int, recall: float | None, random_state: int) -> None:
         self.n_bits, self.recall, self.random_state = n_bits, recall, random_state
-        self._state = State(Snapshot.empty(n_bits))
-        self._writing = threading.RLock()
-        self._tuning = threading.Lock()
+        self._state = State(Snapshot(np.empty((0, n_bytes(n_bits)), dtype=np.uint8), np.empty(0, dtype=np.int64), 0))
+        self._writing, self._tuning = threading.RLock(), threading.Lock()
 
     @property
     def report_(self) -> TuneReport | None:
@@ -88,7 +71,7 @@ class Searching:
 
     def search(self, codes: npt.ArrayLike, k: int = 10) -> Neighbours:
         """Return the ``k`` nearest items of each query code, or all if there are fewer, by (distance, insertion)."""
-        queries, k = check_codes(codes, n_bits=self.n_bits), check_k(k)
+        queries, k = check_codes(codes, n_bits=self.n_bits), check_integer("k", k, 1)
         state = self._state
         if self.recall is not None and self.recall < 1 and len(queries) and len(state.rows):
             state = self._tuned_for(state, k)
@@ -101,9 +84,8 @@ class Searching:
 
     def radius_search(self, codes: npt.ArrayLike, radius: int) -> list[Neighbours]:
         """Return all items at distance <= ``radius`` of each query code, by (distance, insertion). Always exact."""
-        queries = check_codes(codes, n_bits=self.n_bits)
-        rows = self._state.rows
-        found = within(queries, rows.codes, check_radius(radius))
+        queries, rows = check_codes(codes, n_bits=self.n_bits), self._state.rows
+        found = within(queries, rows.codes, check_integer("radius", radius, 0))
         return [Neighbours(distances, rows.ids[positions]) for distances, positions in found]
 
     def tune(
@@ -120,14 +102,12 @@ class Searching:
             raise ValueError("this index is exact; only HammingIndex(n_bits, recall=...) can be tuned.")
         given = None if queries is None else check_codes(queries, n_bits=self.n_bits, name="queries")
         with self._tuning:
-            return self._tune(check_k(k), given, kinds)
+            return self._tune(check_integer("k", k, 1), given, kinds)
 
     def _tune(self, k: int, queries: Codes | None = None, kinds: Sequence[str] | None = None) -> TuneReport:
         assert self.recall is not None
         state = self._state
-        approximate, report = tune(
-            state.rows.codes, self.recall, k, queries=queries, kinds=kinds, random_state=self.random_state
-        )
+        approximate, report = tune(state.rows.codes, self.recall, k, queries, kinds, self.random_state)
         self._publish(state, approximate, report)
         return report
 
@@ -140,7 +120,8 @@ class Searching:
     def _tuned_for(self, state: State, k: int) -> State:
         """Tune if due; while another thread is tuning, use the current state."""
         report, built = state.report, state.approximate
-        due = report is None or _outgrown(report, built, len(state.rows))
+        worn = built is not None and built.n_covered < 0.9 * built.n_built
+        due = report is None or worn or not 0.9 * report.n <= len(state.rows) <= 2 * report.n
         unbuilt = report is not None and report.kind != "exact" and built is None
         if (due or unbuilt) and self._tuning.acquire(blocking=False):
             try:
@@ -154,21 +135,14 @@ class Searching:
         return self._state
 
 
-def _outgrown(report: TuneReport, built: Approximate | None, n: int) -> bool:
-    if built is not None and built.n_covered < 0.9 * built.n_built:
-        return True
-    return n > 2 * report.n or n < 0.9 * report.n
-
-
 def _approximate_nearest(queries: Codes, codes: Codes, approximate: Approximate, k: int) -> tuple[Distances, Ints]:
     """Search the structure; exact for rows added later, and for queries with too few answers."""
     distances, positions = approximate.nearest(queries, k)
     tail = codes[approximate.n_covered :]
     if len(tail):
         tail_distances, tail_positions = nearest(queries, tail, k)
-        distances, positions = smallest(
-            np.hstack([distances, tail_distances]), np.hstack([positions, tail_positions + approximate.n_covered]), k
-        )
+        positions = np.hstack([positions, tail_positions + approximate.n_covered])
+        distances, positions = smallest(np.hstack([distances, tail_distances]), positions, k)
     failed = (positions < 0).any(axis=1)
     if failed.any():
         distances[failed], positions[failed] = nearest(np.ascontiguousarray(queries[failed]), codes, k)

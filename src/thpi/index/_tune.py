@@ -1,4 +1,4 @@
-"""Choosing an approximate structure: built on the stored codes, tuned on sampled queries, measured on others.
+"""The approximate structures of faiss, and the choice among them: tuned on sampled queries, measured on others.
 
 Recall at k counts the returned items that are as near as the true k-th neighbour:
 
@@ -17,19 +17,105 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from thpi._types import Codes, Floats, Ints
-from thpi.index._exact import nearest
-from thpi.index._kinds import KINDS, Approximate, build
+from thpi._types import Bools, Codes, Floats, Ints
+from thpi.index._exact import faiss_module, nearest
 
 T = TypeVar("T")
 
 _N_QUERIES = 256
-# Below this many codes a flat scan takes well under a tenth of a millisecond.
-_SMALL = 10_000
-# Building the graph takes minutes per million codes; above this it is only built on request.
-_HNSW_LIMIT = 250_000
-# Exact search is kept if another kind saves less than this share of its time.
-_WORTH = 0.1
+_SMALL = 10_000  # below this many codes a flat scan takes well under a tenth of a millisecond
+_HNSW_LIMIT = 250_000  # above this the graph is only built on request: it takes minutes per million codes
+_WORTH = 0.1  # exact search is kept if another kind saves less than this share of its time
+
+_EFFORT = {"ivf": "nprobe", "hnsw": "efSearch", "multihash": "nflip"}
+
+KINDS = tuple(_EFFORT)
+"""Inverted lists around learned centres; a graph of neighbours; tables of parts of the code."""
+
+
+class Approximate:
+    """A faiss structure over the first rows of a snapshot. Searching does not change it.
+
+    After a removal, ``positions`` maps each row of the structure to its row in the current snapshot, or to -1 if it was
+    removed. Rows keep their order, so those that remain are the first ``n_covered`` rows of the snapshot.
+    """
+
+    def __init__(self, kind: str, index: Any, parameters: dict[str, int]) -> None:
+        self.kind, self.index, self.parameters = kind, index, parameters
+        self.n_built = self.n_covered = int(index.ntotal)
+        self.positions: Ints | None = None
+        self.set_effort(parameters[_EFFORT[kind]])
+
+    def set_effort(self, effort: int) -> None:
+        """Set nprobe, efSearch or nflip; only before the structure is shared with other threads."""
+        self.parameters = self.parameters | {_EFFORT[self.kind]: effort}
+        setattr(self.index.hnsw if self.kind == "hnsw" else self.index, _EFFORT[self.kind], effort)
+
+    def without(self, kept: Bools) -> Approximate:
+        """Return the same structure for a snapshot that keeps only the marked rows of the current one."""
+        moved = np.where(kept, np.cumsum(kept) - 1, -1)
+        before = np.arange(self.n_built) if self.positions is None else self.positions
+        twin = Approximate(self.kind, self.index, self.parameters)
+        twin.positions = np.where(before >= 0, moved[np.maximum(before, 0)], -1)
+        twin.n_covered = int((twin.positions >= 0).sum())
+        return twin
+
+    def nearest(self, queries: Codes, k: int) -> tuple[Ints, Ints]:
+        """Distances and positions of ``k`` near rows by (distance, position); position -1 if fewer were found."""
+        asked = min(self.n_built, k + min(self.n_built - self.n_covered, k + 32))
+        distances, found = self.index.search(queries, asked)
+        if self.positions is not None:
+            found = np.where(found >= 0, self.positions[np.maximum(found, 0)], -1)
+        return smallest(distances.astype(np.int64), found, k)
+
+
+def smallest(distances: Ints, positions: Ints, k: int) -> tuple[Ints, Ints]:
+    """Order each row by (distance, position) and keep ``k``; entries with position -1 come last."""
+    # Both in one sortable number: distances are below 2^23, positions below 2^40.
+    last = np.iinfo(np.int64).max
+    keys = np.sort(np.where(positions >= 0, distances << 40 | positions, last), axis=1)[:, :k]
+    missing = keys == last
+    return np.where(missing, -1, keys >> 40), np.where(missing, -1, keys & (2**40 - 1))
+
+
+def build(kind: str, codes: Codes, seed: int, parameters: dict[str, int] | None = None) -> Approximate:
+    """Build one kind over ``codes``; the same seed gives the same structure. By default the size sets parameters."""
+    if kind not in KINDS:
+        raise ValueError(f"kinds={kind!r} must be among {', '.join(KINDS)}.")
+    faiss = faiss_module()
+    n, d = len(codes), 8 * codes.shape[1]
+    chosen = parameters or _default_parameters(kind, n, d)
+    if kind == "ivf":
+        quantizer = faiss.IndexBinaryFlat(d)
+        index = faiss.IndexBinaryIVF(quantizer, d, chosen["nlist"])
+        index.own_fields = True
+        quantizer.this.disown()
+        index.cp.seed = seed
+        index.cp.min_points_per_centroid = 1  # or faiss prints a warning about few rows
+        sample = np.random.RandomState(seed).permutation(n)[: 64 * chosen["nlist"]]
+        index.train(codes[np.sort(sample)])
+    elif kind == "hnsw":
+        index = faiss.IndexBinaryHNSW(d, chosen["M"])
+        index.hnsw.efConstruction = chosen["efConstruction"]
+    else:
+        index = faiss.IndexBinaryMultiHash(d, chosen["nhash"], chosen["b"])
+    n_threads = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)  # with several threads, the graph depends on their timing
+    try:
+        index.add(codes)
+    finally:
+        faiss.omp_set_num_threads(n_threads)
+    return Approximate(kind, index, chosen)
+
+
+def _default_parameters(kind: str, n: int, d: int) -> dict[str, int]:
+    if kind == "ivf":
+        return {"nlist": 2 ** round(np.log2(max(2.0, np.sqrt(n)))), "nprobe": 1}
+    if kind == "hnsw":
+        return {"M": 16, "efConstruction": 40, "efSearch": 16}
+    # Keys of about log2(n) - 4 bits put a handful of codes into each bucket.
+    bits = int(np.clip(round(np.log2(max(2, n))) - 4, 1, min(d, 30)))
+    return {"nhash": max(1, min(8, d // bits)), "b": bits, "nflip": 0}
 
 
 @dataclass(frozen=True)
@@ -72,7 +158,7 @@ class TuneReport:
         return "\n".join([title, *map(str, self.kinds)])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain dicts and lists, for JSON."""
+        """Return a report for JSON."""
         return asdict(self)
 
     @classmethod
@@ -87,19 +173,12 @@ class TuneReport:
 
 
 def tune(
-    codes: Codes,
-    target: float,
-    k: int,
-    *,
-    queries: Codes | None = None,
-    kinds: Sequence[str] | None = None,
-    random_state: int = 0,
+    codes: Codes, target: float, k: int, queries: Codes | None, kinds: Sequence[str] | None, random_state: int
 ) -> tuple[Approximate | None, TuneReport]:
     """Return the fastest kind that reaches ``target`` (None for exact search), and the report."""
     trial = _Trial(codes, k, queries, np.random.RandomState(random_state))
     rows = [KindReport("exact", {}, 1.0, trial.exact_milliseconds, 0.0)]
-    best: Approximate | None = None
-    best_row = rows[0]
+    best, best_row = None, rows[0]
     if kinds is None:
         kinds = [] if len(codes) < _SMALL else [k for k in KINDS if k != "hnsw" or len(codes) <= _HNSW_LIMIT]
     for kind in kinds if target < 1 and trial.possible else ():
@@ -125,16 +204,17 @@ class _Trial:
         self.queries = queries
         # Needs an item to leave out, k neighbours, and two halves of queries.
         self.possible = len(codes) > k + 1 and len(queries) >= 2
-        asked = k + (self.own is not None)
-        self.exact_milliseconds, (distances, positions) = _timed(lambda: nearest(self.queries, codes, asked), queries)
+        self.asked = k + (self.own is not None)
+        self.exact_milliseconds, (distances, positions) = _timed(
+            lambda: nearest(self.queries, codes, self.asked), queries
+        )
         if self.possible:
             self.kth = self._leave_out(distances.astype(np.int64), positions, slice(None))[0][:, -1:]
 
     def recall_and_time(self, candidate: Approximate, half: slice) -> tuple[Floats, float]:
         """Recall of each query of a half, and milliseconds per query."""
         queries = np.ascontiguousarray(self.queries[half])
-        asked = self.k + (self.own is not None)
-        milliseconds, (distances, positions) = _timed(lambda: candidate.nearest(queries, asked), queries)
+        milliseconds, (distances, positions) = _timed(lambda: candidate.nearest(queries, self.asked), queries)
         distances, positions = self._leave_out(distances, positions, half)
         hits = (positions >= 0) & (distances <= self.kth[half])
         return np.asarray(hits.mean(axis=1)), milliseconds

@@ -1,16 +1,16 @@
 """Codes in database engines (PostgreSQL, Milvus) and in files that other programs read.
 
 :data:`STORES` and :data:`FORMATS` are the registries. To add a store, write a file with its class and a
-:class:`StoreInfo` and list it in ``_registry.py``.
+:class:`StoreInfo` and list it below.
 """
 
 from __future__ import annotations
 
-from thpi.stores._files import read_faiss, read_npy, read_parquet, write_faiss, write_npy, write_parquet
+from thpi.stores import _milvus, _pgvector
+from thpi.stores._files import FORMATS, read_faiss, read_npy, read_parquet, write_faiss, write_npy, write_parquet
 from thpi.stores._milvus import Milvus
 from thpi.stores._parts import PartsReport, encode_parts, read_parts
 from thpi.stores._pgvector import PgVector
-from thpi.stores._registry import FORMATS, STORES
 from thpi.stores._store import CodeStore, CodeTable, FileFormat, StoreInfo, copy_codes
 
 __all__ = [
@@ -33,3 +33,6 @@ __all__ = [
     "write_npy",
     "write_parquet",
 ]
+
+STORES: dict[str, StoreInfo] = {store.name: store for store in (_pgvector.STORE, _milvus.STORE)}
+"""The stores by name. Assign an entry to add a store of your own."""

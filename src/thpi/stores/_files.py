@@ -134,7 +134,7 @@ def write_faiss(path: PathLike, codes: npt.ArrayLike, n_bits: int, ids: npt.Arra
     data = faiss.serialize_index_binary(index).tobytes()
     atomic_write(path, data)
     about = describe_codes(n_bits, sha256=hashlib.sha256(data).hexdigest())
-    atomic_write(_beside(path), json.dumps(about, indent=1))
+    atomic_write(f"{os.fspath(path)}.json", json.dumps(about, indent=1))
 
 
 def read_faiss(path: PathLike, n_bits: int | None = None) -> CodeTable:
@@ -144,13 +144,13 @@ def read_faiss(path: PathLike, n_bits: int | None = None) -> CodeTable:
     """
     import faiss
 
-    data = Path(path).read_bytes()
-    if _beside(path).exists():
+    data, beside = Path(path).read_bytes(), Path(f"{os.fspath(path)}.json")
+    if beside.exists():
         try:
-            about = json.loads(_beside(path).read_bytes())
+            about = json.loads(beside.read_bytes())
             order, stored_bits, digest = about["bit_order"], about["n_bits"], about["sha256"]
         except (ValueError, KeyError, TypeError) as error:
-            raise ValueError(f"{os.fspath(_beside(path))!r} is not readable ({error}).") from None
+            raise ValueError(f"{os.fspath(beside)!r} is not readable ({error}).") from None
         if digest != hashlib.sha256(data).hexdigest():
             raise ValueError(f"{os.fspath(path)!r} does not match its checksum: the file was altered or damaged.")
         _check_metadata(path, order, stored_bits, n_bits)
@@ -169,18 +169,13 @@ def read_faiss(path: PathLike, n_bits: int | None = None) -> CodeTable:
     return CodeTable.checked(codes, ids, n_bits if n_bits is not None else flat.d)
 
 
-def _beside(path: PathLike) -> Path:
-    return Path(os.fspath(path) + ".json")
-
-
-NPY = FileFormat("npy", "an array for numpy, width and ids included", ".npy", (b"\x93NUMPY",), read_npy, write_npy)
-PARQUET = FileFormat("parquet", "a Parquet file", ".parquet", (b"PAR1",), read_parquet, write_parquet, extra="parquet")
-FAISS = FileFormat(
-    "faiss",
-    "a faiss binary index; integer ids only",
-    ".faiss",
-    (b"IBxF", b"IBMp", b"IBM2"),
-    read_faiss,
-    write_faiss,
-    beside=(".json",),
+_FAISS = (b"IBxF", b"IBMp", b"IBM2")
+_FORMATS = (
+    FileFormat("npy", "an array for numpy, width and ids included", ".npy", (b"\x93NUMPY",), read_npy, write_npy),
+    FileFormat("parquet", "a Parquet file", ".parquet", (b"PAR1",), read_parquet, write_parquet, extra="parquet"),
+    FileFormat(
+        "faiss", "a faiss binary index; integer ids only", ".faiss", _FAISS, read_faiss, write_faiss, beside=(".json",)
+    ),
 )
+FORMATS: dict[str, FileFormat] = {entry.name: entry for entry in _FORMATS}
+"""The kinds of files of codes by name."""

@@ -18,15 +18,12 @@ import numpy.typing as npt
 from thpi._optional import require
 from thpi._types import Array, Codes
 from thpi.codes import check_codes, n_bytes
-from thpi.index._ids import IdKind, check_ids, check_unique, id_kind
-from thpi.index._neighbours import Neighbours, check_k, check_radius
-from thpi.stores._engine import EngineStore
-from thpi.stores._store import BIT_ORDER, Id, StoreInfo, describe_codes
+from thpi.index._ids import IdKind, Neighbours, check_ids, check_integer, id_kind
+from thpi.stores._store import BIT_ORDER, EngineStore, Id, StoreInfo, describe_codes
 
 Row: TypeAlias = "dict[str, Any]"
 
-# Milvus's own limit on the number of answers to one query.
-_MAX_K = 16_384
+_MAX_K = 16_384  # Milvus's own limit on the number of answers to one query
 _BATCH = 5_000
 _LONGEST_ID = 65_535
 # Milvus's filters do not read the escapes of control characters as JSON does. The embedded engine pastes ids into its
@@ -50,8 +47,6 @@ class Milvus(EngineStore):
     n_bits : needed if the collection does not exist yet.
     token : ``"user:password"`` or an access token, for servers that require one.
 
-    Examples
-    --------
     >>> store = Milvus("shop.db", "codes", n_bits=64)  # doctest: +SKIP
     >>> store.search(queries, k=5)  # doctest: +SKIP
     """
@@ -81,7 +76,6 @@ class Milvus(EngineStore):
         return 0 if self.id_kind is None else int(self._query("", ["count(*)"])[0]["count(*)"])
 
     def __iter__(self) -> Iterator[tuple[Id, Codes]]:
-        """Iterate over (id, code) in insertion order, read in portions."""
         end = 0 if self.id_kind is None else self._next("position")
         for start in range(0, end, _BATCH):
             rows = self._query(f"position >= {start} and position < {start + _BATCH}", ["id", "position", "code"])
@@ -100,26 +94,22 @@ class Milvus(EngineStore):
         if self._kind is None:
             self._create(id_kind(checked))
         self._refuse_known(checked, {row["id"] for row in self._by_id(checked, ["id"])})
-        position = self._next("position")
-        rows = [
-            {"id": item, "position": position + i, "code": code.tobytes()}
-            for i, (item, code) in enumerate(zip(checked.tolist(), packed, strict=True))
-        ]
+        items = enumerate(zip(checked.tolist(), packed, strict=True), start=self._next("position"))
+        rows = [{"id": item, "position": place, "code": code.tobytes()} for place, (item, code) in items]
         for start in range(0, len(rows), _BATCH):
             self._client.insert(self.collection, rows[start : start + _BATCH])
         return checked
 
     def remove(self, ids: npt.ArrayLike) -> None:
         """Remove the codes of ``ids``. An unknown id raises a ``KeyError``, and nothing is removed."""
-        checked = check_ids(ids, kind=self.id_kind)
-        check_unique(checked)
+        checked = check_ids(ids, kind=self.id_kind, unique=True)
         self._check_present(checked, {row["id"] for row in self._by_id(checked, ["id"])})
         for expression in self._expressions(checked):
             self._client.delete(self.collection, filter=expression)
 
     def search(self, codes: npt.ArrayLike, k: int = 10) -> Neighbours:
         """Return the ``k`` nearest items of each query code; ``k`` is at most 16,384."""
-        queries, k = check_codes(codes, n_bits=self.n_bits), min(check_k(k), len(self))
+        queries, k = check_codes(codes, n_bits=self.n_bits), min(check_integer("k", k, 1), len(self))
         if k > _MAX_K:
             raise ValueError(f"k={k!r} is more than Milvus returns; at most {_MAX_K}.")
         return self._stacked(self._search(queries, k, {}))
@@ -129,7 +119,7 @@ class Milvus(EngineStore):
 
         More than Milvus returns (16,384 per query) is an ``OverflowError``: an incomplete answer would look complete.
         """
-        queries, radius = check_codes(codes, n_bits=self.n_bits), check_radius(radius)
+        queries, radius = check_codes(codes, n_bits=self.n_bits), check_integer("radius", radius, 0)
         n = len(self)
         # Milvus's radius is exclusive.
         found = self._search(queries, min(n, _MAX_K), {"radius": min(radius, self.n_bits) + 1})
@@ -141,19 +131,12 @@ class Milvus(EngineStore):
         if k == 0:
             return [self._neighbours([]) for _ in queries]
         found: list[Neighbours] = []
-        # Limits the n_queries * k answers of one request.
-        block = max(1, min(1000, 2**18 // k))
+        options = {"anns_field": "code", "limit": k, "output_fields": ["position"], "consistency_level": "Strong"}
+        options["search_params"] = {"metric_type": "HAMMING", "params": parameters}
+        block = max(1, min(1000, 2**18 // k))  # limits the n_queries * k answers of one request
         for start in range(0, len(queries), block):
-            answers = self._client.search(
-                self.collection,
-                data=[code.tobytes() for code in queries[start : start + block]],
-                anns_field="code",
-                limit=k,
-                search_params={"metric_type": "HAMMING", "params": parameters},
-                output_fields=["position"],
-                consistency_level="Strong",
-            )
-            for answer in answers:
+            data = [code.tobytes() for code in queries[start : start + block]]
+            for answer in self._client.search(self.collection, data=data, **options):
                 hits = sorted(answer, key=lambda hit: (hit["distance"], hit["entity"]["position"]))
                 found.append(self._neighbours([(hit["distance"], hit["id"]) for hit in hits]))
         return found

@@ -25,9 +25,7 @@ from thpi.stores._store import CodeTable
 if TYPE_CHECKING:
     from thpi.base import BaseHasher
 
-MANIFEST = "parts.json"
-Client: TypeAlias = Any
-"""``distributed.Client``, of an optional package without types."""
+Client: TypeAlias = Any  # distributed.Client, of an optional package without types
 
 
 class PartsReport(NamedTuple):
@@ -133,7 +131,7 @@ def _digest(hasher: BaseHasher) -> str:
 
 
 def _check_manifest(output: Path, about: dict[str, str | list[str] | None]) -> None:
-    path = output / MANIFEST
+    path = output / "parts.json"
     if path.exists():
         try:
             before = json.loads(path.read_bytes())

@@ -16,10 +16,8 @@ import numpy.typing as npt
 from thpi._optional import require
 from thpi._types import Array, Codes
 from thpi.codes import check_codes
-from thpi.index._ids import IdKind, check_ids, check_unique, id_kind
-from thpi.index._neighbours import Neighbours, check_k, check_radius
-from thpi.stores._engine import EngineStore
-from thpi.stores._store import Id, StoreInfo
+from thpi.index._ids import IdKind, Neighbours, check_ids, check_integer, id_kind
+from thpi.stores._store import EngineStore, Id, StoreInfo
 
 Values: TypeAlias = "tuple[Any, ...]"
 
@@ -43,8 +41,6 @@ class PgVector(EngineStore):
     table, schema : the table and its schema.
     n_bits : needed if the table does not exist yet.
 
-    Examples
-    --------
     >>> store = PgVector("postgresql://localhost/shop", "codes", n_bits=64)  # doctest: +SKIP
     >>> store.search(queries, k=5)  # doctest: +SKIP
     """
@@ -69,7 +65,6 @@ class PgVector(EngineStore):
         return sum(row[0] for row in self._rows("SELECT count(*) FROM {table}"))
 
     def __iter__(self) -> Iterator[tuple[Id, Codes]]:
-        """Iterate over (id, code) in insertion order, read in portions."""
         if self.id_kind is None:
             return
         with self._connection.transaction(), self._connection.cursor("thpi_iteration") as cursor:
@@ -80,18 +75,15 @@ class PgVector(EngineStore):
 
     @property
     def id_kind(self) -> IdKind | None:
-        """``"int64"`` or ``"string"``; None until codes are stored."""
         if self._kind is None:
             stored = self._stored_columns()
             self._kind = None if stored is None else stored[1]
         return self._kind
 
     def _find(self, ids: Array) -> dict[Id, Codes]:
-        rows = self._rows("SELECT id, code::text FROM {table} WHERE id = ANY(%s)", (ids.tolist(),))
-        return dict(self._coded(rows))
+        return dict(self._coded(self._rows("SELECT id, code::text FROM {table} WHERE id = ANY(%s)", (ids.tolist(),))))
 
     def _coded(self, rows: list[Values]) -> Iterator[tuple[Id, Codes]]:
-        """Turn pairs of id and bits into pairs of id and code."""
         digits = np.frombuffer("".join(bits for _, bits in rows).encode(), dtype=np.uint8).reshape(-1, self.n_bits)
         codes = np.packbits(digits == ord("1"), axis=1, bitorder="little")
         return zip((item for item, _ in rows), codes, strict=True)
@@ -125,8 +117,7 @@ class PgVector(EngineStore):
 
     def remove(self, ids: npt.ArrayLike) -> None:
         """Remove the codes of ``ids`` in one transaction. An unknown id raises a ``KeyError``."""
-        checked = check_ids(ids, kind=self.id_kind)
-        check_unique(checked)
+        checked = check_ids(ids, kind=self.id_kind, unique=True)
         with self._connection.transaction():
             gone = self._rows("DELETE FROM {table} WHERE id = ANY(%s) RETURNING id", (checked.tolist(),))
             self._check_present(checked, {row[0] for row in gone})
@@ -147,7 +138,7 @@ class PgVector(EngineStore):
         After ``create_index`` PostgreSQL may answer from that index, approximately; ``ef_search`` (1 to 1000) is
         the number of candidates it examines. ``exact=True`` avoids the index.
         """
-        queries, k = check_codes(codes, n_bits=self.n_bits), min(check_k(k), 2**62)
+        queries, k = check_codes(codes, n_bits=self.n_bits), min(check_integer("k", k, 1), 2**62)
         if not isinstance(ef_search, int) or not 1 <= ef_search <= 1000:
             raise ValueError(f"ef_search={ef_search!r} must be an integer from 1 to 1000.")
         # The inner query may use the index, which knows distances only; the outer one orders ties.
@@ -157,20 +148,20 @@ class PgVector(EngineStore):
             "code <~> %s::bit({n})" + order + " LIMIT %s) nearest ORDER BY d, position"
         )
         with self._connection.transaction():
-            self._set_local("enable_indexscan", "off" if exact else "on")
-            self._set_local("hnsw.ef_search", str(min(1000, max(ef_search, k))))
+            candidates = min(1000, max(ef_search, k))
+            settings = {"enable_indexscan": "off" if exact else "on", "hnsw.ef_search": str(candidates)}
             if self._version >= (0, 8):
                 # Without it the index stops after ef_search rows, even if k is larger.
-                self._set_local("hnsw.iterative_scan", "strict_order")
+                settings["hnsw.iterative_scan"] = "strict_order"
+            for setting in settings.items():
+                self._connection.execute("SELECT set_config(%s, %s, true)", setting)
             return self._stacked([self._answer(statement, (bits, bits, k)) for bits in self._bits(queries)])
 
     def radius_search(self, codes: npt.ArrayLike, radius: int) -> list[Neighbours]:
         """Return all items at distance <= ``radius`` of each query code, by (distance, insertion). Always exact."""
-        queries, radius = check_codes(codes, n_bits=self.n_bits), min(check_radius(radius), self.n_bits)
-        statement = (
-            "SELECT d, id FROM (SELECT code <~> %s::bit({n}) AS d, id, position FROM {table}) near"
-            " WHERE d <= %s ORDER BY d, position"
-        )
+        queries, radius = check_codes(codes, n_bits=self.n_bits), min(check_integer("radius", radius, 0), self.n_bits)
+        near = "(SELECT code <~> %s::bit({n}) AS d, id, position FROM {table}) near"
+        statement = f"SELECT d, id FROM {near} WHERE d <= %s ORDER BY d, position"
         with self._connection.transaction():
             return [self._answer(statement, (bits, radius)) for bits in self._bits(queries)]
 
@@ -190,11 +181,7 @@ class PgVector(EngineStore):
         if self.id_kind is None:
             return []
         composed = self._composed(statement, with_parameters=bool(parameters))
-        rows: list[Values] = self._connection.execute(composed, parameters or None).fetchall()
-        return rows
-
-    def _set_local(self, name: str, value: str) -> None:
-        self._connection.execute("SELECT set_config(%s, %s, true)", (name, value))
+        return list(self._connection.execute(composed, parameters or None).fetchall())
 
     def _check_extension(self) -> None:
         query = "SELECT extversion FROM pg_extension WHERE extname = 'vector'"
@@ -233,8 +220,7 @@ class PgVector(EngineStore):
         return self._connection.execute(statement, (name,)).fetchone() is not None
 
     def _next_id(self) -> int:
-        largest = self._rows("SELECT max(id) FROM {table}")[0][0]
-        return 0 if largest is None else max(0, int(largest) + 1)
+        return int(self._rows("SELECT coalesce(max(id), -1) FROM {table}")[0][0]) + 1
 
     def close(self) -> None:
         """Close the connection."""

@@ -1,19 +1,22 @@
-"""What stores and files of codes declare, the calls that every store has, and tables of codes."""
+"""What all stores share: their calls, the base of those on a database engine, tables of codes, registry entries."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from thpi._types import Array, Codes, PathLike
-from thpi.codes import check_codes
-from thpi.index._ids import check_ids, check_unique
-from thpi.index._neighbours import Neighbours
+from thpi.codes import check_codes, n_bytes
+from thpi.index._ids import IdKind, Neighbours, check_ids, number_on
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 Id: TypeAlias = "int | str"
 
@@ -21,7 +24,6 @@ BIT_ORDER = "little"
 
 
 def describe_codes(n_bits: int, **more: str) -> dict[str, int | str]:
-    """Return the metadata that is kept with codes."""
     return {"format": "thpi-codes", "version": 1, "n_bits": n_bits, "bit_order": BIT_ORDER, **more}
 
 
@@ -34,15 +36,10 @@ class CodeTable(NamedTuple):
 
     @classmethod
     def checked(cls, codes: npt.ArrayLike, ids: npt.ArrayLike | None, n_bits: int) -> CodeTable:
-        """Check codes and ids (None: 0, 1, ...), which must be unique.
-
-        >>> CodeTable.checked([[1], [2]], None, 8).ids
-        array([0, 1])
-        """
+        """Check codes and ids (None: 0, 1, ...), which must be unique."""
         packed = check_codes(codes, n_bits=n_bits)
-        table = cls(packed, check_ids(np.arange(len(packed)) if ids is None else ids, length=len(packed)), n_bits)
-        check_unique(table.ids)
-        return table
+        given = np.arange(len(packed)) if ids is None else ids
+        return cls(packed, check_ids(given, length=len(packed), unique=True), n_bits)
 
     def rows(self) -> Iterator[tuple[Id, Codes]]:
         """Iterate over (id, code) in order."""
@@ -50,33 +47,18 @@ class CodeTable(NamedTuple):
 
 
 class CodeStore(Protocol):
-    """Codes with ids, searched by Hamming distance: HammingIndex, PgVector, Milvus."""
+    """The calls of :class:`thpi.index.HammingIndex` that every store has; ``add`` adds all codes or none."""
 
     @property
-    def n_bits(self) -> int:
-        """Bits of a code."""
-
-    def add(self, codes: npt.ArrayLike, ids: npt.ArrayLike | None = None) -> Array:
-        """Add codes under ids, all or none; return the ids."""
-
-    def remove(self, ids: npt.ArrayLike) -> None:
-        """Remove the codes of ids."""
-
-    def search(self, codes: npt.ArrayLike, k: int = 10) -> Neighbours:
-        """Return the k nearest items of each query."""
-
-    def radius_search(self, codes: npt.ArrayLike, radius: int) -> list[Neighbours]:
-        """Return all items at distance <= radius of each query."""
-
-    def get_codes(self, ids: npt.ArrayLike) -> Codes:
-        """Return the codes of ids."""
-
+    def n_bits(self) -> int: ...
+    def add(self, codes: npt.ArrayLike, ids: npt.ArrayLike | None = None) -> Array: ...
+    def remove(self, ids: npt.ArrayLike) -> None: ...
+    def search(self, codes: npt.ArrayLike, k: int = 10) -> Neighbours: ...
+    def radius_search(self, codes: npt.ArrayLike, radius: int) -> list[Neighbours]: ...
+    def get_codes(self, ids: npt.ArrayLike) -> Codes: ...
     def __len__(self) -> int: ...
-
     def __iter__(self) -> Iterator[tuple[Id, Codes]]: ...
-
-    def close(self) -> None:
-        """Release what the store holds open."""
+    def close(self) -> None: ...
 
 
 def copy_codes(source: Iterable[tuple[Id, Codes]], target: CodeStore, *, batch_size: int = 10_000) -> int:
@@ -97,18 +79,92 @@ def copy_codes(source: Iterable[tuple[Id, Codes]], target: CodeStore, *, batch_s
     return total
 
 
+class EngineStore(ABC):
+    """Base of :class:`PgVector` and :class:`Milvus`. ``_where`` names the table or collection in messages."""
+
+    _where: str
+    _kind: IdKind | None = None
+    n_bits: int
+
+    def _agree(self, stored: tuple[int, IdKind] | None, n_bits: int | None) -> None:
+        """Set width and kind of ids from the table, if there is one, else from ``n_bits``."""
+        if stored is None and n_bits is None:
+            raise ValueError(f"n_bits=None: the {self._where} does not exist yet, so n_bits is needed.")
+        if stored is not None and n_bits not in (None, stored[0]):
+            raise ValueError(f"n_bits={n_bits!r} was given, but the {self._where} holds codes of {stored[0]} bits.")
+        width, self._kind = stored if stored is not None else (n_bits, None)
+        self.n_bits = int(width or 0)
+
+    @property
+    def id_kind(self) -> IdKind | None:
+        """``"int64"`` or ``"string"``; None until codes are stored."""
+        return self._kind
+
+    @property
+    def _id_type(self) -> type:
+        return object if self._kind == "string" else np.int64
+
+    def _checked(self, codes: npt.ArrayLike, ids: npt.ArrayLike | None) -> tuple[Codes, Array]:
+        packed = check_codes(codes, n_bits=self.n_bits)
+        if ids is None:
+            return packed, number_on(len(packed), self.id_kind, self._next_id)
+        return packed, check_ids(ids, length=len(packed), kind=self.id_kind, unique=True)
+
+    @abstractmethod
+    def _next_id(self) -> int:
+        """Return one more than the largest id."""
+
+    def _check_present(self, ids: Array, found: Container[Id]) -> None:
+        for item in ids.tolist():
+            if item not in found:
+                raise KeyError(f"ids={item!r} is not in the {self._where}.")
+
+    def _refuse_known(self, ids: Array, known: Container[Id]) -> None:
+        for item in ids.tolist():
+            if item in known:
+                raise ValueError(f"ids={item!r} is in the {self._where} already; remove it first.")
+
+    @abstractmethod
+    def _find(self, ids: Array) -> dict[Id, Codes]:
+        """Return the codes of those of the ids that are stored."""
+
+    def get_codes(self, ids: npt.ArrayLike) -> Codes:
+        """Return the codes of ``ids``; an unknown id raises a ``KeyError`` that names it."""
+        checked = check_ids(ids, kind=self.id_kind)
+        found = self._find(checked)
+        self._check_present(checked, found)
+        codes = np.array([found[item] for item in checked.tolist()], dtype=np.uint8)
+        return codes.reshape(-1, n_bytes(self.n_bits))
+
+    def _neighbours(self, rows: Sequence[tuple[float, Id]]) -> Neighbours:
+        ids: Array = np.empty(len(rows), dtype=self._id_type)
+        ids[:] = [item for _, item in rows]
+        return Neighbours(np.array([round(distance) for distance, _ in rows], dtype=np.int32), ids)
+
+    def _stacked(self, found: Sequence[Neighbours]) -> Neighbours:
+        """Return the answers to all queries as one pair of arrays, as wide as the shortest answer."""
+        width = min((len(row.ids) for row in found), default=0)
+        distances = np.array([row.distances[:width] for row in found], dtype=np.int32)
+        ids: Array = np.array([row.ids[:width] for row in found], dtype=self._id_type)
+        return Neighbours(distances.reshape(len(found), width), ids.reshape(len(found), width))
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
 @dataclass(frozen=True)
 class StoreInfo:
-    """The registry entry of a store.
+    """The registry entry of a store; its name is also the value of ``thpi export --format``.
 
-    Parameters
-    ----------
-    name, description : for people; the name is also the value of ``thpi export --format``.
-    connect : opens a store: ``connect(address, table, n_bits, token)``.
-    extra : the extra of the package that it needs.
-    prefixes, suffixes : beginnings and ends of the addresses that mean this store.
-    error_packages : packages whose exceptions are messages of the engine.
-    transactions : whether ``add`` can be interrupted without leaving a part of the codes behind.
+    ``connect(address, table, n_bits, token)`` opens the store, which needs the ``extra`` of the package. Addresses
+    with one of the ``prefixes`` or ``suffixes`` mean this store. Exceptions of the ``error_packages`` are messages of
+    the engine. Without ``transactions``, an interrupted ``add`` may leave a part of the codes behind.
     """
 
     name: str
@@ -127,16 +183,10 @@ class StoreInfo:
 
 @dataclass(frozen=True)
 class FileFormat:
-    """The registry entry of a kind of file that holds codes.
+    """The registry entry of a kind of file that holds codes, recognised by its ``suffix`` or first bytes.
 
-    Parameters
-    ----------
-    name, description, extra : as in :class:`StoreInfo`.
-    suffix : end of the file name.
-    signatures : first bytes of such a file.
-    read : ``read(path, n_bits)``; ``n_bits`` is needed only if the file does not contain it.
-    write : ``write(path, codes, n_bits, ids)``.
-    beside : suffixes of further files that ``write`` makes.
+    ``read(path, n_bits)`` needs ``n_bits`` only if the file does not contain it. ``write(path, codes, n_bits, ids)``
+    also makes files whose names end in the suffixes ``beside``.
     """
 
     name: str
