@@ -35,9 +35,8 @@ class TooManyBitsError(ValueError):
 class Whole:
     """Mark ``source`` or ``target`` as rows that cross-validation must not split.
 
-    ``GridSearchCV`` and ``cross_validate`` split every fit argument that has as many rows as ``X`` and pass the
-    others on unchanged. Unpaired rows must never be split: ``source=Whole(S)`` and ``target=Whole(X)`` are passed on
-    unchanged, whatever their length.
+    ``GridSearchCV`` and ``cross_validate`` split every fit argument that has as many rows as ``X``. Unpaired rows must
+    never be split: ``source=Whole(S)`` and ``target=Whole(X)`` are passed on unchanged, whatever their length.
 
     >>> Whole([[1.0, 2.0]]).array
     [[1.0, 2.0]]
@@ -67,12 +66,10 @@ class Views:
         return Views(self.X[rows], None if self.S is None else self.S[rows], self.S_U, self.X_more, y)
 
     def with_source(self, more: InMemory) -> Views:
-        """The same with further unpaired source rows."""
         S_U = more if self.S_U is None else _stacked(self.S_U, more)
         return Views(self.X, self.S, S_U, self.X_more, self.y)
 
     def without_labels(self) -> Views:
-        """The same without labels."""
         return self if self.y is None else Views(self.X, self.S, self.S_U, self.X_more)
 
     @cached_property
@@ -144,10 +141,8 @@ def _check_target(hasher: BaseHasher, X: Any) -> Any:
 
 def _check_privileged(hasher: BaseHasher, X: Any, privileged: Any, source: Any) -> Any:
     if privileged is None and hasher.needs_privileged:
-        raise ValueError(
-            f"{type(hasher).__name__} needs privileged=..., the source rows paired with the rows of X; got "
-            "privileged=None."
-        )
+        needed = "privileged=..., the source rows paired with the rows of X"
+        raise ValueError(f"{type(hasher).__name__} needs {needed}; got privileged=None.")
     if privileged is None and hasher.uses_source and source is not None:
         raise ValueError("source needs privileged=...: without pairs nothing says what its rows are.")
     if privileged is None or not (hasher.needs_privileged or hasher.uses_source):
@@ -189,9 +184,7 @@ def _check_labels(y: Any, n: int) -> Array:
     """Check labels: 1-D classes, or a 2-D indicator of tags, which becomes dense and boolean."""
     labels = y.toarray() if sparse.issparse(y) else np.asarray(y)
     if labels.ndim not in (1, 2) or labels.shape[0] != n:
-        raise ValueError(
-            f"y has shape {labels.shape}; it must have one class, or one row of tags, for each of {n} rows."
-        )
+        raise ValueError(f"y has shape {labels.shape}; it needs one class, or one row of tags, for each of {n} rows.")
     return labels if labels.ndim == 1 else np.asarray(labels != 0)
 
 

@@ -36,26 +36,13 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     ``_project``.
     """
 
-    summary: ClassVar[str] = ""
-    """What the method does, in one line: for lists and tables."""
-
-    needs_privileged: ClassVar[bool] = False
-    """Whether ``privileged`` must be given."""
-
-    uses_source: ClassVar[bool] = False
-    """Whether unpaired source rows are used. Such a method uses ``privileged`` where it is given."""
-
-    uses_target: ClassVar[bool] = False
-    """Whether further target rows, without a source, are used."""
-
-    uses_labels: ClassVar[bool] = False
-    """Whether ``y`` is used."""
-
-    streams: ClassVar[bool] = False
-    """Whether target rows are read in blocks only; otherwise they are brought into memory."""
-
-    streams_source: ClassVar[bool] = False
-    """The same for unpaired source rows."""
+    summary: ClassVar[str] = ""  # what the method does, in one line: for lists and tables
+    needs_privileged: ClassVar[bool] = False  # whether ``privileged`` must be given
+    uses_source: ClassVar[bool] = False  # whether unpaired source rows are used; then also ``privileged``, if given
+    uses_target: ClassVar[bool] = False  # whether further target rows, without a source, are used
+    uses_labels: ClassVar[bool] = False  # whether ``y`` is used
+    streams: ClassVar[bool] = False  # whether target rows are read in blocks only; otherwise they come into memory
+    streams_source: ClassVar[bool] = False  # the same for unpaired source rows
 
     n_bits: int = count(32)
     random_state: Seed = field(default=None, kw_only=True, metadata={"allowed": ["random_state"]})
@@ -69,10 +56,7 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     @property
     def _parameter_constraints(self) -> Constraints:
-        """What scikit-learn checks, from the fields."""
         return {each.name: each.metadata["allowed"] for each in fields(self) if "allowed" in each.metadata}
-
-    # ------------------------------------------------------------------ what a method fills in
 
     def _fit(self, views: Views, rng: np.random.RandomState) -> Fitted:
         """Learn the hash functions and return the fitted attributes."""
@@ -84,8 +68,6 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _project(self, X: Any) -> Array:
         return centred_product(X, self.mean_, self.projection_)
-
-    # ------------------------------------------------------------------ what a user calls
 
     def fit(
         self,
@@ -168,8 +150,6 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         check_is_fitted(self, "projection_")
         save(self, path)
 
-    # ------------------------------------------------------------------ checks
-
     def _check_views(self, X: Any, y: Any, privileged: Any, source: Any, target: Any) -> Views:
         views = check_views(self, X, y, privileged, source, target)
         self._check_bits(views)
@@ -178,10 +158,8 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _check_bits(self, views: Views) -> None:
         limit = self._max_bits(views)
         if limit is not None and self.n_bits > limit[0]:
-            raise TooManyBitsError(
-                f"n_bits={self.n_bits} is more than {type(self).__name__} can give for these data: at most {limit[0]}, "
-                f"{limit[1]}."
-            )
+            asked = f"n_bits={self.n_bits} is more than {type(self).__name__} can give for these data"
+            raise TooManyBitsError(f"{asked}: at most {limit[0]}, {limit[1]}.")
 
     def _check_new(self, X: Any, finite: bool = True) -> Any:
         """Check new rows. Without ``finite``, NaN and infinity pass: the projection will show them."""

@@ -65,11 +65,8 @@ def figure_html(svg: bytes, caption: str) -> str:
     >>> figure_html(b"<svg/>", "a & b").endswith("<figcaption>a &amp; b</figcaption></figure>")
     True
     """
-    data = base64.b64encode(svg).decode()
-    return (
-        f'<figure><img alt="{escape(caption)}" src="data:image/svg+xml;base64,{data}">'
-        f"<figcaption>{escape(caption)}</figcaption></figure>"
-    )
+    picture = f'<img alt="{escape(caption)}" src="data:image/svg+xml;base64,{base64.b64encode(svg).decode()}">'
+    return f"<figure>{picture}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
 def figure_bytes(figure: Figure, form: str) -> bytes:

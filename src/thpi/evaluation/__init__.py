@@ -1,8 +1,14 @@
 """Evaluating codes: ground truth, splits of the rows, selection of parameters, comparison of methods over splits."""
 
 from thpi.evaluation.selection import LAMBDA_GRID, Selected, SelectionRule, select_lambdas
-from thpi.evaluation.split import Split, database_rows, split_rows
-from thpi.evaluation.statistics import PairedDifference, paired_difference, transfer_efficiency
+from thpi.evaluation.splits import (
+    PairedDifference,
+    Split,
+    database_rows,
+    paired_difference,
+    split_rows,
+    transfer_efficiency,
+)
 from thpi.ground_truth import (
     label_relevance,
     label_relevance_blocks,

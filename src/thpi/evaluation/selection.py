@@ -114,14 +114,11 @@ def select_lambdas(
 class _Fold:
     """One division of the pairs, with the ground truth shared by all candidates."""
 
-    def __init__(
-        self, X: Array, S: Array, source: MatrixLike | None, train: Ints, held: Ints, relevant_share: float
-    ) -> None:
+    def __init__(self, X: Array, S: Array, source: MatrixLike | None, train: Ints, held: Ints, share: float) -> None:
         # The source of the held-out rows is left out as well, as it is for the queries of the test.
         self.X, self.S, self.source, self.queries = X[train], S[train], source, X[held]
-        k = min(len(train) - 1, max(1, round(relevant_share * len(train))))
-        radius = neighbour_radius(self.X, form="plain", k=k)
-        self.relevance = radius_relevance(self.queries, self.X, radius)
+        k = min(len(train) - 1, max(1, round(share * len(train))))
+        self.relevance = radius_relevance(self.queries, self.X, neighbour_radius(self.X, form="plain", k=k))
 
     def score(self, method: str, options: Mapping[str, object]) -> float:
         hasher = _METHODS[method]().set_params(**options).fit(self.X, privileged=self.S, source=self.source)

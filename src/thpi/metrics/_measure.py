@@ -12,7 +12,7 @@ import numpy.typing as npt
 from thpi._types import Floats, Ints
 
 if TYPE_CHECKING:
-    from thpi.metrics._precision_recall_curve import PrecisionRecallCurve
+    from thpi.metrics._by_radius import PrecisionRecallCurve
 
 EmptyRule = Literal["omit", "zero"]
 Value: TypeAlias = "Floats | float | PrecisionRecallCurve"
@@ -60,7 +60,6 @@ def query_mean(values: npt.ArrayLike, *, empty: EmptyRule = "omit") -> QueryMean
 
 
 def check_integers(values: npt.ArrayLike, *, name: str, minimum: int) -> Ints:
-    """Return one integer or a list of integers as a checked 1-D array."""
     array = np.atleast_1d(np.asarray(values))
     if array.ndim != 1 or array.dtype.kind not in "iu" or (array < minimum).any():
         raise ValueError(f"{name}={values!r} must be an integer >= {minimum}, or a list of them.")
@@ -83,9 +82,8 @@ def ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike, *, otherwise: fl
 class RankSums:
     """Running sums of the weights of ranks 1, 2, ..., stored as a sum and its rounding error.
 
-    The difference of two plain running sums has the rounding error of the sums, which at rank 1,000,000 is far above
-    that of one weight, and the closed forms multiply it by the rank. The error of each addition is itself a
-    floating-point number (Knuth's two-sum), so it is stored and subtracted as well.
+    At rank 1,000,000 the rounding error of a plain running sum is far above that of one weight, and the closed forms
+    multiply it by the rank. The error of each addition is itself a float (Knuth's two-sum), so it is subtracted too.
     """
 
     def __init__(self, weights: Floats) -> None:
@@ -101,9 +99,5 @@ class RankSums:
 
 
 def harmonic(n: int) -> RankSums:
-    """Running sums of ``1 / rank`` up to rank ``n``: the harmonic numbers.
-
-    >>> harmonic(4).between(np.array([0, 2]), np.array([2, 4]))
-    array([1.5       , 0.58333333])
-    """
+    """Running sums of ``1 / rank`` up to rank ``n``: the harmonic numbers."""
     return RankSums(1.0 / np.arange(1, n + 1))

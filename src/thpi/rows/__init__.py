@@ -15,9 +15,8 @@ from __future__ import annotations
 import numpy as np
 
 from thpi.rows._dask import ClusterLostError, DaskRows, dask_parquet
-from thpi.rows._local import MAPPED_FROM, Blocks, Mapped
 from thpi.rows._parquet import Parquet
-from thpi.rows._rows import Beside, Rows, Stacked
+from thpi.rows._rows import MAPPED_FROM, Beside, Blocks, Mapped, Rows, Stacked
 
 __all__ = [
     "Beside",

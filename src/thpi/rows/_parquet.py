@@ -29,7 +29,6 @@ class Parquet(Rows):
 
     @cached_property
     def shape(self) -> tuple[int, int]:
-        """Number of rows (from the files' metadata) and columns."""
         return sum(self.open(file).metadata.num_rows for file in self.files), self.n_columns
 
     @property
@@ -38,7 +37,6 @@ class Parquet(Rows):
         return list(self.open(self.files[0]).schema_arrow.names)
 
     def blocks(self) -> Iterator[Array]:
-        """Read all rows again."""
         for path in self.files:
             file = self.open(path)
             width = max(1, len(self.columns or file.schema_arrow.names))
