@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from thpi.metrics import _at_k, _average_precision, _by_radius
 from thpi.metrics._at_k import ndcg_at_k, precision_at_k, recall_at_k
@@ -51,8 +51,8 @@ MEASURES: dict[str, Measure] = {
 
 
 def evaluate(
-    queries: npt.ArrayLike,
-    database: npt.ArrayLike,
+    queries: ArrayLike,
+    database: ArrayLike,
     relevance: Relevance,
     n_bits: int,
     measures: Iterable[str] = ("average_precision", "pooled_precision_recall_area"),

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from thpi._types import Floats, Ints
-from thpi.metrics._histograms import DistanceHistograms, Relevance, Retrieval
+from thpi.metrics._histograms import DistanceHistograms, Gain, Relevance, Retrieval
 from thpi.metrics._measure import Measure, RankSums, check_integers, like, ratio
 
 
@@ -28,20 +26,18 @@ def _expected_relevant(h: DistanceHistograms, k: Ints) -> Floats:
     return np.stack(columns, axis=1)
 
 
-def _precision_at_k(retrieval: Retrieval, k: npt.ArrayLike) -> Floats:
+def _precision_at_k(retrieval: Retrieval, k: ArrayLike) -> Floats:
     cuts = check_integers(k, name="k", minimum=1)
     return like(k, _expected_relevant(retrieval.histograms, cuts) / cuts)
 
 
-def _recall_at_k(retrieval: Retrieval, k: npt.ArrayLike) -> Floats:
+def _recall_at_k(retrieval: Retrieval, k: ArrayLike) -> Floats:
     h = retrieval.histograms
     found = _expected_relevant(h, check_integers(k, name="k", minimum=1))
     return like(k, ratio(found, h.n_relevant[:, None], otherwise=np.nan))
 
 
-def precision_at_k(
-    queries: npt.ArrayLike, database: npt.ArrayLike, relevance: Relevance, n_bits: int, k: npt.ArrayLike
-) -> Floats:
+def precision_at_k(queries: ArrayLike, database: ArrayLike, relevance: Relevance, n_bits: int, k: ArrayLike) -> Floats:
     """Precision among the first ``k`` rows of each query, expected over random orders of tied rows.
 
     ``k`` is an integer, for one number per query, or a list, for one column per k. With k > n_database the
@@ -53,9 +49,7 @@ def precision_at_k(
     return _precision_at_k(Retrieval(queries, database, relevance, n_bits), k)
 
 
-def recall_at_k(
-    queries: npt.ArrayLike, database: npt.ArrayLike, relevance: Relevance, n_bits: int, k: npt.ArrayLike
-) -> Floats:
+def recall_at_k(queries: ArrayLike, database: ArrayLike, relevance: Relevance, n_bits: int, k: ArrayLike) -> Floats:
     """Share of a query's relevant rows among its first ``k``, expected over random orders of tied rows.
 
     ``k`` is as in :func:`precision_at_k`. A query without relevant rows has NaN.
@@ -87,7 +81,7 @@ def _ideal_dcg(h: DistanceHistograms, cut: int, sums: RankSums) -> Floats:
     return np.array(best)
 
 
-def _ndcg_at_k(retrieval: Retrieval, k: npt.ArrayLike) -> Floats:
+def _ndcg_at_k(retrieval: Retrieval, k: ArrayLike) -> Floats:
     h = retrieval.histograms
     cuts = np.minimum(check_integers(k, name="k", minimum=1), h.n_database)
     sums = RankSums(1.0 / np.log2(np.arange(2, int(cuts.max()) + 2)))
@@ -96,13 +90,7 @@ def _ndcg_at_k(retrieval: Retrieval, k: npt.ArrayLike) -> Floats:
 
 
 def ndcg_at_k(
-    queries: npt.ArrayLike,
-    database: npt.ArrayLike,
-    relevance: Relevance,
-    n_bits: int,
-    k: npt.ArrayLike,
-    *,
-    gain: Literal["linear", "exponential"] = "linear",
+    queries: ArrayLike, database: ArrayLike, relevance: Relevance, n_bits: int, k: ArrayLike, *, gain: Gain = "linear"
 ) -> Floats:
     """NDCG of the first ``k`` rows of each query, expected over random orders of tied rows.
 

@@ -5,30 +5,32 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from thpi._types import Floats, Ints
 from thpi.metrics._histograms import Relevance, Retrieval
 from thpi.metrics._measure import Measure, check_integers, like, ratio
 
+Average = Literal["pooled", "macro"]
 
-def _within(counts: Ints, radius: npt.ArrayLike) -> Ints:
+
+def _within(counts: Ints, radius: ArrayLike) -> Ints:
     radii = np.minimum(check_integers(radius, name="radius", minimum=0), counts.shape[1] - 1)
     return counts.cumsum(axis=1)[:, radii]
 
 
-def _lookup_precision(retrieval: Retrieval, radius: npt.ArrayLike) -> Floats:
+def _lookup_precision(retrieval: Retrieval, radius: ArrayLike) -> Floats:
     h = retrieval.histograms
     return like(radius, ratio(_within(h.hist_relevant, radius), _within(h.hist_all, radius), otherwise=0.0))
 
 
-def _lookup_recall(retrieval: Retrieval, radius: npt.ArrayLike) -> Floats:
+def _lookup_recall(retrieval: Retrieval, radius: ArrayLike) -> Floats:
     h = retrieval.histograms
     return like(radius, ratio(_within(h.hist_relevant, radius), h.n_relevant[:, None], otherwise=np.nan))
 
 
 def lookup_precision(
-    queries: npt.ArrayLike, database: npt.ArrayLike, relevance: Relevance, n_bits: int, radius: npt.ArrayLike
+    queries: ArrayLike, database: ArrayLike, relevance: Relevance, n_bits: int, radius: ArrayLike
 ) -> Floats:
     """Share of relevant rows among those at Hamming distance <= ``radius``; an empty ball has precision 0.
 
@@ -41,7 +43,7 @@ def lookup_precision(
 
 
 def lookup_recall(
-    queries: npt.ArrayLike, database: npt.ArrayLike, relevance: Relevance, n_bits: int, radius: npt.ArrayLike
+    queries: ArrayLike, database: ArrayLike, relevance: Relevance, n_bits: int, radius: ArrayLike
 ) -> Floats:
     """Share of a query's relevant rows at Hamming distance <= ``radius``; NaN if it has none.
 
@@ -70,8 +72,7 @@ def _pooled_curve(retrieval: Retrieval) -> PrecisionRecallCurve:
 def _macro_curve(retrieval: Retrieval) -> PrecisionRecallCurve:
     """Divide for each query, then average."""
     h = retrieval.histograms
-    kept = h.n_relevant > 0
-    radius = np.arange(h.n_bits + 1)
+    kept, radius = h.n_relevant > 0, np.arange(h.n_bits + 1)
     if not kept.any():
         return PrecisionRecallCurve(radius, *np.full((2, len(radius)), np.nan))
     retrieved, good = h.hist_all[kept].cumsum(axis=1), h.hist_relevant[kept].cumsum(axis=1)
@@ -83,12 +84,7 @@ _CURVES = {"pooled": _pooled_curve, "macro": _macro_curve}
 
 
 def precision_recall_curve(
-    queries: npt.ArrayLike,
-    database: npt.ArrayLike,
-    relevance: Relevance,
-    n_bits: int,
-    *,
-    average: Literal["pooled", "macro"] = "pooled",
+    queries: ArrayLike, database: ArrayLike, relevance: Relevance, n_bits: int, *, average: Average = "pooled"
 ) -> PrecisionRecallCurve:
     """Precision and recall of hash lookup at each Hamming radius 0..n_bits.
 
@@ -114,9 +110,7 @@ def _pooled_area(retrieval: Retrieval) -> float:
     return float(np.sum(np.diff(recall) * (precision[1:] + precision[:-1]) / 2))
 
 
-def pooled_precision_recall_area(
-    queries: npt.ArrayLike, database: npt.ArrayLike, relevance: Relevance, n_bits: int
-) -> float:
+def pooled_precision_recall_area(queries: ArrayLike, database: ArrayLike, relevance: Relevance, n_bits: int) -> float:
     """Trapezoid area under ONE precision-recall curve, pooled over all queries by Hamming radius.
 
     Let m be the largest Hamming distance between a query and a database row. For each radius n = 0 .. m-1, with

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike, DTypeLike
 
 from thpi._types import Array, Bools, Floats, InMemory, Ints, Words, is_sparse
 from thpi.codes import as_words, check_codes, count_ones
 from thpi.kernels import pays_off
 from thpi.kernels._threads import n_threads, run_in_order
 
-RowBlock: TypeAlias = "npt.ArrayLike | InMemory"
+Gain = Literal["linear", "exponential"]
+RowBlock: TypeAlias = "ArrayLike | InMemory"
 Relevance: TypeAlias = "RowBlock | Callable[[int, int], RowBlock]"
 """A dense array or a scipy sparse matrix (n_queries x n_database), or a function (start, stop) -> block of queries."""
 
@@ -33,7 +34,7 @@ GAINS: dict[str, Callable[[Array], Floats]] = {
 }
 
 
-def block_distances(queries: Words, database: Words, dtype: npt.DTypeLike) -> Array:
+def block_distances(queries: Words, database: Words, dtype: DTypeLike) -> Array:
     """Hamming distances of words ``queries`` (n x words) to ``database`` (words x m) in a narrow ``dtype``."""
     n, m = len(queries), database.shape[1]
     distances = np.zeros((n, m), dtype=dtype)
@@ -107,7 +108,7 @@ class Retrieval:
     """Queries, database and relevance of one evaluation; the histograms are computed on first use."""
 
     def __init__(
-        self, queries: npt.ArrayLike, database: npt.ArrayLike, relevance: Relevance, n_bits: int, gain: str = "linear"
+        self, queries: ArrayLike, database: ArrayLike, relevance: Relevance, n_bits: int, gain: str = "linear"
     ) -> None:
         if gain not in GAINS:
             raise ValueError(f"gain={gain!r} must be one of {sorted(GAINS)}.")
@@ -166,7 +167,7 @@ class Retrieval:
 
 
 def distance_histograms(
-    queries: npt.ArrayLike, database: npt.ArrayLike, relevance: Relevance, n_bits: int, *, gain: str = "linear"
+    queries: ArrayLike, database: ArrayLike, relevance: Relevance, n_bits: int, *, gain: str = "linear"
 ) -> DistanceHistograms:
     """Count, for each query, all and the relevant database rows at each Hamming distance 0..n_bits.
 
@@ -211,7 +212,7 @@ def _check_block(rows: RowBlock, shape: tuple[int, int]) -> Array:
     return block
 
 
-def _check_rows(codes: npt.ArrayLike, n_bits: int, name: str) -> Words:
+def _check_rows(codes: ArrayLike, n_bits: int, name: str) -> Words:
     packed = check_codes(codes, n_bits=n_bits, name=name)
     if not len(packed):
         raise ValueError(f"{name} has no rows; at least one is needed.")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from thpi._types import Floats, Ints
 
@@ -42,7 +42,7 @@ class QueryMean(NamedTuple):
         return self.value
 
 
-def query_mean(values: npt.ArrayLike, *, empty: EmptyRule = "omit") -> QueryMean:
+def query_mean(values: ArrayLike, *, empty: EmptyRule = "omit") -> QueryMean:
     """Average a measure over queries; NaN marks a query without relevant rows.
 
     Those are left out of the mean (``empty="omit"``; NaN if none remain) or count as 0 (``empty="zero"``).
@@ -59,19 +59,19 @@ def query_mean(values: npt.ArrayLike, *, empty: EmptyRule = "omit") -> QueryMean
     return QueryMean(value, array.size, int(undefined.sum()))
 
 
-def check_integers(values: npt.ArrayLike, *, name: str, minimum: int) -> Ints:
+def check_integers(values: ArrayLike, *, name: str, minimum: int) -> Ints:
     array = np.atleast_1d(np.asarray(values))
     if array.ndim != 1 or array.dtype.kind not in "iu" or (array < minimum).any():
         raise ValueError(f"{name}={values!r} must be an integer >= {minimum}, or a list of them.")
     return array.astype(np.int64)
 
 
-def like(values: npt.ArrayLike, columns: Floats) -> Floats:
+def like(values: ArrayLike, columns: Floats) -> Floats:
     """Drop the column axis if ``values`` is one integer, not a list."""
     return columns[:, 0] if np.ndim(values) == 0 else columns
 
 
-def ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike, *, otherwise: float) -> Floats:
+def ratio(numerator: ArrayLike, denominator: ArrayLike, *, otherwise: float) -> Floats:
     """Divide, with ``otherwise`` where the denominator is 0."""
     top, bottom = np.broadcast_arrays(np.asarray(numerator, np.float64), np.asarray(denominator, np.float64))
     result = np.full(top.shape, otherwise)
