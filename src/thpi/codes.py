@@ -3,11 +3,11 @@
 The bytes
 ---------
 A code of ``n_bits`` bits is ``ceil(n_bits / 8)`` bytes. Bit ``j`` of the code (``j`` counted from 0) is
-``(byte[j // 8] >> (j % 8)) & 1``, so the first bit of a code is the least significant bit of its first byte ("little" bit order, as in faiss, in
-``numpy.packbits(..., bitorder="little")`` and in ``get_bit(bytea, j)`` of PostgreSQL). Bits beyond ``n_bits`` in the
-last byte are zero. A bit is 1 where the hash function is +1, that is where its real-valued projection is >= 0, and 0
-where it is -1. ``n`` codes are ``n`` such rows without gaps (C order); nothing else is stored. The Hamming distance of
-two codes is the number of ones in the exclusive-or of their bytes; the zero padding needs no mask.
+``(byte[j // 8] >> (j % 8)) & 1``: the first bit is the least significant bit of the first byte ("little" bit order, as
+in faiss, in ``numpy.packbits(..., bitorder="little")`` and in ``get_bit(bytea, j)`` of PostgreSQL). Bits beyond
+``n_bits`` in the last byte are zero. A bit is 1 where the hash function is +1, that is where its real-valued projection
+is >= 0, and 0 where it is -1. ``n`` codes are ``n`` such rows without gaps (C order); nothing else is stored. The
+Hamming distance of two codes is the number of ones in the exclusive-or of their bytes; the padding needs no mask.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def unpack_signs(codes: npt.ArrayLike, n_bits: int) -> Signs:
 
 
 def check_codes(codes: npt.ArrayLike, *, n_bits: int | None = None, name: str = "codes") -> Codes:
-    """Return ``codes`` as C-ordered rows of uint8, or raise ``ValueError``; ``n_bits`` gives the width to check."""
+    """Return packed codes as C-ordered 2-D uint8, or raise ``ValueError``; ``n_bits`` checks width and padding too."""
     packed = np.asarray(codes)
     if packed.ndim != 2:
         raise ValueError(f"{name} must be 2-D (rows of bytes), got shape {packed.shape}.")

@@ -43,7 +43,6 @@ figure img { width: 100%; height: auto; background: #fff; border-radius: .4rem; 
 figcaption, footer { color: var(--faint); font-size: .9rem; } dt { font-weight: 600; } dd { margin: 0 0 .8rem 0; }
 """
 """One column, light or dark as the reader's system, tables that scroll on a phone."""
-
 NARROW_STYLE = STYLE + "tbody th { white-space: nowrap; } .claims small { color: var(--faint); }"
 """The same, where the first column of a table holds short names."""
 
@@ -81,9 +80,8 @@ def figure_bytes(figure: Figure, form: str) -> bytes:
     if form == "svg":
         # Coordinates with six decimals make half of the file; a hundredth of a point is invisible.
         return re.sub(rb' (?:d|x|y|transform)="[^"]*"', _shorter, buffer.getvalue())
-    picture = Image.open(buffer).convert("RGB").quantize(96)
     small = io.BytesIO()
-    picture.save(small, format="png", optimize=True)
+    Image.open(buffer).convert("RGB").quantize(96).save(small, format="png", optimize=True)
     return small.getvalue()
 
 

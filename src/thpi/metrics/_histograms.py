@@ -133,17 +133,13 @@ class Retrieval:
         graded = False
         for rows, relevance in self.blocks():
             graded |= relevance.dtype != np.bool_
-            if use_kernel and not graded:
-                yield partial(self._count_by_kernel, rows, relevance)
-            else:
-                yield partial(self._count, rows, relevance, graded)
+            yield partial(self._count, rows, relevance, graded, use_kernel)
 
-    def _count_by_kernel(self, rows: slice, relevant: Array) -> _Part:
-        from thpi.kernels.distance_histograms import count_words
+    def _count(self, rows: slice, relevance: Array, graded: bool, use_kernel: bool) -> _Part:
+        if use_kernel and not graded:
+            from thpi.kernels.distance_histograms import count_words
 
-        return count_words(self._queries[rows], self._database, relevant, self.n_bits), [], []
-
-    def _count(self, rows: slice, relevance: Array, graded: bool) -> _Part:
+            return count_words(self._queries[rows], self._database, relevance, self.n_bits), [], []
         distances = self.distances(rows)
         gains, ideal = [], []
         if graded:
