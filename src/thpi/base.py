@@ -36,13 +36,20 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     ``_project``.
     """
 
-    summary: ClassVar[str] = ""  # what the method does, in one line: for lists and tables
-    needs_privileged: ClassVar[bool] = False  # whether ``privileged`` must be given
-    uses_source: ClassVar[bool] = False  # whether unpaired source rows are used; then also ``privileged``, if given
-    uses_target: ClassVar[bool] = False  # whether further target rows, without a source, are used
-    uses_labels: ClassVar[bool] = False  # whether ``y`` is used
-    streams: ClassVar[bool] = False  # whether target rows are read in blocks only; otherwise they come into memory
-    streams_source: ClassVar[bool] = False  # the same for unpaired source rows
+    summary: ClassVar[str] = ""
+    """What the method does, in one line: for lists and tables."""
+    needs_privileged: ClassVar[bool] = False
+    """Whether ``privileged`` must be given."""
+    uses_source: ClassVar[bool] = False
+    """Whether unpaired source rows are used. Such a method uses ``privileged`` where it is given."""
+    uses_target: ClassVar[bool] = False
+    """Whether further target rows, without a source, are used."""
+    uses_labels: ClassVar[bool] = False
+    """Whether ``y`` is used."""
+    streams: ClassVar[bool] = False
+    """Whether target rows are read in blocks only; otherwise they are brought into memory."""
+    streams_source: ClassVar[bool] = False
+    """The same for unpaired source rows."""
 
     n_bits: int = count(32)
     random_state: Seed = field(default=None, kw_only=True, metadata={"allowed": ["random_state"]})

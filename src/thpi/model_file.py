@@ -9,7 +9,7 @@ Any safetensors reader can open the file; arrays keep the names of the fitted at
     class       the name of the estimator in the registry
     params      the constructor's parameters (a ``random_state`` that is not an integer becomes null)
     scalars     fitted attributes that are numbers, flags or lists of strings
-    sparse      the shape of each fitted sparse matrix; its parts are the arrays ``name.data``, ``.indices``, ``.indptr``
+    sparse      the shape of each fitted sparse matrix; its parts are arrays ``name.data``, ``.indices``, ``.indptr``
     sha256      digest of the JSON text of the above (keys sorted) and of the sorted arrays (name, dtype, shape, bytes)
 
 Saving a model twice gives the same bytes. Loading reads numbers and text only; nothing in the file is executed.

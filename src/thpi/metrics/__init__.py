@@ -15,14 +15,13 @@ from thpi.metrics import _at_k, _average_precision, _by_radius
 from thpi.metrics._at_k import ndcg_at_k, precision_at_k, recall_at_k
 from thpi.metrics._average_precision import average_precision, mean_average_precision, ranked_average_precision
 from thpi.metrics._by_radius import (
-    PrecisionRecallCurve,
     lookup_precision,
     lookup_recall,
     pooled_precision_recall_area,
     precision_recall_curve,
 )
 from thpi.metrics._histograms import DistanceHistograms, Relevance, Retrieval, distance_histograms
-from thpi.metrics._measure import Measure, QueryMean, Value, query_mean
+from thpi.metrics._measure import Measure, PrecisionRecallCurve, QueryMean, Value, query_mean
 
 __all__ = [
     "MEASURES",

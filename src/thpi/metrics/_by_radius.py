@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from thpi._types import Floats, Ints
 from thpi.metrics._histograms import Relevance, Retrieval
-from thpi.metrics._measure import Measure, check_integers, like, ratio
+from thpi.metrics._measure import Measure, PrecisionRecallCurve, check_integers, like, ratio
 
 Average = Literal["pooled", "macro"]
 
@@ -51,14 +51,6 @@ def lookup_recall(
     array([[0. , 0.5, 1. ]])
     """
     return _lookup_recall(Retrieval(queries, database, relevance, n_bits), radius)
-
-
-class PrecisionRecallCurve(NamedTuple):
-    """Precision and recall of the rows at distance <= ``radius``, for each radius 0..n_bits."""
-
-    radius: Ints
-    precision: Floats
-    recall: Floats
 
 
 def _pooled_curve(retrieval: Retrieval) -> PrecisionRecallCurve:

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from thpi._types import Floats, Ints
 
-if TYPE_CHECKING:
-    from thpi.metrics._by_radius import PrecisionRecallCurve
-
 EmptyRule = Literal["omit", "zero"]
 Value: TypeAlias = "Floats | float | PrecisionRecallCurve"
+
+
+class PrecisionRecallCurve(NamedTuple):
+    """Precision and recall of the rows at distance <= ``radius``, for each radius 0..n_bits."""
+
+    radius: Ints
+    precision: Floats
+    recall: Floats
 
 
 class Measure(NamedTuple):

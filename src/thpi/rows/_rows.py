@@ -238,15 +238,13 @@ class Spilled(Rows):
         for start in range(0, n, size):
             block = buffer[: min(size, n - start)]
             self._file.seek(start * c * self.dtype.itemsize)
-            self._read_into(block.data.cast("B"))
+            view = block.data.cast("B")
+            while view:
+                read = self._file.readinto(view)
+                if not read:
+                    raise OSError("a temporary file of thpi has become shorter.")
+                view = view[read:]
             yield block
-
-    def _read_into(self, view: memoryview) -> None:
-        while view:
-            n = self._file.readinto(view)
-            if not n:
-                raise OSError("a temporary file of thpi has become shorter.")
-            view = view[n:]
 
     def gather(self) -> Array:
         return np.concatenate([block.copy() for block in self.blocks()])
