@@ -37,9 +37,6 @@ class Whole:
 
     ``GridSearchCV`` and ``cross_validate`` split every fit argument that has as many rows as ``X``. Unpaired rows must
     never be split: ``source=Whole(S)`` and ``target=Whole(X)`` are passed on unchanged, whatever their length.
-
-    >>> Whole([[1.0, 2.0]]).array
-    [[1.0, 2.0]]
     """
 
     def __init__(self, array: MatrixLike) -> None:
@@ -47,11 +44,10 @@ class Whole:
 
 
 class Views:
-    """The validated rows that a method learns from.
+    """The validated rows that a method learns from; all but ``X`` may be None.
 
     ``X`` are the target rows and ``y`` their labels, ``S`` the source rows paired with them, ``S_U`` source rows
-    without a target row, and ``X_more`` target rows without a source. All but ``X`` may be None. ``mean`` is the mean
-    of all target rows.
+    without a target row, and ``X_more`` target rows without a source. ``mean`` is that of all target rows.
     """
 
     def __init__(
@@ -61,7 +57,6 @@ class Views:
         self.mean = column_mean(self.all_target)
 
     def take(self, rows: Ints) -> Views:
-        """Some of the pairs, and all unpaired rows."""
         y = None if self.y is None else self.y[rows]
         return Views(self.X[rows], None if self.S is None else self.S[rows], self.S_U, self.X_more, y)
 
@@ -89,9 +84,8 @@ class Views:
 
 
 def _stacked(first: InMemory, second: InMemory) -> Any:
-    """Stack the rows of two matrices, dense or sparse; if the second is empty, return the first without a copy."""
     if second.shape[0] == 0:
-        return first
+        return first  # without a copy
     if sparse.issparse(first) or sparse.issparse(second):
         return sparse.vstack([first, second], format="csr")
     return np.vstack([cast("Array", first), cast("Array", second)])
@@ -181,7 +175,6 @@ def _check_more(hasher: BaseHasher, X: Any, target: Any) -> InMemory:
 
 
 def _check_labels(y: Any, n: int) -> Array:
-    """Check labels: 1-D classes, or a 2-D indicator of tags, which becomes dense and boolean."""
     labels = y.toarray() if sparse.issparse(y) else np.asarray(y)
     if labels.ndim not in (1, 2) or labels.shape[0] != n:
         raise ValueError(f"y has shape {labels.shape}; it needs one class, or one row of tags, for each of {n} rows.")

@@ -180,7 +180,6 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return named_errors("X", lambda: validate_data(self, X, **options))
 
     def _check_fitted(self) -> None:
-        """Check after loading that the parts fit together."""
         d, c = self.n_features_in_, self.n_bits
         if self.mean_.shape != (d,) or self.projection_.shape != (d, c):
             raise ValueError(f"mean_ {self.mean_.shape} and projection_ {self.projection_.shape} do not fit ({d}, {c})")
@@ -207,7 +206,7 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return codes, all(list(map_groups(encode, X)))
 
     def _encode_block(self, block: Array) -> Codes:
-        """Encode a block of rows that was not checked before; on a cluster, where the block is."""
+        """Encode a block of unchecked rows; on a cluster, where the block is."""
         codes, finite = self._encode_finite(block)
         if not finite and not np.isfinite(block).all():
             raise ValueError("X holds NaN or infinity.")

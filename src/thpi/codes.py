@@ -103,7 +103,7 @@ def check_codes(codes: npt.ArrayLike, *, n_bits: int | None = None, name: str = 
 
 
 def _ones_by_shifts(words: Words) -> Codes:
-    """Count the ones of each word by adding up neighbouring bits, pairs, fours; the product adds the eight bytes."""
+    # Adds up neighbouring bits, pairs and fours; the product adds the eight bytes.
     u = np.uint64  # numpy 1.26 turns uint64 with a plain int into float64
     twos, fours = u(0x3333333333333333), u(0x0F0F0F0F0F0F0F0F)
     x = words - ((words >> u(1)) & u(0x5555555555555555))

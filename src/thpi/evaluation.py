@@ -46,7 +46,6 @@ __all__ = [
 ]
 
 _METHODS: dict[str, type[BaseHasher]] = {"ITQPlus": ITQPlus, "LapITQPlus": LapITQPlus}
-
 LAMBDA_GRID = (0.0, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 2.0)
 """The paper's range of both parameters."""
 
@@ -85,11 +84,7 @@ def split_rows(n_rows: int, alpha: float, random_state: Seed = None, *, query_sh
 
 
 def database_rows(split: Split, database: Literal["train", "all"]) -> Ints:
-    """Rows to search in: the training rows, as in the paper, or all rows that are not queries, as in a shop.
-
-    >>> database_rows(split_rows(100, 0.5, 0), "all").size
-    95
-    """
+    """Rows to search in: the training rows, as in the paper, or all rows that are not queries, as in a shop."""
     if database not in ("train", "all"):
         raise ValueError(f"database={database!r} must be 'train' or 'all'.")
     return split.train if database == "train" else np.sort(np.concatenate([split.train, split.rest]))
@@ -233,8 +228,6 @@ def select_lambdas(
 
 
 class _Fold:
-    """One division of the pairs, with the ground truth shared by all candidates."""
-
     def __init__(self, X: Array, S: Array, source: MatrixLike | None, train: Ints, held: Ints, share: float) -> None:
         # The source of the held-out rows is left out as well, as it is for the queries of the test.
         self.X, self.S, self.source, self.queries = X[train], S[train], source, X[held]

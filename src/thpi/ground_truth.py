@@ -188,7 +188,8 @@ def _row_blocks(n: int, m: int) -> Iterator[slice]:
 def _row_squares(x: InMemory) -> Floats:
     if is_sparse(x):
         return np.asarray(x.multiply(x).sum(axis=1), dtype=np.float64).ravel()
-    return np.asarray(np.einsum("ij,ij->i", x, x), dtype=np.float64)
+    dense = np.asarray(x)
+    return np.asarray(np.einsum("ij,ij->i", dense, dense), dtype=np.float64)
 
 
 def _squared_blocks(a: InMemory, b: InMemory) -> Iterator[tuple[slice, Floats, Floats]]:

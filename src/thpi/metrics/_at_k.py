@@ -16,8 +16,7 @@ def _expected_relevant(h: DistanceHistograms, k: Ints) -> Floats:
     If rank k falls into a group of t tied rows, r of them relevant, on ranks a+1 .. a+t, the group adds (k-a) r/t.
     """
     upto, relevant = h.hist_all.cumsum(axis=1), h.hist_relevant.cumsum(axis=1)
-    queries = np.arange(len(upto))
-    columns = []
+    queries, columns = np.arange(len(upto)), []
     for cut in np.minimum(k, h.n_database):
         group = (upto < cut).sum(axis=1)  # the group that holds rank ``cut``
         t, r = h.hist_all[queries, group], h.hist_relevant[queries, group]
@@ -40,8 +39,8 @@ def _recall_at_k(retrieval: Retrieval, k: ArrayLike) -> Floats:
 def precision_at_k(queries: ArrayLike, database: ArrayLike, relevance: Relevance, n_bits: int, k: ArrayLike) -> Floats:
     """Precision among the first ``k`` rows of each query, expected over random orders of tied rows.
 
-    ``k`` is an integer, for one number per query, or a list, for one column per k. With k > n_database the
-    count is still divided by k, as in trec_eval.
+    ``k`` is an integer, for one number per query, or a list, for one column per k. The count is divided by k even if
+    k > n_database, as in trec_eval.
 
     >>> precision_at_k([[0b00]], [[0b00], [0b01], [0b10]], [[True, False, True]], n_bits=2, k=[1, 2, 4])
     array([[1.  , 0.75, 0.5 ]])
@@ -70,7 +69,6 @@ def _dcg(h: DistanceHistograms, cut: int, sums: RankSums) -> Floats:
 
 
 def _ideal_dcg(h: DistanceHistograms, cut: int, sums: RankSums) -> Floats:
-    """DCG of the rows in order of their gains."""
     if h.ideal is None:
         stop = np.minimum(h.n_relevant, cut)
         return sums.between(np.zeros_like(stop), stop)

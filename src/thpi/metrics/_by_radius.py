@@ -54,7 +54,6 @@ def lookup_recall(
 
 
 def _pooled_curve(retrieval: Retrieval) -> PrecisionRecallCurve:
-    """Count pairs over all queries, then divide."""
     h = retrieval.histograms
     retrieved, good = h.hist_all.sum(axis=0).cumsum(), h.hist_relevant.sum(axis=0).cumsum()
     precision, recall = ratio(good, retrieved, otherwise=0.0), ratio(good, good[-1], otherwise=np.nan)
@@ -62,7 +61,6 @@ def _pooled_curve(retrieval: Retrieval) -> PrecisionRecallCurve:
 
 
 def _macro_curve(retrieval: Retrieval) -> PrecisionRecallCurve:
-    """Divide for each query, then average."""
     h = retrieval.histograms
     kept, radius = h.n_relevant > 0, np.arange(h.n_bits + 1)
     if not kept.any():

@@ -23,10 +23,8 @@ Relevance: TypeAlias = "RowBlock | Callable[[int, int], RowBlock]"
 # For a block of queries: the counts and, with graded relevance, the gains by distance and each query's ideal gains.
 _Part: TypeAlias = tuple[Ints, list[Floats], list[tuple[Floats, Ints]]]
 
-# Pairs processed at a time; limits the memory to some tens of MiB for any number of queries.
-_BLOCK_PAIRS = 2**21
-# Pairs whose exclusive-or is formed at a time, so that its 8 bytes per pair stay in cache.
-_CHUNK_PAIRS = 2**15
+_BLOCK_PAIRS = 2**21  # pairs processed at a time; limits the memory to some tens of MiB for any number of queries
+_CHUNK_PAIRS = 2**15  # pairs whose exclusive-or is formed at a time, so that its 8 bytes per pair stay in cache
 
 GAINS: dict[str, Callable[[Array], Floats]] = {
     "linear": lambda grades: grades.astype(np.float64),
@@ -185,10 +183,8 @@ def relevance_blocks(relevance: Relevance, n_queries: int, n_database: int) -> C
     else:
         matrix: InMemory = relevance.tocsr() if is_sparse(relevance) else np.asarray(relevance)
         if matrix.shape != (n_queries, n_database):
-            raise ValueError(
-                f"relevance has shape {matrix.shape}; {n_queries} queries and {n_database} database rows "
-                f"need shape {(n_queries, n_database)}."
-            )
+            rows_given = f"{n_queries} queries and {n_database} database rows"
+            raise ValueError(f"relevance has shape {matrix.shape}; {rows_given} need shape {(n_queries, n_database)}.")
 
         def rows(start: int, stop: int) -> InMemory:
             return matrix[start:stop]  # type: ignore[no-any-return]

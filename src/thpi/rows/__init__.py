@@ -33,11 +33,7 @@ __all__ = [
 
 
 def as_rows(X: object) -> Rows | None:
-    """Return ``X`` as :class:`Rows`, or None if it is a matrix in memory.
-
-    >>> as_rows(np.zeros((2, 2))) is None
-    True
-    """
+    """Return ``X`` as :class:`Rows`, or None if it is a matrix in memory."""
     if isinstance(X, Rows):
         return X
     if isinstance(X, np.memmap) and X.ndim == 2 and X.nbytes >= MAPPED_FROM:

@@ -219,10 +219,9 @@ class Beside(Rows):
 
 
 class Spilled(Rows):
-    """Rows written to an unnamed temporary file, which disappears with the object or the process.
+    """Rows written to an unnamed temporary file in ``TMPDIR``, which disappears with the object or the process."""
 
-    The file is read with ``readinto``: mapped pages would count as memory of the process. ``TMPDIR`` sets its folder.
-    """
+    # The file is read with ``readinto``, because mapped pages would count as memory of the process.
 
     def __init__(self, blocks: Iterable[Array], shape: tuple[int, int], dtype: DType) -> None:
         self.shape, self.n_columns, self.dtype = shape, shape[1], dtype
