@@ -35,12 +35,8 @@ class TooManyBitsError(ValueError):
 class Whole:
     """Mark ``source`` or ``target`` as rows that cross-validation must not split.
 
-    ``GridSearchCV`` and ``cross_validate`` split every fit argument that has as many rows as ``X`` and pass the
-    others on unchanged. Unpaired rows must never be split: ``source=Whole(S)`` and ``target=Whole(X)`` are passed on
-    unchanged, whatever their length.
-
-    >>> Whole([[1.0, 2.0]]).array
-    [[1.0, 2.0]]
+    ``GridSearchCV`` and ``cross_validate`` split every fit argument that has as many rows as ``X``. Unpaired rows must
+    never be split: ``source=Whole(S)`` and ``target=Whole(X)`` are passed on unchanged, whatever their length.
     """
 
     def __init__(self, array: MatrixLike) -> None:
@@ -48,11 +44,10 @@ class Whole:
 
 
 class Views:
-    """The validated rows that a method learns from.
+    """The validated rows that a method learns from; all but ``X`` may be None.
 
     ``X`` are the target rows and ``y`` their labels, ``S`` the source rows paired with them, ``S_U`` source rows
-    without a target row, and ``X_more`` target rows without a source. All but ``X`` may be None. ``mean`` is the mean
-    of all target rows.
+    without a target row, and ``X_more`` target rows without a source. ``mean`` is that of all target rows.
     """
 
     def __init__(
@@ -62,17 +57,14 @@ class Views:
         self.mean = column_mean(self.all_target)
 
     def take(self, rows: Ints) -> Views:
-        """Some of the pairs, and all unpaired rows."""
         y = None if self.y is None else self.y[rows]
         return Views(self.X[rows], None if self.S is None else self.S[rows], self.S_U, self.X_more, y)
 
     def with_source(self, more: InMemory) -> Views:
-        """The same with further unpaired source rows."""
         S_U = more if self.S_U is None else _stacked(self.S_U, more)
         return Views(self.X, self.S, S_U, self.X_more, self.y)
 
     def without_labels(self) -> Views:
-        """The same without labels."""
         return self if self.y is None else Views(self.X, self.S, self.S_U, self.X_more)
 
     @cached_property
@@ -92,9 +84,8 @@ class Views:
 
 
 def _stacked(first: InMemory, second: InMemory) -> Any:
-    """Stack the rows of two matrices, dense or sparse; if the second is empty, return the first without a copy."""
     if second.shape[0] == 0:
-        return first
+        return first  # without a copy
     if sparse.issparse(first) or sparse.issparse(second):
         return sparse.vstack([first, second], format="csr")
     return np.vstack([cast("Array", first), cast("Array", second)])
@@ -144,10 +135,8 @@ def _check_target(hasher: BaseHasher, X: Any) -> Any:
 
 def _check_privileged(hasher: BaseHasher, X: Any, privileged: Any, source: Any) -> Any:
     if privileged is None and hasher.needs_privileged:
-        raise ValueError(
-            f"{type(hasher).__name__} needs privileged=..., the source rows paired with the rows of X; got "
-            "privileged=None."
-        )
+        needed = "privileged=..., the source rows paired with the rows of X"
+        raise ValueError(f"{type(hasher).__name__} needs {needed}; got privileged=None.")
     if privileged is None and hasher.uses_source and source is not None:
         raise ValueError("source needs privileged=...: without pairs nothing says what its rows are.")
     if privileged is None or not (hasher.needs_privileged or hasher.uses_source):
@@ -186,12 +175,9 @@ def _check_more(hasher: BaseHasher, X: Any, target: Any) -> InMemory:
 
 
 def _check_labels(y: Any, n: int) -> Array:
-    """Check labels: 1-D classes, or a 2-D indicator of tags, which becomes dense and boolean."""
     labels = y.toarray() if sparse.issparse(y) else np.asarray(y)
     if labels.ndim not in (1, 2) or labels.shape[0] != n:
-        raise ValueError(
-            f"y has shape {labels.shape}; it must have one class, or one row of tags, for each of {n} rows."
-        )
+        raise ValueError(f"y has shape {labels.shape}; it needs one class, or one row of tags, for each of {n} rows.")
     return labels if labels.ndim == 1 else np.asarray(labels != 0)
 
 

@@ -38,22 +38,16 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     summary: ClassVar[str] = ""
     """What the method does, in one line: for lists and tables."""
-
     needs_privileged: ClassVar[bool] = False
     """Whether ``privileged`` must be given."""
-
     uses_source: ClassVar[bool] = False
     """Whether unpaired source rows are used. Such a method uses ``privileged`` where it is given."""
-
     uses_target: ClassVar[bool] = False
     """Whether further target rows, without a source, are used."""
-
     uses_labels: ClassVar[bool] = False
     """Whether ``y`` is used."""
-
     streams: ClassVar[bool] = False
     """Whether target rows are read in blocks only; otherwise they are brought into memory."""
-
     streams_source: ClassVar[bool] = False
     """The same for unpaired source rows."""
 
@@ -69,10 +63,7 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     @property
     def _parameter_constraints(self) -> Constraints:
-        """What scikit-learn checks, from the fields."""
         return {each.name: each.metadata["allowed"] for each in fields(self) if "allowed" in each.metadata}
-
-    # ------------------------------------------------------------------ what a method fills in
 
     def _fit(self, views: Views, rng: np.random.RandomState) -> Fitted:
         """Learn the hash functions and return the fitted attributes."""
@@ -84,8 +75,6 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _project(self, X: Any) -> Array:
         return centred_product(X, self.mean_, self.projection_)
-
-    # ------------------------------------------------------------------ what a user calls
 
     def fit(
         self,
@@ -168,8 +157,6 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         check_is_fitted(self, "projection_")
         save(self, path)
 
-    # ------------------------------------------------------------------ checks
-
     def _check_views(self, X: Any, y: Any, privileged: Any, source: Any, target: Any) -> Views:
         views = check_views(self, X, y, privileged, source, target)
         self._check_bits(views)
@@ -178,10 +165,8 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _check_bits(self, views: Views) -> None:
         limit = self._max_bits(views)
         if limit is not None and self.n_bits > limit[0]:
-            raise TooManyBitsError(
-                f"n_bits={self.n_bits} is more than {type(self).__name__} can give for these data: at most {limit[0]}, "
-                f"{limit[1]}."
-            )
+            asked = f"n_bits={self.n_bits} is more than {type(self).__name__} can give for these data"
+            raise TooManyBitsError(f"{asked}: at most {limit[0]}, {limit[1]}.")
 
     def _check_new(self, X: Any, finite: bool = True) -> Any:
         """Check new rows. Without ``finite``, NaN and infinity pass: the projection will show them."""
@@ -195,7 +180,6 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return named_errors("X", lambda: validate_data(self, X, **options))
 
     def _check_fitted(self) -> None:
-        """Check after loading that the parts fit together."""
         d, c = self.n_features_in_, self.n_bits
         if self.mean_.shape != (d,) or self.projection_.shape != (d, c):
             raise ValueError(f"mean_ {self.mean_.shape} and projection_ {self.projection_.shape} do not fit ({d}, {c})")
@@ -222,7 +206,7 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return codes, all(list(map_groups(encode, X)))
 
     def _encode_block(self, block: Array) -> Codes:
-        """Encode a block of rows that was not checked before; on a cluster, where the block is."""
+        """Encode a block of unchecked rows; on a cluster, where the block is."""
         codes, finite = self._encode_finite(block)
         if not finite and not np.isfinite(block).all():
             raise ValueError("X holds NaN or infinity.")

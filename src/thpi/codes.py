@@ -3,14 +3,11 @@
 The bytes
 ---------
 A code of ``n_bits`` bits is ``ceil(n_bits / 8)`` bytes. Bit ``j`` of the code (``j`` counted from 0) is
-
-    ``(byte[j // 8] >> (j % 8)) & 1``
-
-so the first bit of a code is the least significant bit of its first byte ("little" bit order, as in faiss, in
-``numpy.packbits(..., bitorder="little")`` and in ``get_bit(bytea, j)`` of PostgreSQL). Bits beyond ``n_bits`` in the
-last byte are zero. A bit is 1 where the hash function is +1, that is where its real-valued projection is >= 0, and 0
-where it is -1. ``n`` codes are ``n`` such rows without gaps (C order); nothing else is stored. The Hamming distance of
-two codes is the number of ones in the exclusive-or of their bytes; the zero padding needs no mask.
+``(byte[j // 8] >> (j % 8)) & 1``: the first bit is the least significant bit of the first byte ("little" bit order, as
+in faiss, in ``numpy.packbits(..., bitorder="little")`` and in ``get_bit(bytea, j)`` of PostgreSQL). Bits beyond
+``n_bits`` in the last byte are zero. A bit is 1 where the hash function is +1, that is where its real-valued projection
+is >= 0, and 0 where it is -1. ``n`` codes are ``n`` such rows without gaps (C order); nothing else is stored. The
+Hamming distance of two codes is the number of ones in the exclusive-or of their bytes; the padding needs no mask.
 """
 
 from __future__ import annotations
@@ -88,10 +85,7 @@ def unpack_signs(codes: npt.ArrayLike, n_bits: int) -> Signs:
 
 
 def check_codes(codes: npt.ArrayLike, *, n_bits: int | None = None, name: str = "codes") -> Codes:
-    """Return ``codes`` as a C-ordered 2-D uint8 array; raise ``ValueError`` if they are not packed codes.
-
-    If ``n_bits`` is given, also check the width and that the padding is zero.
-    """
+    """Return packed codes as C-ordered 2-D uint8, or raise ``ValueError``; ``n_bits`` checks width and padding too."""
     packed = np.asarray(codes)
     if packed.ndim != 2:
         raise ValueError(f"{name} must be 2-D (rows of bytes), got shape {packed.shape}.")
@@ -109,7 +103,7 @@ def check_codes(codes: npt.ArrayLike, *, n_bits: int | None = None, name: str = 
 
 
 def _ones_by_shifts(words: Words) -> Codes:
-    """Count the ones of each word by adding up neighbouring bits, pairs, fours; the product adds the eight bytes."""
+    # Adds up neighbouring bits, pairs and fours; the product adds the eight bytes.
     u = np.uint64  # numpy 1.26 turns uint64 with a plain int into float64
     twos, fours = u(0x3333333333333333), u(0x0F0F0F0F0F0F0F0F)
     x = words - ((words >> u(1)) & u(0x5555555555555555))
@@ -118,8 +112,8 @@ def _ones_by_shifts(words: Words) -> Codes:
     return np.asarray((x * u(0x0101010101010101)) >> u(56), dtype=np.uint8)
 
 
-count_ones: Callable[[Words], Codes] = getattr(np, "bitwise_count", _ones_by_shifts)  # numpy 1.26 has none
-"""Number of ones in each word."""
+# The number of ones in each word; numpy 1.26 has no function for it.
+count_ones: Callable[[Words], Codes] = getattr(np, "bitwise_count", _ones_by_shifts)
 
 
 def as_words(codes: Codes) -> Words:

@@ -17,6 +17,8 @@ from sklearn.utils import check_random_state
 
 from thpi._types import Array, Bools, Floats, InMemory, Ints, MatrixLike, Seed, is_sparse
 
+Form = Literal["authors", "plain"]
+
 __all__ = [
     "label_relevance",
     "label_relevance_blocks",
@@ -26,9 +28,8 @@ __all__ = [
     "radius_relevance",
 ]
 
-# Pairs processed at a time, and numbers of gathered rows when pairs are computed directly.
-_BLOCK_PAIRS = 2**22
-_DIRECT_NUMBERS = 2**20
+_BLOCK_PAIRS = 2**22  # pairs processed at a time
+_DIRECT_NUMBERS = 2**20  # numbers of gathered rows when pairs are computed directly
 
 
 def radius_relevance(
@@ -79,12 +80,7 @@ def nearest_relevance(
 
 
 def neighbour_radius(
-    train: MatrixLike,
-    *,
-    form: Literal["authors", "plain"] = "authors",
-    k: int = 50,
-    n_sample: int = 100,
-    random_state: Seed = None,
+    train: MatrixLike, *, form: Form = "authors", k: int = 50, n_sample: int = 100, random_state: Seed = None
 ) -> float:
     """Mean distance from training rows to their ``k``-th neighbour: the radius for :func:`radius_relevance`.
 
@@ -152,9 +148,8 @@ def multilabel_relevance(
     """
     a, b = (t if is_sparse(t) else np.asarray(t) for t in (query_tags, database_tags))
     if len(a.shape) != 2 or len(b.shape) != 2 or a.shape[1] != b.shape[1]:
-        raise ValueError(
-            f"query_tags has shape {a.shape} and database_tags {b.shape}; both must be 2-D with the same columns."
-        )
+        shapes = f"query_tags has shape {a.shape} and database_tags {b.shape}"
+        raise ValueError(f"{shapes}; both must be 2-D with the same columns.")
     if is_sparse(a) or is_sparse(b):
         rows, columns = (sparse.csr_array(sparse.csr_array(t) != 0).astype(np.int32) for t in (a, b))
         shared = sparse.csr_array(rows @ columns.T)

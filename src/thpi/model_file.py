@@ -9,10 +9,8 @@ Any safetensors reader can open the file; arrays keep the names of the fitted at
     class       the name of the estimator in the registry
     params      the constructor's parameters (a ``random_state`` that is not an integer becomes null)
     scalars     fitted attributes that are numbers, flags or lists of strings
-    sparse      the shape of each fitted sparse matrix; its parts are the arrays ``name.data``, ``name.indices``
-                and ``name.indptr``
-    sha256      digest of the JSON text of the above (keys sorted) and of every array (name, dtype, shape, bytes),
-                sorted by name
+    sparse      the shape of each fitted sparse matrix; its parts are arrays ``name.data``, ``.indices``, ``.indptr``
+    sha256      digest of the JSON text of the above (keys sorted) and of the sorted arrays (name, dtype, shape, bytes)
 
 Saving a model twice gives the same bytes. Loading reads numbers and text only; nothing in the file is executed.
 """
@@ -39,8 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["ModelFileError", "load", "save"]
 
 Header: TypeAlias = "dict[str, Any]"  # the JSON object of the module's docstring
-FORMAT = "thpi-model"
-VERSION = 1
+FORMAT, VERSION = "thpi-model", 1
 _FITTED_NAME = re.compile(r"[a-z][a-z0-9_]*_")
 _SPARSE_PARTS = ("data", "indices", "indptr")
 # Errors that damaged bytes cause while they are parsed.

@@ -7,7 +7,7 @@ from typing import Any
 
 from thpi.auto._decision import Entry
 from thpi.diagnosis._learning_curve import LearningCurve
-from thpi.evaluation.statistics import PairedDifference
+from thpi.evaluation import PairedDifference
 
 CLEAR = 0.5
 """A difference below half a point of MAP counts as none, however sure it is."""

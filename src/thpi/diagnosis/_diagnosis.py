@@ -17,7 +17,7 @@ from thpi.auto._trial import Trial, least_r2
 from thpi.diagnosis._answer import Answer, Diagnosis
 from thpi.diagnosis._folds import Fold, divide
 from thpi.diagnosis._learning_curve import learning_curve
-from thpi.evaluation.statistics import PairedDifference
+from thpi.evaluation import PairedDifference
 from thpi.kernels._threads import n_threads, own_threads, run_in_order
 
 CURVE_FOLDS = 3

@@ -1,4 +1,4 @@
-"""Measures of retrieval quality from packed codes, one file each.
+"""Measures of retrieval quality from packed codes.
 
 Every measure is exact and computed from each query's histogram of Hamming distances. The histograms take one pass
 over the codes, in blocks of bounded memory. Tied rows (equal distance) count as randomly ordered unless a measure
@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
-from thpi.metrics import _at_k, _average_precision, _lookup, _ndcg, _pooled_area, _precision_recall_curve
-from thpi.metrics._at_k import precision_at_k, recall_at_k
+from thpi.metrics import _at_k, _average_precision, _by_radius
+from thpi.metrics._at_k import ndcg_at_k, precision_at_k, recall_at_k
 from thpi.metrics._average_precision import average_precision, mean_average_precision, ranked_average_precision
+from thpi.metrics._by_radius import (
+    lookup_precision,
+    lookup_recall,
+    pooled_precision_recall_area,
+    precision_recall_curve,
+)
 from thpi.metrics._histograms import DistanceHistograms, Relevance, Retrieval, distance_histograms
-from thpi.metrics._lookup import lookup_precision, lookup_recall
-from thpi.metrics._measure import Measure, QueryMean, Value, query_mean
-from thpi.metrics._ndcg import ndcg_at_k
-from thpi.metrics._pooled_area import pooled_precision_recall_area
-from thpi.metrics._precision_recall_curve import PrecisionRecallCurve, precision_recall_curve
+from thpi.metrics._measure import Measure, PrecisionRecallCurve, QueryMean, Value, query_mean
 
 __all__ = [
     "MEASURES",
@@ -43,15 +45,13 @@ __all__ = [
 ]
 
 MEASURES: dict[str, Measure] = {
-    measure.name: measure
-    for module in (_average_precision, _pooled_area, _at_k, _lookup, _precision_recall_curve, _ndcg)
-    for measure in module.MEASURES
+    measure.name: measure for module in (_average_precision, _at_k, _by_radius) for measure in module.MEASURES
 }
 
 
 def evaluate(
-    queries: npt.ArrayLike,
-    database: npt.ArrayLike,
+    queries: ArrayLike,
+    database: ArrayLike,
     relevance: Relevance,
     n_bits: int,
     measures: Iterable[str] = ("average_precision", "pooled_precision_recall_area"),
@@ -76,7 +76,6 @@ def evaluate(
 
 
 def _parse(name: str) -> tuple[Measure, tuple[int, ...]]:
-    """Split ``"precision@10"`` into its measure and its arguments."""
     base, at, number = name.partition("@")
     if base not in MEASURES:
         raise ValueError(f"measures has {name!r}; the measures are {sorted(MEASURES)}.")

@@ -1,13 +1,13 @@
-"""Precision and recall among the first K rows of Hamming rankings."""
+"""Measures of the first K rows of Hamming rankings: precision, recall, and NDCG for graded relevance."""
 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from thpi._types import Floats, Ints
-from thpi.metrics._histograms import DistanceHistograms, Relevance, Retrieval
-from thpi.metrics._measure import Measure, check_integers, like, ratio
+from thpi.metrics._histograms import DistanceHistograms, Gain, Relevance, Retrieval
+from thpi.metrics._measure import Measure, RankSums, check_integers, like, ratio
 
 
 def _expected_relevant(h: DistanceHistograms, k: Ints) -> Floats:
@@ -16,8 +16,7 @@ def _expected_relevant(h: DistanceHistograms, k: Ints) -> Floats:
     If rank k falls into a group of t tied rows, r of them relevant, on ranks a+1 .. a+t, the group adds (k-a) r/t.
     """
     upto, relevant = h.hist_all.cumsum(axis=1), h.hist_relevant.cumsum(axis=1)
-    queries = np.arange(len(upto))
-    columns = []
+    queries, columns = np.arange(len(upto)), []
     for cut in np.minimum(k, h.n_database):
         group = (upto < cut).sum(axis=1)  # the group that holds rank ``cut``
         t, r = h.hist_all[queries, group], h.hist_relevant[queries, group]
@@ -26,24 +25,22 @@ def _expected_relevant(h: DistanceHistograms, k: Ints) -> Floats:
     return np.stack(columns, axis=1)
 
 
-def _precision_at_k(retrieval: Retrieval, k: npt.ArrayLike) -> Floats:
+def _precision_at_k(retrieval: Retrieval, k: ArrayLike) -> Floats:
     cuts = check_integers(k, name="k", minimum=1)
     return like(k, _expected_relevant(retrieval.histograms, cuts) / cuts)
 
 
-def _recall_at_k(retrieval: Retrieval, k: npt.ArrayLike) -> Floats:
+def _recall_at_k(retrieval: Retrieval, k: ArrayLike) -> Floats:
     h = retrieval.histograms
     found = _expected_relevant(h, check_integers(k, name="k", minimum=1))
     return like(k, ratio(found, h.n_relevant[:, None], otherwise=np.nan))
 
 
-def precision_at_k(
-    queries: npt.ArrayLike, database: npt.ArrayLike, relevance: Relevance, n_bits: int, k: npt.ArrayLike
-) -> Floats:
+def precision_at_k(queries: ArrayLike, database: ArrayLike, relevance: Relevance, n_bits: int, k: ArrayLike) -> Floats:
     """Precision among the first ``k`` rows of each query, expected over random orders of tied rows.
 
-    ``k`` is an integer, for one number per query, or a list, for one column per k. With k > n_database the
-    count is still divided by k, as in trec_eval.
+    ``k`` is an integer, for one number per query, or a list, for one column per k. The count is divided by k even if
+    k > n_database, as in trec_eval.
 
     >>> precision_at_k([[0b00]], [[0b00], [0b01], [0b10]], [[True, False, True]], n_bits=2, k=[1, 2, 4])
     array([[1.  , 0.75, 0.5 ]])
@@ -51,9 +48,7 @@ def precision_at_k(
     return _precision_at_k(Retrieval(queries, database, relevance, n_bits), k)
 
 
-def recall_at_k(
-    queries: npt.ArrayLike, database: npt.ArrayLike, relevance: Relevance, n_bits: int, k: npt.ArrayLike
-) -> Floats:
+def recall_at_k(queries: ArrayLike, database: ArrayLike, relevance: Relevance, n_bits: int, k: ArrayLike) -> Floats:
     """Share of a query's relevant rows among its first ``k``, expected over random orders of tied rows.
 
     ``k`` is as in :func:`precision_at_k`. A query without relevant rows has NaN.
@@ -64,7 +59,53 @@ def recall_at_k(
     return _recall_at_k(Retrieval(queries, database, relevance, n_bits), k)
 
 
+def _dcg(h: DistanceHistograms, cut: int, sums: RankSums) -> Floats:
+    """Expected DCG: each rank of a tie group has the mean gain of the group."""
+    gain = h.hist_relevant if h.hist_gain is None else h.hist_gain
+    stop = h.hist_all.cumsum(axis=1)
+    start = stop - h.hist_all
+    discounts = sums.between(np.minimum(start, cut), np.minimum(stop, cut))
+    return np.asarray((ratio(gain, h.hist_all, otherwise=0.0) * discounts).sum(axis=1))
+
+
+def _ideal_dcg(h: DistanceHistograms, cut: int, sums: RankSums) -> Floats:
+    if h.ideal is None:
+        stop = np.minimum(h.n_relevant, cut)
+        return sums.between(np.zeros_like(stop), stop)
+    best = []
+    for levels, times in h.ideal:
+        stop = times.cumsum()
+        best.append(float(levels @ sums.between(np.minimum(stop - times, cut), np.minimum(stop, cut))))
+    return np.array(best)
+
+
+def _ndcg_at_k(retrieval: Retrieval, k: ArrayLike) -> Floats:
+    h = retrieval.histograms
+    cuts = np.minimum(check_integers(k, name="k", minimum=1), h.n_database)
+    sums = RankSums(1.0 / np.log2(np.arange(2, int(cuts.max()) + 2)))
+    columns = [ratio(_dcg(h, c, sums), _ideal_dcg(h, c, sums), otherwise=np.nan) for c in cuts.tolist()]
+    return like(k, np.stack(columns, axis=1))
+
+
+def ndcg_at_k(
+    queries: ArrayLike, database: ArrayLike, relevance: Relevance, n_bits: int, k: ArrayLike, *, gain: Gain = "linear"
+) -> Floats:
+    """NDCG of the first ``k`` rows of each query, expected over random orders of tied rows.
+
+        DCG(k) = sum_{i=1..k} g_i / log2(1 + i),      NDCG(k) = DCG(k) / DCG(k) of the best order,
+
+    where g_i is the grade of the row at rank i (``gain="linear"``) or 2^grade - 1 (``"exponential"``). ``k`` is
+    an integer, for one number per query, or a list, for one column per k. A query whose grades are all 0 has NaN.
+
+    >>> codes = [[0b00], [0b01], [0b10]]  # distances 0, 1, 1
+    >>> ndcg_at_k([[0b00]], codes, [[2, 0, 1]], n_bits=2, k=[1, 3]).round(6)
+    array([[1.      , 0.975117]])
+    """
+    return _ndcg_at_k(Retrieval(queries, database, relevance, n_bits, gain=gain), k)
+
+
 MEASURES = (
     Measure("precision", "query", _precision_at_k, parameter="k"),
     Measure("recall", "query", _recall_at_k, parameter="k"),
+    Measure("ndcg", "query", _ndcg_at_k, parameter="k"),
 )

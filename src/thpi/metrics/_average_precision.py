@@ -6,14 +6,13 @@ from functools import partial
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from thpi._types import Array, Floats, Ints
 from thpi.metrics._histograms import Relevance, Retrieval, relevance_blocks
 from thpi.metrics._measure import EmptyRule, Measure, QueryMean, RankSums, harmonic, query_mean, ratio
 
 Ties = Literal["expected", "best", "worst", "stable"]
-
 
 # Each returns, per tie group, the sum of precisions at its relevant rows. A group has t rows, of which r are relevant;
 # before it come a rows, of which R are relevant.
@@ -55,7 +54,7 @@ def _average_precision(retrieval: Retrieval, ties: Ties = "expected") -> Floats:
 
 
 def average_precision(
-    queries: npt.ArrayLike, database: npt.ArrayLike, relevance: Relevance, n_bits: int, *, ties: Ties = "expected"
+    queries: ArrayLike, database: ArrayLike, relevance: Relevance, n_bits: int, *, ties: Ties = "expected"
 ) -> Floats:
     r"""Average precision of each query over the whole Hamming ranking; NaN if no row is relevant to it.
 
@@ -65,22 +64,20 @@ def average_precision(
     - ``"best"``, ``"worst"``: relevant rows first or last among tied rows;
     - ``"stable"``: tied rows in the order of the database.
 
-    The closed form (McSherry & Najork, ECIR 2008): let a group of t tied rows with r relevant take ranks
-    a+1 .. a+t, after R relevant rows. The row at rank a+j is relevant with probability r/t; given that,
-    each of the j-1 group members before it is relevant with probability (r-1)/(t-1). So the group adds
+    The closed form (McSherry & Najork, ECIR 2008): let a group of t tied rows with r relevant take ranks a+1 .. a+t,
+    after R relevant rows. The row at rank a+j is relevant with probability r/t; given that, each of the j-1 group
+    members before it is relevant with probability (r-1)/(t-1). So the group adds
 
         sum_{j=1..t}  r/t (R + 1 + (j-1) (r-1)/(t-1)) / (a+j)
             = r/t ( (R+1) h + (r-1)/(t-1) (t - (a+1) h) ),     h = sum_{j=1..t} 1/(a+j),
 
-    because (j-1)/(a+j) = 1 - (a+1)/(a+j). With harmonic numbers h is one subtraction, so a query costs
-    O(n_bits). In the same way the i-th relevant row adds (R+i)/(a+i) in the best order, in sum
-    r + (R-a) (H(a+r) - H(a)), and (R+i)/(a+t-r+i) in the worst, r + (R-a-t+r) (H(a+t) - H(a+t-r)).
+    because (j-1)/(a+j) = 1 - (a+1)/(a+j). With harmonic numbers h is one subtraction, so a query costs O(n_bits). The
+    i-th relevant row adds (R+i)/(a+i) in the best order and (R+i)/(a+t-r+i) in the worst; the sums are
+    r + (R-a) (H(a+r) - H(a)) and r + (R-a-t+r) (H(a+t) - H(a+t-r)).
 
     >>> codes = [[0b00], [0b01], [0b10]]  # distances 0, 1, 1
     >>> average_precision([[0b00]], codes, [[False, True, False]], n_bits=2)
     array([0.41666667])
-    >>> [float(average_precision([[0]], codes, [[0, 1, 0]], 2, ties=t)[0].round(3)) for t in ("best", "worst")]
-    [0.5, 0.333]
     """
     if ties not in get_args(Ties):
         raise ValueError(f"ties={ties!r} must be one of {list(get_args(Ties))}.")
@@ -88,8 +85,8 @@ def average_precision(
 
 
 def mean_average_precision(
-    queries: npt.ArrayLike,
-    database: npt.ArrayLike,
+    queries: ArrayLike,
+    database: ArrayLike,
     relevance: Relevance,
     n_bits: int,
     *,
@@ -104,7 +101,7 @@ def mean_average_precision(
     return query_mean(average_precision(queries, database, relevance, n_bits, ties=ties), empty=empty)
 
 
-def ranked_average_precision(distances: npt.ArrayLike, relevance: Relevance) -> Floats:
+def ranked_average_precision(distances: ArrayLike, relevance: Relevance) -> Floats:
     """Average precision of each query, given its distance to every database row; NaN if no row is relevant to it.
 
     As :func:`average_precision` with ``ties="expected"``, but for any finite distances, an array of shape
@@ -122,14 +119,13 @@ def ranked_average_precision(distances: npt.ArrayLike, relevance: Relevance) -> 
 
 
 def _ranked_row(distances: Array, relevant: Array, sums: RankSums) -> float:
-    n_relevant = int(relevant.sum())
-    if n_relevant == 0:
+    if not relevant.any():
         return float("nan")
     order = np.argsort(distances)
     starts = np.flatnonzero(np.concatenate([[True], np.diff(distances[order]) > 0]))
     t = np.diff(np.append(starts, len(order)))
     r = np.add.reduceat(relevant[order].astype(np.int64), starts)
-    return float(_expected(t, r, starts, r.cumsum() - r, sums).sum() / n_relevant)
+    return float(_expected(t, r, starts, r.cumsum() - r, sums).sum() / relevant.sum())
 
 
 MEASURES = (

@@ -5,27 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike, DTypeLike
 
-from thpi._types import Array, Bools, Codes, Floats, InMemory, Ints, Words, is_sparse
+from thpi._types import Array, Bools, Floats, InMemory, Ints, Words, is_sparse
 from thpi.codes import as_words, check_codes, count_ones
 from thpi.kernels import pays_off
 from thpi.kernels._threads import n_threads, run_in_order
 
-RowBlock: TypeAlias = "npt.ArrayLike | InMemory"
+Gain = Literal["linear", "exponential"]
+RowBlock: TypeAlias = "ArrayLike | InMemory"
 Relevance: TypeAlias = "RowBlock | Callable[[int, int], RowBlock]"
 """A dense array or a scipy sparse matrix (n_queries x n_database), or a function (start, stop) -> block of queries."""
 
 # For a block of queries: the counts and, with graded relevance, the gains by distance and each query's ideal gains.
 _Part: TypeAlias = tuple[Ints, list[Floats], list[tuple[Floats, Ints]]]
 
-# Pairs processed at a time; limits the memory to some tens of MiB for any number of queries.
-_BLOCK_PAIRS = 2**21
-# Pairs whose exclusive-or is formed at a time, so that its 8 bytes per pair stay in cache.
-_CHUNK_PAIRS = 2**15
+_BLOCK_PAIRS = 2**21  # pairs processed at a time; limits the memory to some tens of MiB for any number of queries
+_CHUNK_PAIRS = 2**15  # pairs whose exclusive-or is formed at a time, so that its 8 bytes per pair stay in cache
 
 GAINS: dict[str, Callable[[Array], Floats]] = {
     "linear": lambda grades: grades.astype(np.float64),
@@ -33,7 +32,7 @@ GAINS: dict[str, Callable[[Array], Floats]] = {
 }
 
 
-def block_distances(queries: Words, database: Words, dtype: npt.DTypeLike) -> Array:
+def block_distances(queries: Words, database: Words, dtype: DTypeLike) -> Array:
     """Hamming distances of words ``queries`` (n x words) to ``database`` (words x m) in a narrow ``dtype``."""
     n, m = len(queries), database.shape[1]
     distances = np.zeros((n, m), dtype=dtype)
@@ -48,7 +47,7 @@ def block_distances(queries: Words, database: Words, dtype: npt.DTypeLike) -> Ar
 
 
 def _count_narrow(keys: Array, n_keys: int) -> Ints:
-    """``bincount`` of a long row; bytes are counted in pairs, which halves the increments."""
+    # Bytes are counted in pairs, which halves the increments.
     if keys.dtype != np.uint8:
         return np.bincount(keys, minlength=n_keys).astype(np.int64)
     even = len(keys) // 2 * 2
@@ -92,17 +91,14 @@ class DistanceHistograms:
 
     @property
     def n_bits(self) -> int:
-        """Length of the codes."""
         return int(self.hist_all.shape[1]) - 1
 
     @property
     def n_database(self) -> int:
-        """Number of database rows."""
         return int(self.hist_all[0].sum())
 
     @cached_property
     def n_relevant(self) -> Ints:
-        """Relevant rows of each query."""
         return np.asarray(self.hist_relevant.sum(axis=1))
 
 
@@ -110,28 +106,24 @@ class Retrieval:
     """Queries, database and relevance of one evaluation; the histograms are computed on first use."""
 
     def __init__(
-        self, queries: npt.ArrayLike, database: npt.ArrayLike, relevance: Relevance, n_bits: int, gain: str = "linear"
+        self, queries: ArrayLike, database: ArrayLike, relevance: Relevance, n_bits: int, gain: str = "linear"
     ) -> None:
         if gain not in GAINS:
             raise ValueError(f"gain={gain!r} must be one of {sorted(GAINS)}.")
-        query_codes = _check_rows(queries, n_bits, "queries")
-        database_codes = _check_rows(database, n_bits, "database")
         self.n_bits, self.gain = n_bits, gain
-        self._queries = as_words(query_codes)
+        self._queries = _check_rows(queries, n_bits, "queries")
         # Transposed, so that one word of consecutive database rows is consecutive in memory.
-        self._database = np.ascontiguousarray(as_words(database_codes).T)
-        self._relevance = relevance_blocks(relevance, len(query_codes), len(database_codes))
+        self._database = np.ascontiguousarray(_check_rows(database, n_bits, "database").T)
+        self._relevance = relevance_blocks(relevance, len(self._queries), self._database.shape[1])
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
         """Yield blocks of queries: their numbers and relevance."""
-        n, m = len(self._queries), self._database.shape[1]
-        size = max(1, _BLOCK_PAIRS // m)
+        n, size = len(self._queries), max(1, _BLOCK_PAIRS // self._database.shape[1])
         for start in range(0, n, size):
-            rows = slice(start, min(start + size, n))
-            yield rows, self._relevance(rows.start, rows.stop)
+            stop = min(start + size, n)
+            yield slice(start, stop), self._relevance(start, stop)
 
     def distances(self, rows: slice) -> Array:
-        """Return the Hamming distances of some queries to the database."""
         return block_distances(self._queries[rows], self._database, np.min_scalar_type(2 * self.n_bits + 1))
 
     def _counting(self, use_kernel: bool) -> Iterator[Callable[[], _Part]]:
@@ -139,17 +131,13 @@ class Retrieval:
         graded = False
         for rows, relevance in self.blocks():
             graded |= relevance.dtype != np.bool_
-            if use_kernel and not graded:
-                yield partial(self._count_by_kernel, rows, relevance)
-            else:
-                yield partial(self._count, rows, relevance, graded)
+            yield partial(self._count, rows, relevance, graded, use_kernel)
 
-    def _count_by_kernel(self, rows: slice, relevant: Array) -> _Part:
-        from thpi.kernels.distance_histograms import count_words
+    def _count(self, rows: slice, relevance: Array, graded: bool, use_kernel: bool) -> _Part:
+        if use_kernel and not graded:
+            from thpi.kernels.distance_histograms import count_words
 
-        return count_words(self._queries[rows], self._database, relevant, self.n_bits), [], []
-
-    def _count(self, rows: slice, relevance: Array, graded: bool) -> _Part:
+            return count_words(self._queries[rows], self._database, relevance, self.n_bits), [], []
         distances = self.distances(rows)
         gains, ideal = [], []
         if graded:
@@ -161,12 +149,10 @@ class Retrieval:
 
     @cached_property
     def histograms(self) -> DistanceHistograms:
-        """Counts by distance of all queries."""
         use_kernel = self.n_bits < 2**15 and pays_off(len(self._queries) * self._database.size)
         parts = run_in_order(self._counting(use_kernel), n_threads() if use_kernel else 1)
-        counts = np.concatenate([count for count, _, _ in parts])
-        gains = [row for _, rows, _ in parts for row in rows]
-        ideal = [row for _, _, rows in parts for row in rows]
+        counts = np.concatenate([part[0] for part in parts])
+        gains, ideal = [row for part in parts for row in part[1]], [row for part in parts for row in part[2]]
         if not gains:
             return DistanceHistograms(counts.sum(axis=1), counts[:, 1])
         if len(gains) != len(counts):
@@ -175,14 +161,13 @@ class Retrieval:
 
 
 def distance_histograms(
-    queries: npt.ArrayLike, database: npt.ArrayLike, relevance: Relevance, n_bits: int, *, gain: str = "linear"
+    queries: ArrayLike, database: ArrayLike, relevance: Relevance, n_bits: int, *, gain: str = "linear"
 ) -> DistanceHistograms:
     """Count, for each query, all and the relevant database rows at each Hamming distance 0..n_bits.
 
     ``relevance`` is a dense array or a scipy sparse matrix of shape ``(n_queries, n_database)``, or a function
     ``relevance(start, stop)`` that returns the rows of queries ``start..stop-1``, so that the memory beyond the codes
-    is some tens of MiB and the histograms. Values are True/False or nonnegative grades; a row is relevant if its grade
-    is above 0.
+    is some tens of MiB and the histograms. Values are True/False or grades >= 0; a grade above 0 means relevant.
 
     >>> h = distance_histograms([[0b00]], [[0b00], [0b01], [0b10]], [[3, 0, 1]], n_bits=2)
     >>> h.hist_all, h.hist_relevant, h.hist_gain
@@ -198,10 +183,8 @@ def relevance_blocks(relevance: Relevance, n_queries: int, n_database: int) -> C
     else:
         matrix: InMemory = relevance.tocsr() if is_sparse(relevance) else np.asarray(relevance)
         if matrix.shape != (n_queries, n_database):
-            raise ValueError(
-                f"relevance has shape {matrix.shape}; {n_queries} queries and {n_database} database rows "
-                f"need shape {(n_queries, n_database)}."
-            )
+            rows_given = f"{n_queries} queries and {n_database} database rows"
+            raise ValueError(f"relevance has shape {matrix.shape}; {rows_given} need shape {(n_queries, n_database)}.")
 
         def rows(start: int, stop: int) -> InMemory:
             return matrix[start:stop]  # type: ignore[no-any-return]
@@ -221,8 +204,8 @@ def _check_block(rows: RowBlock, shape: tuple[int, int]) -> Array:
     return block
 
 
-def _check_rows(codes: npt.ArrayLike, n_bits: int, name: str) -> Codes:
+def _check_rows(codes: ArrayLike, n_bits: int, name: str) -> Words:
     packed = check_codes(codes, n_bits=n_bits, name=name)
     if not len(packed):
         raise ValueError(f"{name} has no rows; at least one is needed.")
-    return packed
+    return as_words(packed)

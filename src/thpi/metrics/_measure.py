@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from thpi._types import Floats, Ints
 
-if TYPE_CHECKING:
-    from thpi.metrics._precision_recall_curve import PrecisionRecallCurve
-
 EmptyRule = Literal["omit", "zero"]
 Value: TypeAlias = "Floats | float | PrecisionRecallCurve"
+
+
+class PrecisionRecallCurve(NamedTuple):
+    """Precision and recall of the rows at distance <= ``radius``, for each radius 0..n_bits."""
+
+    radius: Ints
+    precision: Floats
+    recall: Floats
 
 
 class Measure(NamedTuple):
@@ -42,7 +47,7 @@ class QueryMean(NamedTuple):
         return self.value
 
 
-def query_mean(values: npt.ArrayLike, *, empty: EmptyRule = "omit") -> QueryMean:
+def query_mean(values: ArrayLike, *, empty: EmptyRule = "omit") -> QueryMean:
     """Average a measure over queries; NaN marks a query without relevant rows.
 
     Those are left out of the mean (``empty="omit"``; NaN if none remain) or count as 0 (``empty="zero"``).
@@ -59,20 +64,19 @@ def query_mean(values: npt.ArrayLike, *, empty: EmptyRule = "omit") -> QueryMean
     return QueryMean(value, array.size, int(undefined.sum()))
 
 
-def check_integers(values: npt.ArrayLike, *, name: str, minimum: int) -> Ints:
-    """Return one integer or a list of integers as a checked 1-D array."""
+def check_integers(values: ArrayLike, *, name: str, minimum: int) -> Ints:
     array = np.atleast_1d(np.asarray(values))
     if array.ndim != 1 or array.dtype.kind not in "iu" or (array < minimum).any():
         raise ValueError(f"{name}={values!r} must be an integer >= {minimum}, or a list of them.")
     return array.astype(np.int64)
 
 
-def like(values: npt.ArrayLike, columns: Floats) -> Floats:
+def like(values: ArrayLike, columns: Floats) -> Floats:
     """Drop the column axis if ``values`` is one integer, not a list."""
     return columns[:, 0] if np.ndim(values) == 0 else columns
 
 
-def ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike, *, otherwise: float) -> Floats:
+def ratio(numerator: ArrayLike, denominator: ArrayLike, *, otherwise: float) -> Floats:
     """Divide, with ``otherwise`` where the denominator is 0."""
     top, bottom = np.broadcast_arrays(np.asarray(numerator, np.float64), np.asarray(denominator, np.float64))
     result = np.full(top.shape, otherwise)
@@ -83,9 +87,8 @@ def ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike, *, otherwise: fl
 class RankSums:
     """Running sums of the weights of ranks 1, 2, ..., stored as a sum and its rounding error.
 
-    The difference of two plain running sums has the rounding error of the sums, which at rank 1,000,000 is far above
-    that of one weight, and the closed forms multiply it by the rank. The error of each addition is itself a
-    floating-point number (Knuth's two-sum), so it is stored and subtracted as well.
+    At rank 1,000,000 the rounding error of a plain running sum is far above that of one weight, and the closed forms
+    multiply it by the rank. The error of each addition is itself a float (Knuth's two-sum), so it is subtracted too.
     """
 
     def __init__(self, weights: Floats) -> None:
@@ -101,9 +104,5 @@ class RankSums:
 
 
 def harmonic(n: int) -> RankSums:
-    """Running sums of ``1 / rank`` up to rank ``n``: the harmonic numbers.
-
-    >>> harmonic(4).between(np.array([0, 2]), np.array([2, 4]))
-    array([1.5       , 0.58333333])
-    """
+    """Running sums of ``1 / rank`` up to rank ``n``: the harmonic numbers."""
     return RankSums(1.0 / np.arange(1, n + 1))

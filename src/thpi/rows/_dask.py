@@ -34,8 +34,7 @@ class DaskRows(Rows):
     """Rows of a Dask array (or Dask DataFrame) of known length, chunked along the rows only.
 
     Every pass is one task per chunk and a tree of sums, on the current Dask client or, without one, on local threads.
-    Only the sums come to this process; the rows and their projections stay with the workers. If a worker dies, Dask
-    recomputes its share.
+    Only the sums come to this process; the rows and their projections stay with the workers.
     """
 
     remote = True
@@ -59,12 +58,10 @@ class DaskRows(Rows):
 
     @property
     def _first(self) -> Array:
-        # Some rows are enough for the shift of the moments.
         with cluster_errors():
-            return as_floats(self.array[:1000].compute())
+            return as_floats(self.array[:1000].compute())  # enough for the shift of the moments
 
     def blocks(self) -> Iterator[Array]:
-        """Bring the chunks here one after the other."""
         with cluster_errors():
             for part in self.array.partitions:
                 yield part.compute()
@@ -84,12 +81,10 @@ class DaskRows(Rows):
         return parts
 
     def take(self, rows: Ints) -> Array:
-        """Return the rows with these numbers; no others are sent."""
         with cluster_errors():
             return np.asarray(self.array[rows].compute())
 
     def project(self, mean: Array, W: Array) -> DaskRows:
-        """Return the projections as rows that stay with the workers."""
         projected = self.map(lambda block: (block - mean) @ W, W.shape[1], self.dtype)
         with cluster_errors():
             return DaskRows(projected.persist())
@@ -100,12 +95,10 @@ class DaskRows(Rows):
         return self.array.map_blocks(function, chunks=chunks, dtype=dtype, meta=np.empty((0, 0), dtype=dtype))
 
     def below(self, array: Array) -> DaskRows:
-        """Return the rows of ``array`` followed by these."""
         da = require("dask.array", "dask")
         return DaskRows(da.concatenate([da.from_array(array, chunks=(-1, -1)), self.array.astype(array.dtype)]))
 
     def beside(self, right: Array | Rows) -> DaskRows:
-        """Return these rows with the columns of ``right`` appended."""
         da = require("dask.array", "dask")
         if isinstance(right, DaskRows):
             other = right.array
@@ -118,7 +111,6 @@ class DaskRows(Rows):
         return DaskRows(da.concatenate([self.array, other], axis=1))
 
     def gather(self) -> Array:
-        """Bring all rows into the memory of this process."""
         with cluster_errors():
             return np.asarray(self.array.compute())
 
@@ -131,10 +123,8 @@ def cluster_errors() -> Iterator[None]:
     except Exception as error:
         if _LOST.isdisjoint(kind.__name__ for kind in type(error).__mro__):
             raise
-        raise ClusterLostError(
-            f"the Dask cluster went away during the computation ({type(error).__name__}: {error}); "
-            "nothing was changed, start again when it is back."
-        ) from error
+        cause = f"the Dask cluster went away during the computation ({type(error).__name__}: {error})"
+        raise ClusterLostError(f"{cause}; nothing was changed, start again when it is back.") from error
 
 
 def dask_parquet(path: PathLike, columns: Sequence[str] | None = None) -> DaskArray:

@@ -29,16 +29,13 @@ class Parquet(Rows):
 
     @cached_property
     def shape(self) -> tuple[int, int]:
-        """Number of rows (from the files' metadata) and columns."""
         return sum(self.open(file).metadata.num_rows for file in self.files), self.n_columns
 
     @property
     def names(self) -> list[str]:
-        """Names of all columns of the first file."""
         return list(self.open(self.files[0]).schema_arrow.names)
 
     def blocks(self) -> Iterator[Array]:
-        """Read all rows again."""
         for path in self.files:
             file = self.open(path)
             width = max(1, len(self.columns or file.schema_arrow.names))
@@ -51,7 +48,6 @@ class Parquet(Rows):
                 yield block
 
     def open(self, path: Path) -> Any:
-        """Open one of the files after checking its format and columns."""
         pa, pq = require("pyarrow", "parquet"), require("pyarrow.parquet", "parquet")
         try:
             file = pq.ParquetFile(path)
@@ -84,12 +80,9 @@ def record_values(batch: Any, columns: Sequence[str] | None, where: str) -> Arra
     if len(names) == 1 and (types.is_list(kinds[0]) or types.is_fixed_size_list(kinds[0])):
         column = batch.column(names[0])
         values = column.flatten().to_numpy(zero_copy_only=False)
-        if column.null_count or len(batch) == 0 or len(values) % len(batch):
+        uneven = types.is_list(kinds[0]) and len(np.unique(np.diff(column.offsets.to_numpy()))) > 1
+        if uneven or column.null_count or len(batch) == 0 or len(values) % len(batch):
             raise ValueError(f"{where!r} column {names[0]!r} has lists of different lengths, or nulls.")
-        if types.is_list(kinds[0]):
-            lengths = np.diff(column.offsets.to_numpy())
-            if (lengths != lengths[0]).any():
-                raise ValueError(f"{where!r} column {names[0]!r} has lists of different lengths.")
         return np.asarray(values.reshape(len(batch), -1))
     for name, kind in zip(names, kinds, strict=True):
         if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):

@@ -1,7 +1,8 @@
-"""Rows: the operations shared by all kinds of rows that are not in memory, and the rows that these give."""
+"""Rows that are not in memory: what all kinds share, and the kinds that this process reads itself."""
 
 from __future__ import annotations
 
+import mmap
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
@@ -17,6 +18,11 @@ from thpi.solvers.moments import Moments, shifted_moments
 
 IN_MEMORY = 2**27
 """Projections (n x c) of up to this many bytes are kept in memory; larger ones go to a temporary file."""
+
+MAPPED_FROM = 2**26
+"""A mapped array of at least this many bytes is read block by block; a smaller one is used as an array."""
+
+_RELEASE_EVERY = 2**25
 
 
 class Rows(ABC):
@@ -113,19 +119,70 @@ class Rows(ABC):
         return np.concatenate(list(self.blocks()))
 
 
-class Stacked(Rows):
-    """The rows of an array in memory, then further rows.
+class Blocks(Rows):
+    """Rows in blocks: a list of arrays, any other iterable that can be read repeatedly, or a function.
 
-    >>> from thpi.rows import Blocks
-    >>> Stacked(np.ones((2, 3)), Blocks([np.zeros((4, 3))])).shape
-    (6, 3)
+    Fitting reads the rows several times. A generator can be read only once, so pass a function that makes one.
+
+    >>> blocks = Blocks(lambda: (np.full((2, 3), float(i)) for i in range(4)))
+    >>> blocks.shape, blocks.moments().mean
+    ((8, 3), array([1.5, 1.5, 1.5]))
     """
+
+    def __init__(self, blocks: Iterable[npt.ArrayLike] | Callable[[], Iterable[npt.ArrayLike]]) -> None:
+        if not callable(blocks) and iter(blocks) is blocks:
+            advice = "pass a list, or a function that makes an iterator"
+            raise ValueError(f"blocks is an iterator, which can be read only once; {advice}.")
+        self._make = blocks if callable(blocks) else lambda: blocks
+
+    def blocks(self) -> Iterator[Array]:
+        n_columns = dtype = None
+        for block in self._make():
+            array = check_block(block, n_columns, dtype)
+            n_columns, dtype = array.shape[1], array.dtype
+            if len(array):
+                yield array
+
+
+class Mapped(Rows):
+    """Rows of a ``numpy.memmap``, such as ``np.load(path, mmap_mode="r")``; pages that were read leave the memory."""
+
+    def __init__(self, array: Array) -> None:
+        self.array = array
+        self.shape = int(array.shape[0]), int(array.shape[1])
+        self.n_columns, self.dtype = self.shape[1], as_floats(array[:0]).dtype
+
+    def blocks(self) -> Iterator[Array]:
+        read = 0
+        for rows in row_blocks(self.array):
+            block = as_floats(self.array[rows])
+            yield np.array(block)
+            read += block.nbytes
+            if read >= _RELEASE_EVERY:
+                self._release()
+                read = 0
+        self._release()
+
+    def _release(self) -> None:
+        # The pages stay in the system's cache; only the mapping drops them. A writable map is left alone, because
+        # private changes (mode "c") would be lost.
+        mapping = getattr(self.array, "_mmap", None)
+        if mapping is not None and getattr(self.array, "mode", "") == "r" and hasattr(mmap, "MADV_DONTNEED"):
+            mapping.madvise(mmap.MADV_DONTNEED)
+
+    def take(self, rows: Ints) -> Array:
+        taken = as_floats(self.array[rows])
+        self._release()
+        return taken
+
+
+class Stacked(Rows):
+    """The rows of an array in memory, then further rows."""
 
     def __init__(self, array: Array, rows: Rows) -> None:
         self.array, self.rows = array, rows
 
     def blocks(self) -> Iterator[Array]:
-        """Read all rows again."""
         yield from (self.array[rows] for rows in row_blocks(self.array))
         for block in self.rows.blocks():
             yield check_block(block, self.array.shape[1], self.array.dtype)
@@ -134,7 +191,6 @@ class Stacked(Rows):
 class Beside(Rows):
     """Row i of two parts as one row: the columns of ``left``, then those of ``right``; their blocks may differ in size.
 
-    >>> from thpi.rows import Blocks
     >>> Beside(Blocks([np.ones((1, 2))]), np.zeros((1, 1))).gather()
     array([[1., 1., 0.]])
     """
@@ -143,7 +199,6 @@ class Beside(Rows):
         self.left, self.right = left, right
 
     def blocks(self) -> Iterator[Array]:
-        """Read all rows again."""
         right = self.right
         others = right.blocks() if isinstance(right, Rows) else (right[part] for part in row_blocks(right))
         waiting: Array | None = None
@@ -164,14 +219,9 @@ class Beside(Rows):
 
 
 class Spilled(Rows):
-    """Rows written to an unnamed temporary file, which disappears with the object or the process.
+    """Rows written to an unnamed temporary file in ``TMPDIR``, which disappears with the object or the process."""
 
-    The file is read with ``readinto``: mapped pages would count as memory of the process. ``TMPDIR`` sets its folder.
-
-    >>> Spilled([np.ones((2, 3)), np.zeros((1, 3))], (3, 3), np.dtype(np.float64)).take(np.array([0, 2]))
-    array([[1., 1., 1.],
-           [0., 0., 0.]])
-    """
+    # The file is read with ``readinto``, because mapped pages would count as memory of the process.
 
     def __init__(self, blocks: Iterable[Array], shape: tuple[int, int], dtype: DType) -> None:
         self.shape, self.n_columns, self.dtype = shape, shape[1], dtype
@@ -180,25 +230,22 @@ class Spilled(Rows):
             self._file.write(np.ascontiguousarray(block, dtype=dtype).data.cast("B"))
 
     def blocks(self) -> Iterator[Array]:
-        """Read all rows again; each block overwrites the one before."""
+        """Read the file again; each block overwrites the one before."""
         n, c = self.shape
         size = max(1, 2**22 // (self.dtype.itemsize * c))
         buffer = np.empty((min(n, size), c), dtype=self.dtype)
         for start in range(0, n, size):
             block = buffer[: min(size, n - start)]
             self._file.seek(start * c * self.dtype.itemsize)
-            self._read_into(block.data.cast("B"))
+            view = block.data.cast("B")
+            while view:
+                read = self._file.readinto(view)
+                if not read:
+                    raise OSError("a temporary file of thpi has become shorter.")
+                view = view[read:]
             yield block
 
-    def _read_into(self, view: memoryview) -> None:
-        while view:
-            n = self._file.readinto(view)
-            if not n:
-                raise OSError("a temporary file of thpi has become shorter.")
-            view = view[n:]
-
     def gather(self) -> Array:
-        """Bring all rows into memory."""
         return np.concatenate([block.copy() for block in self.blocks()])
 
 
