@@ -51,7 +51,6 @@ class AutoHasher(BaseHasher):
     use_source : bool, default=True
         False withholds the source from all candidates; it still decides what is relevant.
     n_folds : int, default=3
-        Folds of the pairs.
     n_standard_errors : float, default=1.0
         Standard errors by which a gain must exceed half a percent of the score: half as many for the use of the source
         under target relevance, four times as many for methods that do not start at ITQ (the paper's).
@@ -65,16 +64,12 @@ class AutoHasher(BaseHasher):
     n_jobs : int or None, default=None
         Candidates scored at a time (threads); the result does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of folds, samples and fits.
 
     Attributes
     ----------
-    choice_ : str
-        The chosen candidate in words, for example "NeighbourHash without source".
-    choice_params_ : dict
-        Its parameters.
-    uses_source_ : bool
-        Whether it uses the source.
+    choice_, choice_params_, uses_source_ : str, dict, bool
+        The chosen candidate in words, such as "NeighbourHash without source", its parameters, and whether it uses the
+        source.
     candidates_ : list of dict
         One entry per candidate: name, method, params, uses_source, kernel, chosen, score (MAP in points), scores (per
         fold and start; of the first fold only for a costly method that did not lead there), gain over the best
@@ -85,8 +80,8 @@ class AutoHasher(BaseHasher):
         (0, 0) if there is no source. With few folds the interval is a guide, not a guarantee.
     pairs_r2_ : float
         Share of one view of the pairs that ridge regression on the other explains (leave-one-out), the larger of both
-        directions; 0 if there is no source. If it is not above 2 / n, the views have nothing to do with each other and
-        the source is not used, whatever the folds say. Is row i of both really the same item?
+        directions; 0 if there is no source. If it is not above 2 / n, the views are unrelated and the source is not
+        used: is row i of both really the same item?
     projection_, mean_, codes_
         The hash function and the codes of the training rows.
 

@@ -34,8 +34,7 @@ class KernelAutoHasher(AutoHasher):
     matrix of the landmarks, whose inner products are the kernel. Folds, ground truth and thresholds are the same, and
     of equals the linear one is taken. :attr:`is_kernel_` says which kind was chosen.
 
-    Fitting takes about twice the time, and a code costs m products of d numbers and c of m in place of c of d. There
-    is no n x n matrix: memory is n x m.
+    Fitting takes about twice the time and n x m memory; a code costs m products of d numbers and c of m.
 
     Parameters
     ----------

@@ -179,7 +179,11 @@ class DatasetInfo:
         """Raise :class:`DataAlteredError` if the file does not have the expected checksum (None: any)."""
         if expected is None:
             return
-        found = hashlib.sha256(path.read_bytes()).hexdigest()
+        digest = hashlib.sha256()
+        with path.open("rb") as file:  # in blocks: a file may be larger than memory
+            while block := file.read(2**20):
+                digest.update(block)
+        found = digest.hexdigest()
         if found != expected:
             raise DataAlteredError(
                 f"{path} of data set {self.name!r} has sha256 {found}, expected {expected}: it is damaged "

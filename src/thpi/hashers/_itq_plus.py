@@ -56,14 +56,8 @@ class ITQPlus(BaseHasher):
         The loss compares ``X R`` and ``S P`` with +-1, so the scale of both views matters. "unit": the best ``n_bits``
         directions of a view have mean square 1; "radius": the mean distance to the 50th neighbour is 1 (the authors'
         code does so with the target); None: as given.
-    n_init : int, default=1
-        Random restarts; the lowest objective wins.
-    tol : float, default=1e-6
-        Stop when an iteration lowers the objective by no more than this part of it.
-    max_iter : int, default=150
-        Cap on iterations (the paper's).
-    random_state : int, RandomState or None, default=None
-        Seed of the starting points and of ties.
+    n_init, tol, max_iter, random_state
+        As for :class:`ITQ`; 150 iterations are the paper's cap.
 
     Attributes
     ----------

@@ -49,10 +49,8 @@ class LapITQPlus(ITQPlus):
     ----------
     n_bits : int, default=32
         Length of a code, and of the source codes (at most as many as the source has columns).
-    lambda1 : float, default=0.01
-        Weight of the slack term.
-    lambda2 : float, default=0.05
-        Weight of the graph term. 0 leaves ITQ+.
+    lambda1, lambda2 : float, default=0.01 and 0.05
+        Weights of the slack term and of the graph term; ``lambda2=0`` leaves ITQ+.
     n_neighbors : int, default=10
         Neighbours of a row in the graph.
     graph_scope : {"paired", "all"}, default="paired"

@@ -53,10 +53,9 @@ class NeighbourHash(GeometryHasher):
     source_weight, source_features, imputed_weight, shrinkage
         Of the :class:`TransferITQ` where it starts if there is a source. 0.05 and "linear" suit neighbours in target
         space, 8 and "rbf" neighbours in source space.
-    max_rows : int, default=1000
-        Uses at most this many rows, drawn at random: work and memory grow with its square, not with n.
-    max_unpaired : int, default=3000
-        Uses at most this many unpaired source rows, drawn at random.
+    max_rows, max_unpaired : int, default=1000 and 3000
+        Uses at most this many rows, and unpaired source rows, drawn at random. Work and memory grow with ``max_rows``
+        squared.
     tol, max_iter : float, int
         Stop when an iteration lowers the objective by less than this share, or after ``max_iter`` iterations.
     random_state : int, RandomState or None

@@ -29,8 +29,7 @@ class TransferITQ(GeometryHasher):
        due to the source. Both steps are exact and the loss never rises. With fewer dimensions than bits, R has
        orthonormal rows instead.
 
-    The hash function is ``sgn((x - mean) A R)``: new rows need nothing of the source. With ``source_weight=0`` and
-    ``imputed_weight=0`` it is ITQ.
+    The hash function is ``sgn((x - mean) A R)``. With ``source_weight=0`` and ``imputed_weight=0`` it is ITQ.
 
     Parameters
     ----------
