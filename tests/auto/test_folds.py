@@ -3,9 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from thpi.auto import RELEVANCES, FoldScores
+from thpi.auto import RELEVANCES, FoldScores, Spaces
 from thpi.auto._folds import _precisions
-from thpi.auto._trial import PairSpaces
 from thpi.codes import pack_signs
 from thpi.metrics import average_precision
 
@@ -44,7 +43,7 @@ def test_part_like_keeps_folds_and_starts():
 
 def test_near_means_within_the_mean_distance_to_the_fifth_neighbour_of_few_rows():
     X = np.arange(30.0)[:, None]
-    relevant = RELEVANCES["target"].of_pairs(PairSpaces(X, None, None))
+    relevant = RELEVANCES["target"].of_pairs(Spaces(X))
     fifth = np.mean([np.sort(np.abs(X[:, 0] - x))[5] for x in X[:, 0]])
     np.testing.assert_array_equal(relevant, (np.abs(X - X.T) < fifth) & ~np.eye(30, dtype=bool))
 
@@ -52,8 +51,8 @@ def test_near_means_within_the_mean_distance_to_the_fifth_neighbour_of_few_rows(
 def test_labels_and_tags():
     y = np.array([0, 1, 0])
     np.testing.assert_array_equal(
-        RELEVANCES["labels"].of_pairs(PairSpaces(np.zeros((3, 1)), None, y)),
+        RELEVANCES["labels"].of_pairs(Spaces(np.zeros((3, 1)), y)),
         [[False, False, True], [False] * 3, [True, False, False]],
     )
     tags = np.array([[True, True], [False, True], [True, False]])
-    assert RELEVANCES["labels"].of_pairs(PairSpaces(np.zeros((3, 1)), None, tags)).sum() == 4
+    assert RELEVANCES["labels"].of_pairs(Spaces(np.zeros((3, 1)), tags)).sum() == 4

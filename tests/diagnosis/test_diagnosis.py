@@ -13,7 +13,7 @@ from thpi.auto import RELEVANCES
 from thpi.base import Whole
 from thpi.diagnosis import Answer
 from thpi.diagnosis._diagnosis import _by_score, _gain
-from thpi.diagnosis._folds import ViewSpaces, divide
+from thpi.diagnosis._folds import divide, view_spaces
 from thpi.diagnosis._learning_curve import LearningCurve
 from thpi.rows import Blocks
 
@@ -102,7 +102,7 @@ def _views(relevance, X, S, source=None, y=None, target=None):
 def test_relevant_to_a_query_are_the_nearest_in_the_space_that_is_meant():
     X, S = np.arange(20.0)[:, None], np.arange(20.0)[::-1][:, None] ** 2
     train, held = np.arange(2, 20), np.array([0, 1])
-    spaces = ViewSpaces(_views("labels", X, S, y=np.arange(20) % 2)[1], 0, 3000)
+    spaces = view_spaces(_views("labels", X, S, y=np.arange(20) % 2)[1], 0, 3000)
     found = RELEVANCES["target"].of_queries(spaces, held, train, 0.01)
     assert found.nonzero()[1].tolist() == [0, 1, 2, 0, 1, 2]
     expected = [np.sort(np.argsort(np.abs(S[train, 0] - S[q, 0]), kind="stable")[:3]).tolist() for q in held]

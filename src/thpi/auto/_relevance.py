@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -64,24 +65,23 @@ class Candidate:
         return self.method is ITQ and not self.kernel and not self.params
 
 
-class Spaces(Protocol):
-    """The spaces in which rows can be near to each other, and their labels."""
+class Spaces:
+    """The spaces in which the rows of pairs can be near to each other, and their labels.
 
-    @property
-    def target(self) -> Any:
-        """Target rows."""
+    ``groups`` are diffusion coordinates of the source rows, in which rows of one group are near; they are computed if
+    needed.
+    """
 
-    @property
-    def source(self) -> Any:
-        """Source rows of the same items."""
+    def __init__(
+        self, target: Any, labels: Any = None, source: Any = None, groups: Callable[[], Array] | None = None
+    ) -> None:
+        self.target, self.labels, self.source, self._groups = target, labels, source, groups
 
-    @property
-    def groups(self) -> Any:
-        """Diffusion coordinates of the source rows: rows of one group are near."""
-
-    @property
-    def labels(self) -> Any:
-        """Classes (1-D) or tags (2-D), or None."""
+    @cached_property
+    def groups(self) -> Array:
+        """Diffusion coordinates of the source rows."""
+        assert self._groups is not None
+        return self._groups()
 
 
 @dataclass(frozen=True)

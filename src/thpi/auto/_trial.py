@@ -11,11 +11,10 @@ import numpy as np
 from thpi._input import some_rows
 from thpi._types import Array, Fitted
 from thpi.auto._folds import Division, Folds, FoldScores
-from thpi.auto._relevance import Candidate, Relevance
+from thpi.auto._relevance import Candidate, Relevance, Spaces
 from thpi.base import TooManyBitsError, Views
 from thpi.hashers._geometry import Geometry, Limits, Steps
 from thpi.hashers._geometry_hasher import GeometryLearner, ViewGeometry, learn
-from thpi.hashers._source_features import SourceFeatures
 from thpi.kernels._threads import one_blas_thread
 from thpi.solvers.blocks import spread
 from thpi.solvers.loo_ridge import JUDGED_ROWS, loo_ridge
@@ -51,26 +50,6 @@ class Space(NamedTuple):
     geometry: Geometry
     folds: Folds | None
     fitted: Callable[[Array], Fitted]
-
-
-class PairSpaces(NamedTuple):
-    """The spaces of the pairs as a trial sees them; see :class:`thpi.auto.Spaces`."""
-
-    target: Array
-    features: SourceFeatures | None
-    labels: Array | None
-
-    @property
-    def source(self) -> Array:
-        """Principal components of the source rows."""
-        assert self.features is not None
-        return self.features.linear[: self.features.n]
-
-    @property
-    def groups(self) -> Array:
-        """Diffusion coordinates of the source rows."""
-        assert self.features is not None
-        return self.features.diffusion[: self.features.n]
 
 
 class Trial:
@@ -186,7 +165,10 @@ class Trial:
             kept = np.sort(rng.choice(n, most, replace=False))
             source = None if source is None else source.taken(kept)
         labels = None if geometry.labels is None else geometry.labels[kept]
-        relevant = plan.relevance.of_pairs(PairSpaces(geometry.X[kept], source, labels))
+        spaces = Spaces(geometry.X[kept], labels)
+        if source is not None:
+            spaces = Spaces(geometry.X[kept], labels, source.linear[: source.n], lambda: source.diffusion[: source.n])
+        relevant = plan.relevance.of_pairs(spaces)
         division = Division(
             kept,
             plan.n_folds,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,24 +12,10 @@ from sklearn.utils import check_random_state
 
 from thpi._input import Views
 from thpi._types import Array, Floats
-from thpi.auto import AutoHasher, Candidate, Relevance
+from thpi.auto import AutoHasher, Candidate, Relevance, Spaces
 from thpi.auto._trial import Trial
 from thpi.hashers._source_features import SourceFeatures
 from thpi.metrics import average_precision
-
-
-class ViewSpaces:
-    """The spaces of all pairs as the user gave them; see :class:`thpi.auto.Spaces`."""
-
-    def __init__(self, views: Views, seed: int, max_unpaired: int) -> None:
-        self.target, self.source, self.labels = views.X, views.S, views.y
-        self._views, self._seed, self._max_unpaired = views, seed, max_unpaired
-
-    @cached_property
-    def groups(self) -> Array:
-        """Diffusion coordinates over all source rows."""
-        features = SourceFeatures(self._views, np.random.RandomState(self._seed), self._max_unpaired)
-        return features.diffusion[: features.n]
 
 
 class Fold:
@@ -56,9 +41,18 @@ class Fold:
         return 100 * average_precision(*codes, self.relevant, learned.n_bits)
 
 
+def view_spaces(views: Views, seed: int, max_unpaired: int) -> Spaces:
+    """The spaces of all pairs as the user gave them; the groups are those of the graph over all source rows."""
+
+    def groups() -> Array:
+        return SourceFeatures(views, np.random.RandomState(seed), max_unpaired).diffusion[: views.X.shape[0]]
+
+    return Spaces(views.X, views.y, views.S, groups)
+
+
 def divide(hasher: AutoHasher, views: Views, relevance: Relevance, n_folds: int, share: float) -> Iterator[Fold]:
     """Return the folds; they are the same for every relevance."""
     seed = hasher.random_state
-    spaces = ViewSpaces(views, int(seed), hasher.max_unpaired)  # type: ignore[arg-type]  # set by diagnose
+    spaces = view_spaces(views, int(seed), hasher.max_unpaired)  # type: ignore[arg-type]  # set by diagnose
     for train, held in KFold(n_folds, shuffle=True, random_state=seed).split(np.arange(views.X.shape[0])):
         yield Fold(hasher, views.take(train), views.X[held], relevance.of_queries(spaces, held, train, share))
