@@ -7,6 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# Nothing depends on time: a busy machine may take longer than the default deadline.
+settings.register_profile("thpi", deadline=None)
+settings.load_profile("thpi")
 
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 

@@ -11,6 +11,7 @@ from thpi.paper.results import Results
 from thpi.paper.tables import cells_to_csv, cells_to_json, table_cells
 
 
+@pytest.mark.slow
 def test_cells_hold_means_gains_and_efficiency(results: Results) -> None:
     cells = {(c.method, c.bits): c for c in table_cells(results, "standard")}
     assert len(cells) == 20
@@ -30,10 +31,12 @@ def test_cells_hold_means_gains_and_efficiency(results: Results) -> None:
         assert not plus.reference
 
 
+@pytest.mark.slow
 def test_digits_have_no_published_values(results: Results) -> None:
     assert all(cell.published is None and cell.difference is None for cell in table_cells(results, "authors"))
 
 
+@pytest.mark.slow
 def test_csv_and_json_carry_the_same_numbers_in_full(results: Results) -> None:
     cells = table_cells(results, "authors", "labels")
     read = list(csv.DictReader(io.StringIO(cells_to_csv(cells))))

@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 from dataclasses import replace
 
+import pytest
 from rich.console import Console
 
 from thpi.paper.results import Results
@@ -10,6 +11,7 @@ from thpi.paper.tables import table_cells
 from thpi.paper.terminal import print_cells
 
 
+@pytest.mark.slow
 def test_the_table_shows_published_value_and_difference(results: Results) -> None:
     cells = table_cells(results, "authors")
     cells[0] = replace(cells[0], value=20.0, published=14.0, difference=6.0)

@@ -35,6 +35,7 @@ def test_what_no_linear_function_can_tell(ring, bent):
     assert best[bent] > best[straight] + 20
 
 
+@pytest.mark.slow
 def test_codes_are_the_signs_of_the_formula(ring, bent):
     unseen = ring[3]
     unit, near = (
@@ -47,6 +48,7 @@ def test_codes_are_the_signs_of_the_formula(ring, bent):
     np.testing.assert_array_equal(bent.signs(unseen), np.where(values > 0, 1, -1))
 
 
+@pytest.mark.slow
 def test_the_length_of_a_centred_row_does_not_matter(ring, bent):
     unseen, centre = ring[3], ring[0].mean(axis=0)
     np.testing.assert_array_equal(bent.transform(centre + 7 * (unseen - centre)), bent.transform(unseen))
@@ -67,6 +69,7 @@ def test_sparse_rows_give_what_dense_ones_give(bent, ring, tmp_path):
     np.testing.assert_array_equal(thpi.load(tmp_path / "sparse.thpi").transform(unseen), again.transform(unseen))
 
 
+@pytest.mark.slow
 def test_saved_and_loaded(bent, ring, tmp_path):
     bent.save(tmp_path / "bent.thpi")
     again = thpi.load(tmp_path / "bent.thpi")
@@ -88,6 +91,7 @@ def test_where_a_line_will_do_the_result_is_linear():
     assert {e["name"]: e["score"] for e in linear} == {e["name"]: e["score"] for e in alone.candidates_}
 
 
+@pytest.mark.slow
 def test_each_candidate_is_tried_straight_and_bent(bent):
     names = [entry["name"] for entry in bent.candidates_]
     for candidate in candidates("source", 8):

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from thpi.transfer_report.lines import AUTO, FINER, FINER_NO_SOURCE, NO_SOURCE
 from thpi.transfer_report.markdown import markdown_tables
 from thpi.transfer_report.orders import ORDER_COLUMNS, order_rows, order_texts
 
 
+@pytest.mark.slow
 def test_a_row_is_the_means_of_its_runs(results):
     rows = order_rows(results, "source")
     assert [row.set for row in rows] == list(results.sets("source"))
@@ -19,6 +21,7 @@ def test_a_row_is_the_means_of_its_runs(results):
         assert row.low <= row.gain <= row.high
 
 
+@pytest.mark.slow
 def test_both_orders_are_of_the_same_codes(results):
     """What was chosen does not hang on the order."""
     for name in results.sets("source"):
@@ -26,6 +29,7 @@ def test_both_orders_are_of_the_same_codes(results):
         assert both[0] == both[1]
 
 
+@pytest.mark.slow
 def test_the_tables_stand_by_themselves(results):
     text = markdown_tables(results, [])
     assert text.count("The same codes in asymmetric order") == len(results.settings.relevances)
@@ -33,6 +37,7 @@ def test_the_tables_stand_by_themselves(results):
     assert "ITQ, asymmetric order" not in text  # no column of the tables by Hamming distance
 
 
+@pytest.mark.slow
 def test_the_mean_is_over_sets(results):
     rows = order_rows(results, "target")
     name, *texts = order_texts(rows)[-1]
