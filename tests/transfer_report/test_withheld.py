@@ -16,6 +16,7 @@ def _pairs(seed, n=90):
     return X, y, rng.standard_normal((n, 7)), rng.standard_normal((40, 7))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relevance", ["target", "labels"])
 def test_what_the_source_says_has_no_part(relevance):
     X, y, S, U = _pairs(0)
@@ -27,6 +28,7 @@ def test_what_the_source_says_has_no_part(relevance):
     np.testing.assert_array_equal(one.projection_, other.projection_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relevance", ["target", "labels"])
 def test_it_is_autohasher_where_that_uses_no_source(relevance):
     """The source is noise, and the gate high: AutoHasher does without it, by the same scores."""
