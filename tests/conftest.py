@@ -8,6 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
+
+# Nothing depends on time: a busy machine may take longer than the default deadline.
+settings.register_profile("thpi", deadline=None)
+settings.load_profile("thpi")
 
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 

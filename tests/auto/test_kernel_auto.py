@@ -35,6 +35,7 @@ def test_what_no_linear_function_can_tell(ring, curved):
     assert best[curved] > best[linear] + 20
 
 
+@pytest.mark.slow
 def test_codes_are_the_signs_of_the_formula(ring, curved):
     unseen = ring[3]
     unit, near = (
@@ -47,6 +48,7 @@ def test_codes_are_the_signs_of_the_formula(ring, curved):
     np.testing.assert_array_equal(curved.signs(unseen), np.where(values > 0, 1, -1))
 
 
+@pytest.mark.slow
 def test_the_length_of_a_centred_row_does_not_matter(ring, curved):
     unseen, centre = ring[3], ring[0].mean(axis=0)
     np.testing.assert_array_equal(curved.transform(centre + 7 * (unseen - centre)), curved.transform(unseen))
@@ -67,6 +69,7 @@ def test_sparse_rows_give_what_dense_ones_give(curved, ring, tmp_path):
     np.testing.assert_array_equal(thpi.load(tmp_path / "sparse.thpi").transform(unseen), again.transform(unseen))
 
 
+@pytest.mark.slow
 def test_saved_and_loaded(curved, ring, tmp_path):
     curved.save(tmp_path / "curved.thpi")
     again = thpi.load(tmp_path / "curved.thpi")
@@ -88,6 +91,7 @@ def test_where_a_line_will_do_the_result_is_linear():
     assert linear == [entry["score"] for entry in alone.candidates_]
 
 
+@pytest.mark.slow
 def test_each_candidate_is_tried_on_rows_and_on_kernel_features(curved):
     tried = [(entry["method"], entry["params"], entry["uses_source"], entry["kernel"]) for entry in curved.candidates_]
     for candidate in candidates("source", has_labels=False):

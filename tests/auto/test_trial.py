@@ -32,6 +32,7 @@ def test_it_is_that_of_the_better_direction():
     assert _pairs_r2(X, S) > 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [60, 300])
 def test_shuffled_pairs_and_unrelated_views_explain_nothing(n):
     rng = np.random.RandomState(n)

@@ -168,6 +168,7 @@ def test_groups_are_asked_about_on_request():
     assert "same group of the source" in found.to_html()
 
 
+@pytest.mark.slow
 def test_the_curve_ends_with_all_pairs(informative):
     curve = informative.answers[0].curve
     assert curve.pairs == (15, 30, 60, 120)
@@ -189,6 +190,7 @@ def test_what_the_curve_says():
     )
 
 
+@pytest.mark.slow
 def test_what_pairs_are_worth_is_said_only_where_the_source_helps(informative):
     helps = informative.answers[0]
     assert helps.curve.worth is not None
@@ -198,6 +200,7 @@ def test_what_pairs_are_worth_is_said_only_where_the_source_helps(informative):
     assert no_difference.outlook == helps.curve.sentences
 
 
+@pytest.mark.slow
 def test_the_page_is_whole_and_names_are_escaped(informative):
     from xml.etree import ElementTree
 

@@ -36,6 +36,7 @@ def _quality(hasher, X, groups, query, database):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(("variant", "margin"), [("loss", 0.10), ("trace", 0.02)])
 def test_a_planted_source_helps_by_a_stated_margin(seed, variant, margin):

@@ -89,6 +89,7 @@ def _value(b, m, L, lambda2):
     return -2 * b @ m + lambda2 * b @ (L @ b)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lambda2", [0.02, 0.1, 0.5])
 def test_graph_code_step_is_close_to_brute_force_on_tiny_problems(lambda2):
     exact = 0

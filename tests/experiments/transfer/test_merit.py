@@ -78,6 +78,7 @@ def test_of_a_run_they_add_up_to_what_the_tables_say(results):
     assert merits(changed, LABELS) == []
 
 
+@pytest.mark.slow
 def test_the_command_draws_it(tiny):
     page = (tiny / "transfer-report" / "report.html").read_text()
     assert "what the source adds to it" in page

@@ -44,6 +44,7 @@ def _direct(hasher, alpha, seed, kind, shuffled=False, y=False, paired=None):
     return 100 * np.nanmean(average_precision(codes[split.query], codes[rows], relevant, hasher.n_bits))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["target", "labels", "source"])
 def test_values_equal_a_direct_computation(results, kind):
     at = Setting(0.1, 16)
@@ -93,6 +94,7 @@ def test_a_fit_that_two_lines_share_is_made_once(tmp_path, monkeypatch):
     assert task.left(store) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("line", "told"), [("auto_unlabelled", "groups"), ("auto_told_source", "source")])
 def test_a_learner_without_source_and_labels_is_judged_by_class(results, line, told):
     hasher = HASHERS["AutoHasher"](16, relevance=told, use_source=False, random_state=0)
