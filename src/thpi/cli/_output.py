@@ -8,7 +8,7 @@ import os
 import signal
 import textwrap
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from rich.progress import ProgressColumn
 
 Facts: TypeAlias = "dict[str, Any]"
-"""What a command found, by name; printed as a list or as JSON."""
 
 
 def check_output(argument: str, path: Path, *, force: bool, inputs: tuple[Path | str | None, ...] = ()) -> None:
@@ -93,6 +92,17 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
+
+
+def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[str] = ()) -> None:
+    """Print a table; the columns ``numbers`` are aligned to the right."""
+    from rich.console import Console
+    from rich.table import Column, Table
+
+    table = Table(*(Column(title, justify="right" if title in numbers else "left") for title in titles))
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from thpi.cli._options import Data, Json, ModelFile
-from thpi.cli._output import Facts, progress_bar, show
+from thpi.cli._output import Facts, print_table, progress_bar, show
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -67,10 +67,13 @@ def evaluate(
     """
     from thpi.cli._columns import column_of
     from thpi.cli._files import load_model
+    from thpi.metrics import MEASURES, _parse
     from thpi.metrics import evaluate as measured
 
     names = list(measure or _DEFAULT)
-    _check_measures(names)
+    for name in names:
+        if name.partition("@")[0] not in MEASURES or _parse(name)[0].scope == "curve":
+            raise ValueError(f"--measure {name!r} must be one of {', '.join(_measure_names())}.")
     hasher, features = load_model("MODEL", model)
     with progress_bar("reading"):
         database = _read(hasher, "DATA", data, features, labels)
@@ -86,14 +89,6 @@ def evaluate(
         values = measured(hasher.transform(asked.X), hasher.transform(database.X), relevance, hasher.n_bits, names)
     facts = {"model": str(model), "method": type(hasher).__name__, "bits": hasher.n_bits}
     _print(as_json, facts | {"queries": n, "database": m, "relevant": truth}, values)
-
-
-def _check_measures(names: list[str]) -> None:
-    from thpi.metrics import MEASURES, _parse
-
-    for name in names:
-        if name.partition("@")[0] not in MEASURES or _parse(name)[0].scope == "curve":
-            raise ValueError(f"--measure {name!r} must be one of {', '.join(_measure_names())}.")
 
 
 def _read(
@@ -156,11 +151,6 @@ def _print(as_json: bool, facts: Facts, values: Facts) -> None:
         show(True, facts | {"measures": measures})
         return
     show(False, facts)
-    from rich.console import Console
-    from rich.table import Column, Table
-
-    table = Table("measure", Column("percent", justify="right"), Column("queries", justify="right"))
-    for name, row in measures.items():
-        table.add_row(name, f"{100 * row['value']:.2f}", f"{row['queries']:,}")
     typer.echo()
-    Console().print(table)
+    rows = [(name, f"{100 * row['value']:.2f}", f"{row['queries']:,}") for name, row in measures.items()]
+    print_table(("measure", "percent", "queries"), rows, numbers=("percent", "queries"))

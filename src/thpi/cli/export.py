@@ -11,29 +11,25 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from thpi.cli._options import CodeBits, Force, Json, names_of
-from thpi.cli._output import progress_bar, show, uninterrupted
+from thpi.cli._output import print_table, progress_bar, show, uninterrupted
 
 if TYPE_CHECKING:
     from thpi.stores import FileFormat, StoreInfo
 
 
 def _print_formats(wanted: bool) -> None:
-    """List the formats and stores of the registries."""
     if not wanted:
         return
-    from rich.console import Console
-    from rich.table import Table
-
     from thpi.stores import FORMATS, STORES, FileFormat
 
-    table = Table("format", "TARGET", "writes", "needs")
+    rows = []
     kinds: list[FileFormat | StoreInfo] = [*FORMATS.values(), *STORES.values()]
     for kind in kinds:
         prefixes, suffixes = ((), (kind.suffix,)) if isinstance(kind, FileFormat) else (kind.prefixes, kind.suffixes)
         where = ", ".join([f"{prefix}..." for prefix in prefixes] + [f"*{end}" for end in suffixes])
         needs = "-" if kind.extra is None else f'pip install "thpi\\[{kind.extra}]"'
-        table.add_row(kind.name, where, kind.description, needs)
-    Console().print(table)
+        rows.append((kind.name, where, kind.description, needs))
+    print_table(("format", "TARGET", "writes", "needs"), rows)
     raise typer.Exit
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 import typer
 
 from thpi.cli import _options as options
-from thpi.cli._output import check_output, progress_bar, show, uninterrupted
+from thpi.cli._output import check_output, print_table, progress_bar, show, uninterrupted
 
 if TYPE_CHECKING:
     from thpi.base import BaseHasher
@@ -20,21 +20,16 @@ _BLOCKS = " ▁▂▃▄▅▆▇█"
 
 
 def _print_methods(wanted: bool) -> None:
-    """List the methods of the registry with their inputs and parameters."""
     if not wanted:
         return
-    from rich.console import Console
-    from rich.table import Table
-
     from thpi import HASHERS
     from thpi.cli._files import parameters
     from thpi.registry import needs
 
-    table = Table("method", "needs", "parameters, for --set")
-    for name, method in HASHERS.items():
-        params = sorted(parameters(method()).items())
-        table.add_row(name, needs(method), " ".join(f"{key}={value}" for key, value in params) or "-")
-    Console().print(table)
+    params = {name: sorted(parameters(method()).items()) for name, method in HASHERS.items()}
+    texts = {name: " ".join(f"{key}={value}" for key, value in pairs) or "-" for name, pairs in params.items()}
+    rows = [(name, needs(method), texts[name]) for name, method in HASHERS.items()]
+    print_table(("method", "needs", "parameters, for --set"), rows)
     raise typer.Exit
 
 
@@ -114,13 +109,7 @@ def fit(
     _report(as_json, model, hasher, n_rows, seconds)
 
 
-def _hasher(
-    method: str | None,
-    views: tuple[str | None, str | None, str | None, str | None],
-    bits: int,
-    seed: int,
-    settings: list[str],
-) -> BaseHasher:
+def _hasher(method: str | None, views: Sequence[str | None], bits: int, seed: int, settings: list[str]) -> BaseHasher:
     """Return the method with its parameters, checked against the views that are given."""
     from thpi import HASHERS
     from thpi.cli._files import parameters
