@@ -15,7 +15,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from thpi.cli._interrupt import resend_lost_interrupts
+from thpi.cli._output import resend_lost_interrupts
 
 __all__ = ["COMMANDS", "app", "main", "run"]
 

@@ -1,11 +1,13 @@
-"""Output of the commands: checks of output files, progress, results as text or JSON."""
+"""Output of the commands: checks of output files, interrupts, progress, results as text or JSON."""
 
 from __future__ import annotations
 
+import _thread
 import json
 import math
 import os
 import signal
+import sys
 import textwrap
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -53,6 +55,27 @@ def uninterrupted() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
     if arrived:
         raise KeyboardInterrupt
+
+
+def resend_lost_interrupts() -> None:
+    """Send an interrupt that could not be caught again, a moment later; for the entry point of a program.
+
+    In a callback of the garbage collector, of a weak reference (the import system has some) or at exit, no code can
+    catch ``KeyboardInterrupt``: Python prints a traceback, and the command continues as if nothing had been pressed.
+    """
+    report = sys.unraisablehook
+
+    def hook(unraisable: sys.UnraisableHookArgs) -> None:
+        if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+            report(unraisable)
+        elif not sys.is_finalizing():  # else the work is done, and no thread can be started any more
+            # From another thread: sent from here, it would be raised in this hook, and be lost once more.
+            # 0.01 seconds are long enough to be out of the callback, and too short to be noticed.
+            again = threading.Timer(0.01, _thread.interrupt_main)
+            again.daemon = True
+            again.start()
+
+    sys.unraisablehook = hook
 
 
 def show(as_json: bool, facts: Facts) -> None:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from thpi.base import BaseHasher
     from thpi.cli._columns import Value
 
-
 _CODES = typer.Argument(
     metavar="CODES", help="Output; the suffix sets the format (thpi export --formats). A folder if DATA is one."
 )
@@ -118,7 +117,6 @@ def _encode_file(model: Path, data: str, output: Path, ids: str | None, force: b
 def _codes(
     hasher: BaseHasher, data: str, features: tuple[str, ...] | None, key: str | None
 ) -> tuple[Codes, list[Value]]:
-    """Encode the rows in portions; return the codes and the values of the key column."""
     import numpy as np
     from rich.progress import TimeRemainingColumn
 

@@ -29,6 +29,7 @@ def _measure_names() -> list[str]:
 
 _QUERIES = typer.Option(metavar="FILE", help="Query rows, searched in DATA. Default: some rows of DATA.")
 _LABELS = typer.Option(metavar="COLUMN|FILE", help="Relevant: rows with the label of the query.")
+_QUERY_LABELS = typer.Option(metavar="FILE", help="Labels of the rows of --queries.")
 _NEIGHBOURS = typer.Option(metavar="N", min=1, help="Without --labels: relevant are the N nearest rows.")
 _RADIUS = typer.Option(help="Without --labels: relevant are rows nearer than this, instead of --neighbours.")
 _MEASURE = typer.Option(autocompletion=_measure_names, help="Measure, e.g. precision@10; may be repeated.")
@@ -40,9 +41,7 @@ def evaluate(
     queries: Annotated[Optional[str], _QUERIES] = None,
     n_queries: Annotated[int, typer.Option(min=1, help="Without --queries: rows of DATA drawn as queries.")] = 200,
     labels: Annotated[Optional[str], _LABELS] = None,
-    query_labels: Annotated[
-        Optional[str], typer.Option(metavar="FILE", help="Labels of the rows of --queries.")
-    ] = None,
+    query_labels: Annotated[Optional[str], _QUERY_LABELS] = None,
     neighbours: Annotated[int, _NEIGHBOURS] = 50,
     radius: Annotated[Optional[float], _RADIUS] = None,
     measure: Annotated[Optional[list[str]], _MEASURE] = None,

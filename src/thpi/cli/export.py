@@ -33,6 +33,7 @@ def _print_formats(wanted: bool) -> None:
     raise typer.Exit
 
 
+_TARGET = typer.Argument(metavar="TARGET", help="File to write, or address of a store; see --formats.")
 _FORMAT = typer.Option(
     "--format",
     autocompletion=names_of("thpi.stores", "FORMATS", "STORES"),
@@ -43,9 +44,7 @@ _FORMATS = typer.Option("--formats", is_eager=True, callback=_print_formats, hel
 
 def export(
     codes: Annotated[Path, typer.Argument(metavar="CODES|INDEX", help="Codes from thpi encode, or an index.")],
-    target: Annotated[
-        str, typer.Argument(metavar="TARGET", help="File to write, or address of a store; see --formats.")
-    ],
+    target: Annotated[str, _TARGET],
     table: Annotated[str, typer.Option(help="Table or collection of the store.")] = "codes",
     kind: Annotated[Optional[str], _FORMAT] = None,
     append: Annotated[bool, typer.Option("--append", help="Add to a table that already holds codes.")] = False,
@@ -101,7 +100,6 @@ def export(
 
 
 def _format(target: str, name: str | None) -> FileFormat | StoreInfo:
-    """Return the format or store by its name, else by the target."""
     from thpi.stores import FORMATS, STORES
 
     known: dict[str, FileFormat | StoreInfo] = {**FORMATS, **STORES}
@@ -125,7 +123,6 @@ def _format(target: str, name: str | None) -> FileFormat | StoreInfo:
 
 @contextmanager
 def _engine_errors(store: StoreInfo) -> Iterator[None]:
-    """Turn an error of the engine itself into one line."""
     try:
         yield
     except Exception as error:

@@ -12,6 +12,7 @@ from thpi.cli._output import check_output, progress_bar, show, uninterrupted
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Build, change and describe an index of codes.")
 
+_RECALL = typer.Option(help="Allow approximate search with this recall, e.g. 0.99.")
 _RENUMBER = typer.Option("--renumber", help="Continue numbering from the largest id, instead of their own ids.")
 _FROM = typer.Option("--from", metavar="FILE", help="File of ids: one per line, or FILE:COLUMN.")
 CodesFile = Annotated[Path, typer.Argument(metavar="CODES", help="Codes, from thpi encode.")]
@@ -21,9 +22,7 @@ CodesFile = Annotated[Path, typer.Argument(metavar="CODES", help="Codes, from th
 def build(
     codes: CodesFile,
     index: Annotated[Path, typer.Argument(metavar="INDEX", help="Index file to write, for instance shop.index.")],
-    recall: Annotated[
-        Optional[float], typer.Option(help="Allow approximate search with this recall, e.g. 0.99.")
-    ] = None,
+    recall: Annotated[Optional[float], _RECALL] = None,
     k: Annotated[int, typer.Option("-k", min=1, help="With --recall: number of neighbours it is tuned for.")] = 10,
     bits: CodeBits = None,
     force: Force = False,

@@ -22,23 +22,20 @@ _MANY = 1000
 
 
 class _Queries(NamedTuple):
-    """Some queries: names, codes and, for reranking, projections."""
-
     names: list[Value]
     codes: Codes
-    projections: Floats | None = None
+    projections: Floats | None = None  # for reranking
 
 
 _QUERIES = typer.Argument(metavar="QUERIES", help=f"Rows to search for: {TABLES}; codes; or - for standard input.")
+_MODEL = typer.Option(help="Model of the codes of the index; not needed for codes.")
 _RERANK = typer.Option(metavar="N", min=1, help="Order the N nearest by a finer distance, then show k.")
 
 
 def search(
     index: IndexFile,
     queries: Annotated[Optional[str], _QUERIES] = None,
-    model: Annotated[
-        Optional[Path], typer.Option(help="Model of the codes of the index; not needed for codes.")
-    ] = None,
+    model: Annotated[Optional[Path], _MODEL] = None,
     row: Annotated[Optional[int], typer.Option(min=0, help="Row of QUERIES, or of the index, from 0.")] = None,
     item: Annotated[Optional[str], typer.Option("--id", help="Item of the index by its id.")] = None,
     ids: Annotated[Optional[str], typer.Option(metavar="COLUMN", help="Column of QUERIES that names the rows.")] = None,
@@ -119,7 +116,6 @@ def _check_rerank(rerank: int | None, k: int, radius: int | None, queries: str |
 
 
 def _chosen(portions: Iterator[_Queries], queries: str, row: int | None) -> Iterator[_Queries]:
-    """Iterate over the queries in portions, or over the one of a row."""
     start = 0
     for asked in portions:
         first, start = start, start + len(asked.codes)
@@ -170,10 +166,8 @@ def _asked(index: HammingIndex, queries: str, model: Path | None, ids: str | Non
         yield _Queries(table.ids.tolist(), table.codes)
         return
     hasher, features = load_model("--model", model)
-    if hasher.n_bits != index.n_bits:
-        raise ValueError(
-            f"--model {str(model)!r} makes codes of {hasher.n_bits} bits; those of INDEX have {index.n_bits}."
-        )
+    if (n := hasher.n_bits) != index.n_bits:
+        raise ValueError(f"--model {str(model)!r} makes codes of {n} bits; those of INDEX have {index.n_bits}.")
     if queries == "-":
         batches = read_stdin(ids, features)
     else:

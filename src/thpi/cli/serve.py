@@ -60,15 +60,8 @@ def serve(
         require(package, "serve")
     from thpi.web.settings import LOOPBACK_NAMES, Settings, is_loopback
 
-    settings = Settings(
-        token=token,
-        host_names=LOOPBACK_NAMES if is_loopback(host) else (),
-        max_body=max_body,
-        max_k=max_k,
-        max_batch=max_batch,
-        time_limit=time_limit,
-        n_threads=os.cpu_count() or 1,
-    )
+    host_names = LOOPBACK_NAMES if is_loopback(host) else ()
+    settings = Settings(token, host_names, max_body, max_k, max_batch, time_limit, n_threads=os.cpu_count() or 1)
     if demo and (model or index):
         raise ValueError("--demo shows a data set; it excludes --model and --index.")
     catalogue = _demo(dataset, data_home) if demo else _own(model, index)
@@ -95,11 +88,9 @@ def _demo(dataset: str, data_home: Path | None) -> Catalogue:
 
     typer.echo(f"loading {dataset} and fitting every method; this takes some seconds", err=True)
     with progress_bar("starting", MofNCompleteColumn()) as update:
-
-        def progress(text: str, done: int, total: int) -> None:
-            update(description=f"{text:32}", completed=done, total=total)
-
-        return demo_catalogue(dataset, data_home, progress=progress)
+        return demo_catalogue(
+            dataset, data_home, progress=lambda text, done, n: update(description=f"{text:32}", completed=done, total=n)
+        )
 
 
 def _run(catalogue: Catalogue, settings: Settings, host: str, port: int) -> None:
