@@ -23,30 +23,20 @@ DataOrFolder = Annotated[str, Argument(metavar="DATA", help="Target rows: npy, n
 ModelFile = Annotated[Path, Argument(metavar="MODEL", help="Model file, from thpi fit.")]
 IndexFile = Annotated[Path, Argument(metavar="INDEX", help="Index file, from thpi index build.")]
 PRIVILEGED = Option("--privileged", metavar="FILE", help="Source rows; row i is the same item as row i of DATA.")
-FurtherSource = Annotated[
-    Optional[str], Option("--source", metavar="FILE", help="Further source rows, without a target row.")
-]
-FurtherTarget = Annotated[
-    Optional[str], Option("--target", metavar="FILE", help="Further target rows, without a source row.")
-]
+FurtherSource = Annotated[Optional[str], Option(metavar="FILE", help="Further source rows, without a target row.")]
+FurtherTarget = Annotated[Optional[str], Option(metavar="FILE", help="Further target rows, without a source row.")]
 Ignore = Annotated[
-    Optional[list[str]],
-    Option("--ignore", metavar="COLUMN", help="Column of DATA that is not a feature; may be repeated."),
+    Optional[list[str]], Option(metavar="COLUMN", help="Column of DATA that is not a feature; may be repeated.")
 ]
 Bits = Annotated[int, Option("--bits", min=1, help="Length of a code.")]
-CodeBits = Annotated[
-    Optional[int], Option("--bits", min=1, help="Bits of a code; needed for plain arrays of bytes only.")
-]
+CodeBits = Annotated[Optional[int], Option(min=1, help="Bits of a code; needed for plain arrays of bytes only.")]
 Seed = Annotated[int, Option("--seed", min=0, help="Same seed, same result.")]
 Force = Annotated[bool, Option("--force", help="Replace an existing output.")]
 Json = Annotated[bool, Option("--json", help="Print the result as JSON, for scripts.")]
-DataHome = Annotated[
-    Optional[Path], Option("--data-home", help="Folder of the data sets; else THPI_DATA, else ~/thpi_data.")
-]
+DataHome = Annotated[Optional[Path], Option(help="Folder of the data sets; else THPI_DATA, else ~/thpi_data.")]
 Scheduler = Annotated[
     Optional[str],
     Option(
-        "--scheduler",
         metavar="ADDRESS",
         help="Dask scheduler, for instance tcp://host:8786. Its workers read the files, under the same paths.",
     ),

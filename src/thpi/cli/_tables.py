@@ -20,12 +20,9 @@ from thpi._types import Floats, InMemory
 from thpi.cli._columns import Value, csv_rows, load_array, split_spec
 
 Names: TypeAlias = "Sequence[str] | None"
-"""Names of columns."""
 
-# Numbers held at a time, 32 MiB of float64.
-_PORTION = 2**22
-# Rows of standard input that are answered together; few, so that the first answers come soon.
-_STDIN_ROWS = 256
+_PORTION = 2**22  # numbers held at a time, 32 MiB of float64
+_STDIN_ROWS = 256  # rows of standard input that are answered together; few, so that the first answers come soon
 
 
 class Batch(NamedTuple):
@@ -57,7 +54,6 @@ class _Choice(NamedTuple):
         return ValueError(f"{self.argument}={self.spec!r} {text}")
 
     def of(self, columns: Sequence[str]) -> tuple[str, ...]:
-        """Return the names of the features among the columns."""
         left_out = [*self.ignore, *([] if self.key is None else [self.key])]
         for name in left_out:
             if name not in columns:

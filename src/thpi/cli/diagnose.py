@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
@@ -79,18 +81,13 @@ def diagnose(
 
 
 def _diagnosed(rows: Facts, relevance: list[str] | None, bits: int, folds: int, seed: int) -> Diagnosis:
-    from itertools import count
-
     from thpi import diagnose as diagnosed
 
     kinds = relevance or (["target", "source"] if rows["y"] is None else ["target", "labels", "source"])
     steps, total = count(), len(kinds) * (folds + 2)
+    run = partial(diagnosed, **rows, relevances=kinds, n_bits=bits, n_folds=folds, random_state=seed)
     with progress_bar("diagnosing") as update:
-
-        def step(text: str) -> None:
-            update(description=text, completed=next(steps), total=total)
-
-        return diagnosed(**rows, relevances=kinds, n_bits=bits, n_folds=folds, random_state=seed, on_step=step)
+        return run(on_step=lambda text: update(description=text, completed=next(steps), total=total))
 
 
 def _print(found: Diagnosis) -> None:

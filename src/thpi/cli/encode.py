@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
+from thpi.cli._files import check_codes_output, check_width, load_model
 from thpi.cli._options import DataOrFolder, Force, Json, ModelFile, Scheduler
 from thpi.cli._output import Facts, progress_bar, show, uninterrupted
 
@@ -64,7 +65,6 @@ def encode(
 def _encode_folder(model: Path, data: Path, output: Path, ids: str | None, scheduler: str | None) -> Facts:
     from rich.progress import MofNCompleteColumn, TimeRemainingColumn
 
-    from thpi.cli._files import load_model
     from thpi.cli._views import cluster
     from thpi.stores import encode_parts
 
@@ -88,7 +88,6 @@ def _encode_folder(model: Path, data: Path, output: Path, ids: str | None, sched
 
 def _encode_file(model: Path, data: str, output: Path, ids: str | None, force: bool) -> Facts:
     from thpi.cli._columns import as_ids, column_of, read_column
-    from thpi.cli._files import check_codes_output, load_model
     from thpi.index._ids import check_ids, check_unique
     from thpi.stores import FORMATS
 
@@ -120,7 +119,6 @@ def _codes(
     import numpy as np
     from rich.progress import TimeRemainingColumn
 
-    from thpi.cli._files import check_width
     from thpi.cli._tables import open_table
 
     table = open_table("DATA", data, key=key, features=features)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
+from thpi.cli._files import check_width, load_model
 from thpi.cli._options import Data, Json, ModelFile
 from thpi.cli._output import Facts, print_table, progress_bar, show
 
@@ -64,14 +65,12 @@ def evaluate(
       thpi evaluate shop.thpi old.npy --queries new.npy --labels old.txt \\
           --query-labels new.txt --json
     """
+    from thpi import metrics
     from thpi.cli._columns import column_of
-    from thpi.cli._files import load_model
-    from thpi.metrics import MEASURES, _parse
-    from thpi.metrics import evaluate as measured
 
     names = list(measure or _DEFAULT)
     for name in names:
-        if name.partition("@")[0] not in MEASURES or _parse(name)[0].scope == "curve":
+        if name.partition("@")[0] not in metrics.MEASURES or metrics._parse(name)[0].scope == "curve":
             raise ValueError(f"--measure {name!r} must be one of {', '.join(_measure_names())}.")
     hasher, features = load_model("MODEL", model)
     with progress_bar("reading"):
@@ -85,7 +84,8 @@ def evaluate(
     n, m = asked.X.shape[0], database.X.shape[0]
     with progress_bar(f"measuring {n:,} queries in {m:,} rows"):
         relevance, truth = _relevance(asked, database, neighbours, radius)
-        values = measured(hasher.transform(asked.X), hasher.transform(database.X), relevance, hasher.n_bits, names)
+        codes = hasher.transform(asked.X), hasher.transform(database.X)
+        values = metrics.evaluate(*codes, relevance, hasher.n_bits, names)
     facts = {"model": str(model), "method": type(hasher).__name__, "bits": hasher.n_bits}
     _print(as_json, facts | {"queries": n, "database": m, "relevant": truth}, values)
 
@@ -93,7 +93,6 @@ def evaluate(
 def _read(
     hasher: BaseHasher, argument: str, spec: str, features: tuple[str, ...] | None, labels: str | None
 ) -> Labelled:
-    from thpi.cli._files import check_width
     from thpi.cli._views import read_labelled
 
     option = "--labels" if argument == "DATA" else "--query-labels"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
+from thpi.cli._files import check_codes_output, read_codes
 from thpi.cli._options import CodeBits, Force, Json, names_of
 from thpi.cli._output import print_table, progress_bar, show, uninterrupted
 
@@ -71,7 +72,6 @@ def export(
       thpi export shop.index milvus.db --table codes
       thpi export --formats
     """
-    from thpi.cli._files import check_codes_output, read_codes
     from thpi.stores import FileFormat
 
     chosen = _format(target, kind)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 import typer
 
 from thpi.cli import _options as options
+from thpi.cli._files import model_facts, parameters
 from thpi.cli._output import check_output, print_table, progress_bar, show, uninterrupted
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ def _print_methods(wanted: bool) -> None:
     if not wanted:
         return
     from thpi import HASHERS
-    from thpi.cli._files import parameters
     from thpi.registry import needs
 
     params = {name: sorted(parameters(method()).items()) for name, method in HASHERS.items()}
@@ -112,7 +112,6 @@ def fit(
 def _hasher(method: str | None, views: Sequence[str | None], bits: int, seed: int, settings: list[str]) -> BaseHasher:
     """Return the method with its parameters, checked against the views that are given."""
     from thpi import HASHERS
-    from thpi.cli._files import parameters
 
     privileged, source, target, labels = views
     if method is None:
@@ -129,12 +128,11 @@ def _hasher(method: str | None, views: Sequence[str | None], bits: int, seed: in
         also = "" if hasher.needs_privileged else " Rows without a source can be part of DATA."
         raise ValueError(f"--method {method} does not take --target; {able} do.{also}")
     allowed = sorted(parameters(hasher))
+    known = ", ".join(allowed) or "no parameters"
     for text in settings:
         name, equals, value = text.partition("=")
         if not equals or name not in allowed:
-            raise ValueError(
-                f"--set {text!r} must be NAME=VALUE; {method} has {', '.join(allowed) or 'no parameters'}."
-            )
+            raise ValueError(f"--set {text!r} must be NAME=VALUE; {method} has {known}.")
         hasher.set_params(**{name: _value(value)})
     hasher._validate_params()  # before the data are read
     _note_unused(hasher, privileged, source, labels)
@@ -166,8 +164,6 @@ def _value(text: str) -> Any:
 
 
 def _report(as_json: bool, model: Path, hasher: BaseHasher, n_rows: int, seconds: float) -> None:
-    from thpi.cli._files import model_facts
-
     objective = [float(value) for value in hasher.objective_]
     facts = model_facts(model, hasher, {"rows": n_rows}, as_json)
     if as_json:
@@ -196,7 +192,5 @@ def _curve(values: Sequence[float], width: int = 60, height: int = 4) -> list[st
     low, high = min(chosen), max(chosen)
     steps = 8 * height - 1
     levels = [1 + round((value - low) / (high - low) * steps) if high > low else 1 for value in chosen]
-    return [
-        "".join(_BLOCKS[min(8, max(0, level - 8 * row))] for level in levels).rstrip()
-        for row in reversed(range(height))
-    ]
+    rows = reversed(range(height))
+    return ["".join(_BLOCKS[min(8, max(0, level - 8 * row))] for level in levels).rstrip() for row in rows]

@@ -7,6 +7,7 @@ from typing import Annotated, Optional
 
 import typer
 
+from thpi.cli._files import open_index, read_codes, show_index
 from thpi.cli._options import CodeBits, Force, IndexFile, Json
 from thpi.cli._output import check_output, progress_bar, show, uninterrupted
 
@@ -39,7 +40,6 @@ def build(
       thpi index build codes.npy shop.index
       thpi index build codes.npy shop.index --recall 0.99 -k 100
     """
-    from thpi.cli._files import read_codes, show_index
     from thpi.index import HammingIndex
 
     check_output("INDEX", index, force=force, inputs=(codes,))
@@ -72,8 +72,6 @@ def add(
       thpi index add shop.index new-codes.npy
       thpi index add shop.index new-codes.npy --renumber
     """
-    from thpi.cli._files import open_index, read_codes
-
     table = read_codes("CODES", codes, bits)
     with open_index(index, "a") as opened:
         if table.n_bits != opened.n_bits:
@@ -103,7 +101,6 @@ def remove(
       thpi index remove shop.index --from sold.csv:sku --compact
     """
     from thpi.cli._columns import as_ids, read_column
-    from thpi.cli._files import open_index
 
     wanted = [*(ids or []), *([] if ids_file is None else read_column("--from", ids_file))]
     if not wanted:
@@ -128,6 +125,4 @@ def info(index: IndexFile, as_json: Json = False) -> None:
     Example:
       thpi index info shop.index
     """
-    from thpi.cli._files import open_index, show_index
-
     show_index(as_json, index, open_index(index))

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from thpi.cli._files import file_kind, load_model, model_facts, open_index, read_codes, show_index
 from thpi.cli._options import Json
 from thpi.cli._output import show
 
@@ -24,8 +25,6 @@ def info(
       thpi info shop.index --json
       thpi info codes.npy
     """
-    from thpi.cli._files import file_kind, load_model, model_facts, open_index, read_codes, show_index
-
     kind = file_kind("FILE", file)
     if kind == "model":
         hasher, names = load_model("FILE", file)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, Optional
 
 import typer
 
+from thpi.cli._files import check_width, file_kind, load_model, open_index, read_codes
 from thpi.cli._options import TABLES, IndexFile, Json
 from thpi.cli._output import plain
 
@@ -63,8 +64,6 @@ def search(
       thpi search shop.index new.csv --model shop.thpi -k 10 --rerank 100
       echo '[0.5, 1.0, 0.25]' | thpi search shop.index - --model shop.thpi
     """
-    from thpi.cli._files import open_index
-
     _check_rerank(rerank, k, radius, queries, model)
     opened = open_index(index)
     if len(opened) == 0:
@@ -152,7 +151,6 @@ def _stored(index: HammingIndex, row: int | None, item: str | None) -> _Queries:
 
 def _asked(index: HammingIndex, queries: str, model: Path | None, ids: str | None, finer: bool) -> Iterator[_Queries]:
     """Iterate over the rows of a file in portions, with projections for a ``finer`` order."""
-    from thpi.cli._files import check_width, file_kind, load_model, read_codes
     from thpi.cli._tables import open_table, read_stdin
     from thpi.stores import FORMATS
 

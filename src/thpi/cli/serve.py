@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
@@ -94,9 +96,6 @@ def _demo(dataset: str, data_home: Path | None) -> Catalogue:
 
 
 def _run(catalogue: Catalogue, settings: Settings, host: str, port: int) -> None:
-    import signal
-    from contextlib import suppress
-
     import uvicorn
 
     from thpi.web import create_app
@@ -110,11 +109,10 @@ def _run(catalogue: Catalogue, settings: Settings, host: str, port: int) -> None
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
-            for server in self.servers:
-                for listening in server.sockets:
-                    address, bound = listening.getsockname()[:2]
-                    name = f"[{address}]" if ":" in address else address
-                    typer.echo(f"serving {catalogue.title} at http://{name}:{bound}")
+            for listening in (each for server in self.servers for each in server.sockets):
+                address, bound = listening.getsockname()[:2]
+                name = f"[{address}]" if ":" in address else address
+                typer.echo(f"serving {catalogue.title} at http://{name}:{bound}")
 
     config = uvicorn.Config(
         create_app(catalogue, settings),
