@@ -121,5 +121,4 @@ def as_ids(values: Sequence[Value]) -> Ints | list[str]:
 
 
 def one_line(error: BaseException) -> str:
-    """Return the message of an error on one line, without a full stop."""
     return " ".join(str(error).split()).rstrip(".")

@@ -137,6 +137,5 @@ def read_codes(argument: str, path: Path, n_bits: int | None = None) -> CodeTabl
 def check_codes_output(
     argument: str, path: Path, kind: FileFormat, *, force: bool, inputs: tuple[Path | str, ...]
 ) -> None:
-    """Check the output file and the files that are written beside it."""
-    for suffix in ("", *kind.beside):
+    for suffix in ("", *kind.beside):  # the file, and those that are written beside it
         check_output(argument, Path(f"{path}{suffix}"), force=force, inputs=inputs)

@@ -130,10 +130,7 @@ def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], numbers: S
 
 @contextmanager
 def progress_bar(text: str, *columns: str | ProgressColumn) -> Iterator[Callable[..., None]]:
-    """Show a bar on standard error, on a terminal only; yield the function that updates it.
-
-    Without ``columns`` it shows that work goes on, and for how long.
-    """
+    """Show a bar, by default with the time, on standard error if it is a terminal; yield the function to update it."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TimeElapsedColumn
 

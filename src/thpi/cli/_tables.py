@@ -1,7 +1,4 @@
-"""Rows of numbers from npy, npz, csv and parquet files, and from standard input.
-
-Rows are read in portions, because a file may be larger than memory.
-"""
+"""Rows of numbers from files, which may be larger than memory, and from standard input, read in portions."""
 
 from __future__ import annotations
 
@@ -75,10 +72,7 @@ class _Choice(NamedTuple):
 def open_table(
     argument: str, spec: str, *, key: str | None = None, ignore: Names = None, features: Names = None
 ) -> Table:
-    """Open a file of rows. ``key`` is a column that is not a feature, ``ignore`` are columns to leave out.
-
-    If the file names its columns and ``features`` is given, only these are read, in this order.
-    """
+    """Open a file of rows: the columns ``features`` in this order, or all but ``ignore`` and ``key`` (ids, labels)."""
     path, name = split_spec(spec)
     kind = path.suffix.lower()
     choice = _Choice(argument, spec, key, ignore or (), features)

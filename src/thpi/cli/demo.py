@@ -75,7 +75,7 @@ def demo(
     )
     for name in ("ITQ", "LapITQPlus"):
         hasher = _fit(name, max(bits), splits - 1, digits, train, database)
-        _show(console, name, hasher, digits, query, database)
+        _show(console, name, hasher, digits, query[0], database)
 
 
 def _fit(name: str, n_bits: int, seed: int, digits: PairedDataset, train: Ints, database: Ints) -> BaseHasher:
@@ -108,7 +108,7 @@ def _table(scores: Scores, names: list[str], bits: list[int], pairs: int, splits
     return table
 
 
-def _show(console: Console, name: str, hasher: BaseHasher, digits: PairedDataset, query: Ints, database: Ints) -> None:
+def _show(console: Console, name: str, hasher: BaseHasher, digits: PairedDataset, q: int, database: Ints) -> None:
     """Draw a query digit and its nearest by a method, those of the same class in green."""
     import numpy as np
     from rich.columns import Columns
@@ -118,7 +118,6 @@ def _show(console: Console, name: str, hasher: BaseHasher, digits: PairedDataset
 
     assert digits.labels is not None
     assert isinstance(digits.pictures, np.ndarray)
-    q = query[0]
     distances = hamming_distances(hasher.transform(digits.target[[q]]), hasher.transform(digits.target[database]))[0]
     shown = min(6, console.width // 18 - 1)  # one line of pictures, 15 pixels wide
     pictures = [_draw(digits.pictures[q], "white", "query")]

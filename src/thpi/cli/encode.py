@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
@@ -76,12 +77,9 @@ def _encode_folder(model: Path, data: Path, output: Path, ids: str | None, sched
         raise ValueError(f"CODES={str(output)!r} is also an input of this command; name another folder.")
     hasher, features = load_model("MODEL", model)
     bar = progress_bar("encoding", MofNCompleteColumn(), TimeRemainingColumn())
+    run = partial(encode_parts, hasher, data, output, columns=features, ids=ids)
     with cluster(scheduler) as client, bar as update:
-
-        def progress(done: int, total: int) -> None:
-            update(completed=done, total=total)
-
-        report = encode_parts(hasher, data, output, columns=features, ids=ids, client=client, progress=progress)
+        report = run(client=client, progress=lambda done, total: update(completed=done, total=total))
     facts = {"codes": str(output), "format": "parts", "parts": report.parts, "kept": report.kept, "rows": report.rows}
     return facts | {"bits": hasher.n_bits}
 

@@ -89,10 +89,8 @@ def export(
         if len(store) and not append:
             raise ValueError(f"--table {table!r} holds {len(store)} codes already; --append adds to them.")
         # Without transactions an addition that has begun must be finished: Ctrl-C waits for it.
-        with (
-            progress_bar(f"sending {len(read.codes):,} codes"),
-            nullcontext() if chosen.transactions else uninterrupted(),
-        ):
+        whole = nullcontext() if chosen.transactions else uninterrupted()
+        with progress_bar(f"sending {len(read.codes):,} codes"), whole:
             store.add(read.codes, read.ids)
         total = len(store)
     facts = {"target": _without_password(target), "format": chosen.name, "table": table, "codes": len(read.codes)}

@@ -110,7 +110,6 @@ def fit(
 
 
 def _hasher(method: str | None, views: Sequence[str | None], bits: int, seed: int, settings: list[str]) -> BaseHasher:
-    """Return the method with its parameters, checked against the views that are given."""
     from thpi import HASHERS
 
     privileged, source, target, labels = views

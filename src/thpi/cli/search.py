@@ -180,7 +180,6 @@ def _asked(index: HammingIndex, queries: str, model: Path | None, ids: str | Non
 
 
 def _print(as_json: bool, name: Value, distances: list[float], ids: list[Value], n_bits: int, farthest: float) -> None:
-    """Print one query; ``farthest`` is the distance at which all bits differ."""
     if as_json:
         neighbours = [{"id": item, "distance": distance} for item, distance in zip(ids, distances, strict=True)]
         typer.echo(json.dumps(plain({"query": name, "neighbours": neighbours})))

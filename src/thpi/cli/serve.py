@@ -60,27 +60,25 @@ def serve(
 
     for package in ("fastapi", "prometheus_client", "uvicorn"):
         require(package, "serve")
+    import thpi
+    from thpi.index import HammingIndex
+    from thpi.web import Catalogue, Engine
     from thpi.web.settings import LOOPBACK_NAMES, Settings, is_loopback
 
     host_names = LOOPBACK_NAMES if is_loopback(host) else ()
     settings = Settings(token, host_names, max_body, max_k, max_batch, time_limit, n_threads=os.cpu_count() or 1)
     if demo and (model or index):
         raise ValueError("--demo shows a data set; it excludes --model and --index.")
-    catalogue = _demo(dataset, data_home) if demo else _own(model, index)
+    if demo:
+        catalogue = _demo(dataset, data_home)
+    elif model is None or index is None:
+        raise ValueError("set --model and --index, or --demo to see the bundled digits.")
+    else:
+        engine = Engine(thpi.load(model), HammingIndex.open(index))
+        catalogue = Catalogue(index.name, (engine,), description=f"Codes of {engine.n_bits} bits by {engine.method}.")
     if not is_loopback(host) and token is None:
         typer.echo(f"warning: anyone who reaches {host} can search; set THPI_TOKEN to require a token.", err=True)
     _run(catalogue, settings, host, port)
-
-
-def _own(model: Path | None, index: Path | None) -> Catalogue:
-    import thpi
-    from thpi.index import HammingIndex
-    from thpi.web import Catalogue, Engine
-
-    if model is None or index is None:
-        raise ValueError("set --model and --index, or --demo to see the bundled digits.")
-    engine = Engine(thpi.load(model), HammingIndex.open(index))
-    return Catalogue(index.name, (engine,), description=f"Codes of {engine.n_bits} bits by {engine.method}.")
 
 
 def _demo(dataset: str, data_home: Path | None) -> Catalogue:
