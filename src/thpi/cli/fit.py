@@ -34,12 +34,10 @@ def _print_methods(wanted: bool) -> None:
 
 
 _METHOD = typer.Option(
-    "--method",
     autocompletion=options.names_of("thpi", "HASHERS"),
     help="Method. Default: AutoHasher with --privileged or --labels, else ITQ.",
 )
 _LABELS = typer.Option(
-    "--labels",
     metavar="FILE",
     help="Classes of DATA: a 1-D array, FILE:COLUMN, or one line per row. Relevant then means same class.",
 )
