@@ -10,7 +10,7 @@ import typer
 import thpi.cli
 from experiments.paper.command import paper
 from experiments.transfer.command import transfer
-from thpi.cli._interrupt import resend_lost_interrupts
+from thpi.cli._output import resend_lost_interrupts
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -115,7 +115,7 @@ def test_at_any_moment_the_output_is_whole_or_not_there(tmp_path, command):
 
 _LOST = """
 import signal, sys, time, weakref
-from thpi.cli._interrupt import resend_lost_interrupts
+from thpi.cli._output import resend_lost_interrupts
 
 if sys.argv[1] == "with":
     resend_lost_interrupts()
@@ -147,7 +147,7 @@ def test_in_a_callback_that_cannot_raise(repair):
 
 _AT_THE_END = """
 import sys
-from thpi.cli._interrupt import resend_lost_interrupts
+from thpi.cli._output import resend_lost_interrupts
 
 resend_lost_interrupts()
 print("x" * 65536, end="", flush=True)  # fills the pipe
@@ -176,7 +176,7 @@ def test_when_python_closes_its_files():
 
 
 _OTHER_ERROR = """
-from thpi.cli._interrupt import resend_lost_interrupts
+from thpi.cli._output import resend_lost_interrupts
 
 class Thing:
     def __del__(self):

@@ -15,17 +15,14 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from thpi.cli._interrupt import resend_lost_interrupts
+from thpi.cli._output import resend_lost_interrupts
 
 __all__ = ["COMMANDS", "app", "main", "run"]
 
 COMMANDS = ("demo", "fit", "encode", "index", "search", "evaluate", "info", "export", "serve", "diagnose", "datasets")
-"""The commands, in the order of the help."""
 
 
 class _LazyGroup(TyperGroup):
-    """A group whose members are imported when they are used."""
-
     def list_commands(self, ctx: object) -> list[str]:
         return list(COMMANDS)
 

@@ -14,19 +14,14 @@ import numpy as np
 
 from thpi._types import Ints
 
-Value: TypeAlias = "int | float | str"
-"""An id or a label."""
+Value: TypeAlias = "int | float | str"  # an id or a label
 
 _NAMED = re.compile(r"(.+\.(?:npz|csv|tsv|parquet)):([^:/\\]+)", re.IGNORECASE)
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
 
 def split_spec(spec: str) -> tuple[Path, str | None]:
-    """Split ``shop.npz:target`` into the file and the name of an array or column in it.
-
-    >>> split_spec("shop.npz:target")[1], split_spec("shop.npy")[1]
-    ('target', None)
-    """
+    """Split ``shop.npz:target`` into the file and the name of an array or column in it."""
     found = None if Path(spec).exists() else _NAMED.fullmatch(spec)
     return (Path(found[1]), found[2]) if found else (Path(spec), None)
 
@@ -110,7 +105,6 @@ def _only(argument: str, spec: str, columns: list[str], name: str | None) -> str
 
 
 def read_labels(argument: str, spec: str, data: str, n_rows: int) -> list[Value]:
-    """Read labels, one per row of ``data``."""
     values = read_column(argument, spec)
     if len(values) != n_rows:
         raise ValueError(f"{argument} {spec!r} has {len(values)} labels; {data} has {n_rows} rows.")
@@ -118,11 +112,7 @@ def read_labels(argument: str, spec: str, data: str, n_rows: int) -> list[Value]
 
 
 def as_ids(values: Sequence[Value]) -> Ints | list[str]:
-    """Read texts as 64-bit integers if all are written as integers; otherwise return texts.
-
-    >>> as_ids(["7", "8"]), as_ids(["007", "8"])
-    (array([7, 8]), ['007', '8'])
-    """
+    """Read texts as 64-bit integers if all are written as integers; otherwise return texts."""
     if all(isinstance(value, int) or _WHOLE.fullmatch(str(value)) for value in values):
         numbers = [int(value) for value in values]
         if all(-(2**63) <= number < 2**63 for number in numbers):
@@ -131,5 +121,4 @@ def as_ids(values: Sequence[Value]) -> Ints | list[str]:
 
 
 def one_line(error: BaseException) -> str:
-    """Return the message of an error on one line, without a full stop."""
     return " ".join(str(error).split()).rstrip(".")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -38,18 +39,19 @@ def file_kind(argument: str, path: Path) -> str:
     raise ValueError(f"{argument}={str(path)!r} is not a thpi model, a thpi index, or codes ({', '.join(FORMATS)}).")
 
 
-def _refuse(argument: str, path: Path, kind: str, needed: str) -> ValueError:
-    what = {"index": "an index", "model": "a model"}.get(kind, f"a {kind} file")
-    return ValueError(f"{argument}={str(path)!r} is {what}; {needed}.")
+def _expect(argument: str, path: Path, kinds: Collection[str], needed: str) -> str:
+    kind = file_kind(argument, path)
+    if kind not in kinds:
+        what = {"index": "an index", "model": "a model"}.get(kind, f"a {kind} file")
+        raise ValueError(f"{argument}={str(path)!r} is {what}; {needed}.")
+    return kind
 
 
 def load_model(argument: str, path: Path) -> tuple[BaseHasher, tuple[str, ...] | None]:
     """Load a model; return it and the names of the columns that it was fitted on, if they had names."""
     import thpi
 
-    kind = file_kind(argument, path)
-    if kind != "model":
-        raise _refuse(argument, path, kind, "a model is needed here (see thpi fit)")
+    _expect(argument, path, ["model"], "a model is needed here (see thpi fit)")
     hasher = thpi.load(path)
     # Tables are read by these names; the rows are then plain arrays, about which scikit-learn would warn.
     names = hasher.__dict__.pop("feature_names_in_", None)
@@ -57,7 +59,6 @@ def load_model(argument: str, path: Path) -> tuple[BaseHasher, tuple[str, ...] |
 
 
 def check_width(argument: str, spec: str, values: Matrix, hasher: BaseHasher) -> None:
-    """Refuse rows with another number of columns than the model was fitted on."""
     given, fitted = values.shape[1], hasher.n_features_in_
     if given != fitted:
         raise ValueError(f"{argument}={spec!r} has {given} columns of features; the model was fitted on {fitted}.")
@@ -85,17 +86,13 @@ def model_facts(path: Path, hasher: Any, rows: Facts, as_json: bool) -> Facts:
 
 
 def open_index(path: Path, mode: Literal["r", "a"] = "r") -> HammingIndex:
-    """Open an index; refuse a file of another kind."""
     from thpi.index import HammingIndex
 
-    kind = file_kind("INDEX", path)
-    if kind != "index":
-        raise _refuse("INDEX", path, kind, "an index is needed here (see thpi index build)")
+    _expect("INDEX", path, ["index"], "an index is needed here (see thpi index build)")
     return HammingIndex.open(path, mode)
 
 
 def show_index(as_json: bool, path: Path, index: HammingIndex) -> None:
-    """Describe an index."""
     report = index.report_
     facts: Facts = {
         "index": str(path),
@@ -119,9 +116,8 @@ def read_codes(argument: str, path: Path, n_bits: int | None = None) -> CodeTabl
     """Read codes and ids from a file of codes or from an index; only plain arrays need ``n_bits``."""
     from thpi import stores
 
-    kind = file_kind(argument, path)
-    if kind == "model":
-        raise _refuse(argument, path, kind, "codes or an index are needed here (see thpi encode)")
+    known = ("index", "parts", *stores.FORMATS)
+    kind = _expect(argument, path, known, "codes or an index are needed here (see thpi encode)")
     if kind in stores.FORMATS:
         try:
             return stores.FORMATS[kind].read(path, n_bits)
@@ -141,6 +137,5 @@ def read_codes(argument: str, path: Path, n_bits: int | None = None) -> CodeTabl
 def check_codes_output(
     argument: str, path: Path, kind: FileFormat, *, force: bool, inputs: tuple[Path | str, ...]
 ) -> None:
-    """Check the output file and the files that are written beside it."""
-    for suffix in ("", *kind.beside):
+    for suffix in ("", *kind.beside):  # the file, and those that are written beside it
         check_output(argument, Path(f"{path}{suffix}"), force=force, inputs=inputs)

@@ -7,54 +7,32 @@ from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Optional
 
-import typer
+from typer import Argument, Option
 
 TABLES = "npy, npz, csv, tsv or parquet"
-"""The files that rows are read from."""
 
 
 def names_of(module: str, *registries: str) -> Callable[[], list[str]]:
     """Return a completion: the names in registries of a module, which is imported only then."""
-
-    def names() -> list[str]:
-        return [name for registry in registries for name in getattr(import_module(module), registry)]
-
-    return names
+    return lambda: [name for registry in registries for name in getattr(import_module(module), registry)]
 
 
 # typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
-Data = Annotated[str, typer.Argument(metavar="DATA", help=f"Target rows: {TABLES}.")]
-DataOrFolder = Annotated[
-    str, typer.Argument(metavar="DATA", help="Target rows: npy, npz, csv, tsv, parquet, or a folder.")
-]
-ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file, from thpi fit.")]
-IndexFile = Annotated[Path, typer.Argument(metavar="INDEX", help="Index file, from thpi index build.")]
-PRIVILEGED = typer.Option("--privileged", metavar="FILE", help="Source rows; row i is the same item as row i of DATA.")
-FurtherSource = Annotated[
-    Optional[str], typer.Option("--source", metavar="FILE", help="Further source rows, without a target row.")
-]
-FurtherTarget = Annotated[
-    Optional[str], typer.Option("--target", metavar="FILE", help="Further target rows, without a source row.")
-]
+Data = Annotated[str, Argument(metavar="DATA", help=f"Target rows: {TABLES}.")]
+DataOrFolder = Annotated[str, Argument(metavar="DATA", help="Target rows: npy, npz, csv, tsv, parquet, or a folder.")]
+ModelFile = Annotated[Path, Argument(metavar="MODEL", help="Model file, from thpi fit.")]
+IndexFile = Annotated[Path, Argument(metavar="INDEX", help="Index file, from thpi index build.")]
+PRIVILEGED = Option("--privileged", metavar="FILE", help="Source rows; row i is the same item as row i of DATA.")
+FurtherSource = Annotated[Optional[str], Option(metavar="FILE", help="Further source rows, without a target row.")]
+FurtherTarget = Annotated[Optional[str], Option(metavar="FILE", help="Further target rows, without a source row.")]
 Ignore = Annotated[
-    Optional[list[str]],
-    typer.Option("--ignore", metavar="COLUMN", help="Column of DATA that is not a feature; may be repeated."),
+    Optional[list[str]], Option(metavar="COLUMN", help="Column of DATA that is not a feature; may be repeated.")
 ]
-Bits = Annotated[int, typer.Option("--bits", min=1, help="Length of a code.")]
-CodeBits = Annotated[
-    Optional[int], typer.Option("--bits", min=1, help="Bits of a code; needed for plain arrays of bytes only.")
-]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Same seed, same result.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace an existing output.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for scripts.")]
-DataHome = Annotated[
-    Optional[Path], typer.Option("--data-home", help="Folder of the data sets; else THPI_DATA, else ~/thpi_data.")
-]
-Scheduler = Annotated[
-    Optional[str],
-    typer.Option(
-        "--scheduler",
-        metavar="ADDRESS",
-        help="Dask scheduler, for instance tcp://host:8786. Its workers read the files, under the same paths.",
-    ),
-]
+Bits = Annotated[int, Option("--bits", min=1, help="Length of a code.")]
+CodeBits = Annotated[Optional[int], Option(min=1, help="Bits of a code; needed for plain arrays of bytes only.")]
+Seed = Annotated[int, Option("--seed", min=0, help="Same seed, same result.")]
+Force = Annotated[bool, Option("--force", help="Replace an existing output.")]
+Json = Annotated[bool, Option("--json", help="Print the result as JSON, for scripts.")]
+DataHome = Annotated[Optional[Path], Option(help="Folder of the data sets; else THPI_DATA, else ~/thpi_data.")]
+_CLUSTER = "Dask scheduler, for instance tcp://host:8786. Its workers read the files, under the same paths."
+Scheduler = Annotated[Optional[str], Option(metavar="ADDRESS", help=_CLUSTER)]

@@ -1,14 +1,16 @@
-"""Output of the commands: checks of output files, progress, results as text or JSON."""
+"""Output of the commands: checks of output files, interrupts, progress, results as text or JSON."""
 
 from __future__ import annotations
 
+import _thread
 import json
 import math
 import os
 import signal
+import sys
 import textwrap
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
     from rich.progress import ProgressColumn
 
 Facts: TypeAlias = "dict[str, Any]"
-"""What a command found, by name; printed as a list or as JSON."""
 
 
 def check_output(argument: str, path: Path, *, force: bool, inputs: tuple[Path | str | None, ...] = ()) -> None:
@@ -54,6 +55,27 @@ def uninterrupted() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
     if arrived:
         raise KeyboardInterrupt
+
+
+def resend_lost_interrupts() -> None:
+    """Send an interrupt that could not be caught again, a moment later; for the entry point of a program.
+
+    In a callback of the garbage collector, of a weak reference (the import system has some) or at exit, no code can
+    catch ``KeyboardInterrupt``: Python prints a traceback, and the command continues as if nothing had been pressed.
+    """
+    report = sys.unraisablehook
+
+    def hook(unraisable: sys.UnraisableHookArgs) -> None:
+        if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+            report(unraisable)
+        elif not sys.is_finalizing():  # else the work is done, and no thread can be started any more
+            # From another thread: sent from here, it would be raised in this hook, and be lost once more.
+            # 0.01 seconds are long enough to be out of the callback, and too short to be noticed.
+            again = threading.Timer(0.01, _thread.interrupt_main)
+            again.daemon = True
+            again.start()
+
+    sys.unraisablehook = hook
 
 
 def show(as_json: bool, facts: Facts) -> None:
@@ -95,12 +117,20 @@ def plain(value: Any) -> Any:
     return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
 
 
+def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[str] = ()) -> None:
+    """Print a table; the columns ``numbers`` are aligned to the right."""
+    from rich.console import Console
+    from rich.table import Column, Table
+
+    table = Table(*(Column(title, justify="right" if title in numbers else "left") for title in titles))
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table)
+
+
 @contextmanager
 def progress_bar(text: str, *columns: str | ProgressColumn) -> Iterator[Callable[..., None]]:
-    """Show a bar on standard error, on a terminal only; yield the function that updates it.
-
-    Without ``columns`` it shows that work goes on, and for how long.
-    """
+    """Show a bar, by default with the time, on standard error if it is a terminal; yield the function to update it."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TimeElapsedColumn
 

@@ -1,7 +1,4 @@
-"""Rows of numbers from npy, npz, csv and parquet files, and from standard input.
-
-Rows are read in portions, because a file may be larger than memory.
-"""
+"""Rows of numbers from files, which may be larger than memory, and from standard input, read in portions."""
 
 from __future__ import annotations
 
@@ -20,12 +17,9 @@ from thpi._types import Floats, InMemory
 from thpi.cli._columns import Value, csv_rows, load_array, split_spec
 
 Names: TypeAlias = "Sequence[str] | None"
-"""Names of columns."""
 
-# Numbers held at a time, 32 MiB of float64.
-_PORTION = 2**22
-# Rows of standard input that are answered together; few, so that the first answers come soon.
-_STDIN_ROWS = 256
+_PORTION = 2**22  # numbers held at a time, 32 MiB of float64
+_STDIN_ROWS = 256  # rows of standard input that are answered together; few, so that the first answers come soon
 
 
 class Batch(NamedTuple):
@@ -57,7 +51,6 @@ class _Choice(NamedTuple):
         return ValueError(f"{self.argument}={self.spec!r} {text}")
 
     def of(self, columns: Sequence[str]) -> tuple[str, ...]:
-        """Return the names of the features among the columns."""
         left_out = [*self.ignore, *([] if self.key is None else [self.key])]
         for name in left_out:
             if name not in columns:
@@ -79,10 +72,7 @@ class _Choice(NamedTuple):
 def open_table(
     argument: str, spec: str, *, key: str | None = None, ignore: Names = None, features: Names = None
 ) -> Table:
-    """Open a file of rows. ``key`` is a column that is not a feature, ``ignore`` are columns to leave out.
-
-    If the file names its columns and ``features`` is given, only these are read, in this order.
-    """
+    """Open a file of rows: the columns ``features`` in this order, or all but ``ignore`` and ``key`` (ids, labels)."""
     path, name = split_spec(spec)
     kind = path.suffix.lower()
     choice = _Choice(argument, spec, key, ignore or (), features)

@@ -68,18 +68,15 @@ def read_other_views(
     S = None if privileged is None else read_rows("--privileged", privileged)[0]
     S_U = None if source is None else read_rows("--source", source, client=client)[0]
     X_U = None if target is None else read_rows("--target", target, features=names)[0]
-    if S is not None and S.shape[0] != X.shape[0]:
+    n = X.shape[0]
+    if S is not None and S.shape[0] != n:
         raise ValueError(
-            f"--privileged {privileged!r} has {S.shape[0]} rows and DATA {X.shape[0]}; row i must be the same item."
+            f"--privileged {privileged!r} has {S.shape[0]} rows and DATA {n}; row i must be the same item."
         )
-    for option, spec, rows, other, like in (
-        ("--source", source, S_U, "--privileged", S),
-        ("--target", target, X_U, "DATA", X),
-    ):
-        if rows is not None and like is not None and rows.shape[1] != like.shape[1]:
-            raise ValueError(
-                f"{option} {spec!r} has {rows.shape[1]} columns and {other} {like.shape[1]}; they must be the same."
-            )
+    further = ("--source", source, S_U, "--privileged", S), ("--target", target, X_U, "DATA", X)
+    for option, spec, rows, other, like in further:
+        if rows is not None and like is not None and (d := rows.shape[1]) != like.shape[1]:
+            raise ValueError(f"{option} {spec!r} has {d} columns and {other} {like.shape[1]}; they must be the same.")
     return {"privileged": S, "source": S_U, "target": X_U}
 
 

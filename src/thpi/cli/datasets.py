@@ -7,32 +7,30 @@ from typing import Annotated, Optional
 import typer
 
 from thpi.cli._options import DataHome, names_of
+from thpi.cli._output import print_table
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="List, describe and verify the data sets.")
 _names = names_of("thpi.datasets", "DATASETS")
+_SET = typer.Argument(autocompletion=_names, help="Name of a data set.")
+_SETS = typer.Argument(autocompletion=_names, help="Data sets. Default: all.")
 
 
 @app.command("list")
 def list_sets(data_home: DataHome = None) -> None:
     """List the data sets and whether their files are present."""
-    from rich.console import Console
-    from rich.table import Table
-
     from thpi import datasets
 
-    table = Table("name", "files", "title", "target", "source")
+    rows = []
     for name, entry in datasets.DATASETS.items():
         folder = datasets.data_home_path(data_home) / (entry.folder or "")
         present = any((folder / path).exists() for path in entry.all_files)
         state = "bundled" if entry.folder is None else "present" if present else "missing"
-        table.add_row(name, state, entry.title, entry.target, entry.source)
-    Console().print(table)
+        rows.append((name, state, entry.title, entry.target, entry.source))
+    print_table(("name", "files", "title", "target", "source"), rows)
 
 
 @app.command()
-def info(
-    name: Annotated[str, typer.Argument(autocompletion=_names, help="Name of a data set.")], data_home: DataHome = None
-) -> None:
+def info(name: Annotated[str, _SET], data_home: DataHome = None) -> None:
     """Describe a data set: origin, licence, citation, preprocessing, uses, files."""
     from thpi import datasets
 
@@ -56,12 +54,7 @@ def info(
 
 
 @app.command()
-def verify(
-    names: Annotated[
-        Optional[list[str]], typer.Argument(autocompletion=_names, help="Data sets. Default: all.")
-    ] = None,
-    data_home: DataHome = None,
-) -> None:
+def verify(names: Annotated[Optional[list[str]], _SETS] = None, data_home: DataHome = None) -> None:
     """Compare files with their checksums; exit code 1 if any is missing or altered."""
     from thpi import datasets
 

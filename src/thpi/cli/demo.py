@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from thpi._types import Array, Bools, Ints
+    from thpi._types import Array, Ints
     from thpi.base import BaseHasher
     from thpi.datasets import PairedDataset
 
@@ -21,7 +21,7 @@ PAIRS = 100
 QUERIES = 300
 ALL_TARGET = "ITQ, all target rows"
 
-Scores: TypeAlias = "dict[tuple[str, int], list[tuple[float, float]]]"
+Scores: TypeAlias = "dict[tuple[str, int], list[list[float]]]"
 
 
 def demo(
@@ -44,9 +44,13 @@ def demo(
 
     import thpi
     from thpi.datasets import load_digits_views
+    from thpi.ground_truth import label_relevance, neighbour_radius, radius_relevance
+    from thpi.metrics import mean_average_precision
 
     console = Console()
     digits = load_digits_views(target="pix", source="fou")
+    assert digits.labels is not None
+    X = digits.target
     names = [*thpi.HASHERS, ALL_TARGET]
     scores: Scores = {(name, c): [] for name in names for c in bits}
     bar = progress_bar("", MofNCompleteColumn(), TimeRemainingColumn())
@@ -55,11 +59,13 @@ def demo(
         for split in range(splits):
             rows = np.random.RandomState(split).permutation(digits.n)
             train, query, database = rows[:pairs], rows[-QUERIES:], rows[:-QUERIES]
-            relevant = _relevance(digits, query, database)
+            near = radius_relevance(X[query], X[database], neighbour_radius(X[database], form="plain"))
+            relevant = near, label_relevance(digits.labels[query], digits.labels[database])
             for name, c in scores:
                 update(description=f"{name:24}", total=len(scores) * splits)
                 hasher = _fit(name, c, split, digits, train, database)
-                scores[name, c].append(_score(hasher, digits, query, database, relevant))
+                codes = hasher.transform(X[query]), hasher.transform(X[database])
+                scores[name, c].append([100 * float(mean_average_precision(*codes, kind, c)) for kind in relevant])
                 update(advance=1)
     console.print(_table(scores, names, bits, pairs, splits))
     console.print(
@@ -67,19 +73,9 @@ def demo(
         "the source or to a better learner. The last row shows what ITQ would reach if the missing target rows were "
         "known. AutoHasher was set to near.[/dim]\n"
     )
-    c = max(bits)
     for name in ("ITQ", "LapITQPlus"):
-        hasher = _fit(name, c, splits - 1, digits, train, database)
-        _show(console, name, c, hasher, digits, query, database)
-
-
-def _relevance(digits: PairedDataset, query: Ints, database: Ints) -> tuple[Bools, Bools]:
-    from thpi.ground_truth import label_relevance, neighbour_radius, radius_relevance
-
-    X = digits.target
-    near = radius_relevance(X[query], X[database], neighbour_radius(X[database], form="plain"))
-    assert digits.labels is not None
-    return near, label_relevance(digits.labels[query], digits.labels[database])
+        hasher = _fit(name, max(bits), splits - 1, digits, train, database)
+        _show(console, name, hasher, digits, query[0], database)
 
 
 def _fit(name: str, n_bits: int, seed: int, digits: PairedDataset, train: Ints, database: Ints) -> BaseHasher:
@@ -90,16 +86,6 @@ def _fit(name: str, n_bits: int, seed: int, digits: PairedDataset, train: Ints, 
         return thpi.ITQ(n_bits, random_state=seed).fit(X[database])
     hasher = thpi.HASHERS[name](n_bits=n_bits, random_state=seed)
     return hasher.fit(X[train], privileged=S[train], source=S[database[len(train) :]])
-
-
-def _score(
-    hasher: BaseHasher, digits: PairedDataset, query: Ints, database: Ints, relevant: tuple[Bools, Bools]
-) -> tuple[float, float]:
-    from thpi.metrics import mean_average_precision
-
-    codes = hasher.transform(digits.target[query]), hasher.transform(digits.target[database])
-    near, same = (100 * float(mean_average_precision(*codes, kind, hasher.n_bits)) for kind in relevant)
-    return near, same
 
 
 def _table(scores: Scores, names: list[str], bits: list[int], pairs: int, splits: int) -> Table:
@@ -122,9 +108,7 @@ def _table(scores: Scores, names: list[str], bits: list[int], pairs: int, splits
     return table
 
 
-def _show(
-    console: Console, name: str, n_bits: int, hasher: BaseHasher, digits: PairedDataset, query: Ints, database: Ints
-) -> None:
+def _show(console: Console, name: str, hasher: BaseHasher, digits: PairedDataset, q: int, database: Ints) -> None:
     """Draw a query digit and its nearest by a method, those of the same class in green."""
     import numpy as np
     from rich.columns import Columns
@@ -134,16 +118,14 @@ def _show(
 
     assert digits.labels is not None
     assert isinstance(digits.pictures, np.ndarray)
-    q = query[0]
     distances = hamming_distances(hasher.transform(digits.target[[q]]), hasher.transform(digits.target[database]))[0]
     shown = min(6, console.width // 18 - 1)  # one line of pictures, 15 pixels wide
-    order = np.argsort(distances, kind="stable")[:shown]
     pictures = [_draw(digits.pictures[q], "white", "query")]
-    for place in order:
+    for place in np.argsort(distances, kind="stable")[:shown]:
         row = database[place]
         right = digits.labels[row] == digits.labels[q]
         pictures.append(_draw(digits.pictures[row], "green" if right else "red", f"distance {distances[place]}"))
-    console.print(Text(f"{name}, {n_bits} bits: a digit and its nearest", style="bold"))
+    console.print(Text(f"{name}, {hasher.n_bits} bits: a digit and its nearest", style="bold"))
     console.print(Columns(pictures, padding=(0, 2)))
 
 
@@ -151,9 +133,8 @@ def _draw(picture: Array, colour: str, caption: str) -> Text:
     """Draw a grey picture with half blocks, two pixels per character."""
     from rich.text import Text
 
-    rows = picture.tolist()
     text = Text()
-    for upper, lower in zip(rows[::2], rows[1::2], strict=True):
+    for upper, lower in zip(picture[::2].tolist(), picture[1::2].tolist(), strict=True):
         for top, bottom in zip(upper, lower, strict=True):
             text.append({(0, 0): " ", (1, 0): "▀", (0, 1): "▄", (1, 1): "█"}[top > 110, bottom > 110], style=colour)
         text.append("\n")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from thpi.diagnosis import Answer, Diagnosis
-
 
 _LABELS = typer.Option(metavar="COLUMN|FILE", help="Labels of the pairs: a column of DATA, or a file.")
 _RELEVANCE = typer.Option(
@@ -52,9 +53,15 @@ def diagnose(
           --source texts.npz:more --output page.html
       thpi diagnose shop.csv --privileged texts.npy --labels class --ignore sku
     """
+    from thpi import RELEVANCES
+    from thpi._files import atomic_write
     from thpi.cli._views import read_labelled, read_other_views
 
-    _check_relevances(relevance or [], labels)
+    for name in relevance or ():
+        if name not in RELEVANCES:
+            raise ValueError(f"--relevance {name!r} must be one of {', '.join(RELEVANCES)}.")
+        if RELEVANCES[name].needs_labels and labels is None:
+            raise ValueError(f"--relevance {name} needs --labels.")
     if output is not None:
         check_output("--output", output, force=force, inputs=(data, privileged, source, target, labels))
     with progress_bar("reading"):
@@ -62,8 +69,6 @@ def diagnose(
         views = read_other_views(X, names, privileged, source, target)
     found = _diagnosed({"X": X, "y": y, **views}, relevance, bits, folds, seed)
     if output is not None:
-        from thpi._files import atomic_write
-
         page = found.to_html()
         with uninterrupted():
             atomic_write(output, page)
@@ -75,37 +80,21 @@ def diagnose(
         typer.echo(f"page: {output}")
 
 
-def _check_relevances(relevances: list[str], labels: str | None) -> None:
-    from thpi import RELEVANCES
-
-    for name in relevances:
-        if name not in RELEVANCES:
-            raise ValueError(f"--relevance {name!r} must be one of {', '.join(RELEVANCES)}.")
-        if RELEVANCES[name].needs_labels and labels is None:
-            raise ValueError(f"--relevance {name} needs --labels.")
-
-
 def _diagnosed(rows: Facts, relevance: list[str] | None, bits: int, folds: int, seed: int) -> Diagnosis:
-    from itertools import count
-
     from thpi import diagnose as diagnosed
 
     kinds = relevance or (["target", "source"] if rows["y"] is None else ["target", "labels", "source"])
     steps, total = count(), len(kinds) * (folds + 2)
+    run = partial(diagnosed, **rows, relevances=kinds, n_bits=bits, n_folds=folds, random_state=seed)
     with progress_bar("diagnosing") as update:
-
-        def step(text: str) -> None:
-            update(description=text, completed=next(steps), total=total)
-
-        return diagnosed(**rows, relevances=kinds, n_bits=bits, n_folds=folds, random_state=seed, on_step=step)
+        return run(on_step=lambda text: update(description=text, completed=next(steps), total=total))
 
 
 def _print(found: Diagnosis) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    console = Console()
-    colours = {"helps": "green", "hurts": "red"}
+    console, colours = Console(), {"helps": "green", "hurts": "red"}
     console.print(Text(f"{found.rows}, {found.n_bits} bits", style="dim"))
     console.print(Text(found.relation, style="dim" if found.related else "bold red"))
     for answer in found.answers:

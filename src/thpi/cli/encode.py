@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
+from thpi.cli._files import check_codes_output, check_width, load_model
 from thpi.cli._options import DataOrFolder, Force, Json, ModelFile, Scheduler
 from thpi.cli._output import Facts, progress_bar, show, uninterrupted
 
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
     from thpi._types import Codes
     from thpi.base import BaseHasher
     from thpi.cli._columns import Value
-
 
 _CODES = typer.Argument(
     metavar="CODES", help="Output; the suffix sets the format (thpi export --formats). A folder if DATA is one."
@@ -65,7 +66,6 @@ def encode(
 def _encode_folder(model: Path, data: Path, output: Path, ids: str | None, scheduler: str | None) -> Facts:
     from rich.progress import MofNCompleteColumn, TimeRemainingColumn
 
-    from thpi.cli._files import load_model
     from thpi.cli._views import cluster
     from thpi.stores import encode_parts
 
@@ -77,19 +77,15 @@ def _encode_folder(model: Path, data: Path, output: Path, ids: str | None, sched
         raise ValueError(f"CODES={str(output)!r} is also an input of this command; name another folder.")
     hasher, features = load_model("MODEL", model)
     bar = progress_bar("encoding", MofNCompleteColumn(), TimeRemainingColumn())
+    run = partial(encode_parts, hasher, data, output, columns=features, ids=ids)
     with cluster(scheduler) as client, bar as update:
-
-        def progress(done: int, total: int) -> None:
-            update(completed=done, total=total)
-
-        report = encode_parts(hasher, data, output, columns=features, ids=ids, client=client, progress=progress)
+        report = run(client=client, progress=lambda done, total: update(completed=done, total=total))
     facts = {"codes": str(output), "format": "parts", "parts": report.parts, "kept": report.kept, "rows": report.rows}
     return facts | {"bits": hasher.n_bits}
 
 
 def _encode_file(model: Path, data: str, output: Path, ids: str | None, force: bool) -> Facts:
     from thpi.cli._columns import as_ids, column_of, read_column
-    from thpi.cli._files import check_codes_output, load_model
     from thpi.index._ids import check_ids, check_unique
     from thpi.stores import FORMATS
 
@@ -118,11 +114,9 @@ def _encode_file(model: Path, data: str, output: Path, ids: str | None, force: b
 def _codes(
     hasher: BaseHasher, data: str, features: tuple[str, ...] | None, key: str | None
 ) -> tuple[Codes, list[Value]]:
-    """Encode the rows in portions; return the codes and the values of the key column."""
     import numpy as np
     from rich.progress import TimeRemainingColumn
 
-    from thpi.cli._files import check_width
     from thpi.cli._tables import open_table
 
     table = open_table("DATA", data, key=key, features=features)

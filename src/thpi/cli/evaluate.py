@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
+from thpi.cli._files import check_width, load_model
 from thpi.cli._options import Data, Json, ModelFile
-from thpi.cli._output import Facts, progress_bar, show
+from thpi.cli._output import Facts, print_table, progress_bar, show
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -29,6 +30,7 @@ def _measure_names() -> list[str]:
 
 _QUERIES = typer.Option(metavar="FILE", help="Query rows, searched in DATA. Default: some rows of DATA.")
 _LABELS = typer.Option(metavar="COLUMN|FILE", help="Relevant: rows with the label of the query.")
+_QUERY_LABELS = typer.Option(metavar="FILE", help="Labels of the rows of --queries.")
 _NEIGHBOURS = typer.Option(metavar="N", min=1, help="Without --labels: relevant are the N nearest rows.")
 _RADIUS = typer.Option(help="Without --labels: relevant are rows nearer than this, instead of --neighbours.")
 _MEASURE = typer.Option(autocompletion=_measure_names, help="Measure, e.g. precision@10; may be repeated.")
@@ -40,9 +42,7 @@ def evaluate(
     queries: Annotated[Optional[str], _QUERIES] = None,
     n_queries: Annotated[int, typer.Option(min=1, help="Without --queries: rows of DATA drawn as queries.")] = 200,
     labels: Annotated[Optional[str], _LABELS] = None,
-    query_labels: Annotated[
-        Optional[str], typer.Option(metavar="FILE", help="Labels of the rows of --queries.")
-    ] = None,
+    query_labels: Annotated[Optional[str], _QUERY_LABELS] = None,
     neighbours: Annotated[int, _NEIGHBOURS] = 50,
     radius: Annotated[Optional[float], _RADIUS] = None,
     measure: Annotated[Optional[list[str]], _MEASURE] = None,
@@ -65,12 +65,13 @@ def evaluate(
       thpi evaluate shop.thpi old.npy --queries new.npy --labels old.txt \\
           --query-labels new.txt --json
     """
+    from thpi import metrics
     from thpi.cli._columns import column_of
-    from thpi.cli._files import load_model
-    from thpi.metrics import evaluate as measured
 
     names = list(measure or _DEFAULT)
-    _check_measures(names)
+    for name in names:
+        if name.partition("@")[0] not in metrics.MEASURES or metrics._parse(name)[0].scope == "curve":
+            raise ValueError(f"--measure {name!r} must be one of {', '.join(_measure_names())}.")
     hasher, features = load_model("MODEL", model)
     with progress_bar("reading"):
         database = _read(hasher, "DATA", data, features, labels)
@@ -83,23 +84,15 @@ def evaluate(
     n, m = asked.X.shape[0], database.X.shape[0]
     with progress_bar(f"measuring {n:,} queries in {m:,} rows"):
         relevance, truth = _relevance(asked, database, neighbours, radius)
-        values = measured(hasher.transform(asked.X), hasher.transform(database.X), relevance, hasher.n_bits, names)
+        codes = hasher.transform(asked.X), hasher.transform(database.X)
+        values = metrics.evaluate(*codes, relevance, hasher.n_bits, names)
     facts = {"model": str(model), "method": type(hasher).__name__, "bits": hasher.n_bits}
     _print(as_json, facts | {"queries": n, "database": m, "relevant": truth}, values)
-
-
-def _check_measures(names: list[str]) -> None:
-    from thpi.metrics import MEASURES, _parse
-
-    for name in names:
-        if name.partition("@")[0] not in MEASURES or _parse(name)[0].scope == "curve":
-            raise ValueError(f"--measure {name!r} must be one of {', '.join(_measure_names())}.")
 
 
 def _read(
     hasher: BaseHasher, argument: str, spec: str, features: tuple[str, ...] | None, labels: str | None
 ) -> Labelled:
-    from thpi.cli._files import check_width
     from thpi.cli._views import read_labelled
 
     option = "--labels" if argument == "DATA" else "--query-labels"
@@ -156,11 +149,6 @@ def _print(as_json: bool, facts: Facts, values: Facts) -> None:
         show(True, facts | {"measures": measures})
         return
     show(False, facts)
-    from rich.console import Console
-    from rich.table import Column, Table
-
-    table = Table("measure", Column("percent", justify="right"), Column("queries", justify="right"))
-    for name, row in measures.items():
-        table.add_row(name, f"{100 * row['value']:.2f}", f"{row['queries']:,}")
     typer.echo()
-    Console().print(table)
+    rows = [(name, f"{100 * row['value']:.2f}", f"{row['queries']:,}") for name, row in measures.items()]
+    print_table(("measure", "percent", "queries"), rows, numbers=("percent", "queries"))

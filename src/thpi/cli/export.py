@@ -10,33 +10,31 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
+from thpi.cli._files import check_codes_output, read_codes
 from thpi.cli._options import CodeBits, Force, Json, names_of
-from thpi.cli._output import progress_bar, show, uninterrupted
+from thpi.cli._output import print_table, progress_bar, show, uninterrupted
 
 if TYPE_CHECKING:
     from thpi.stores import FileFormat, StoreInfo
 
 
 def _print_formats(wanted: bool) -> None:
-    """List the formats and stores of the registries."""
     if not wanted:
         return
-    from rich.console import Console
-    from rich.table import Table
-
     from thpi.stores import FORMATS, STORES, FileFormat
 
-    table = Table("format", "TARGET", "writes", "needs")
+    rows = []
     kinds: list[FileFormat | StoreInfo] = [*FORMATS.values(), *STORES.values()]
     for kind in kinds:
         prefixes, suffixes = ((), (kind.suffix,)) if isinstance(kind, FileFormat) else (kind.prefixes, kind.suffixes)
         where = ", ".join([f"{prefix}..." for prefix in prefixes] + [f"*{end}" for end in suffixes])
         needs = "-" if kind.extra is None else f'pip install "thpi\\[{kind.extra}]"'
-        table.add_row(kind.name, where, kind.description, needs)
-    Console().print(table)
+        rows.append((kind.name, where, kind.description, needs))
+    print_table(("format", "TARGET", "writes", "needs"), rows)
     raise typer.Exit
 
 
+_TARGET = typer.Argument(metavar="TARGET", help="File to write, or address of a store; see --formats.")
 _FORMAT = typer.Option(
     "--format",
     autocompletion=names_of("thpi.stores", "FORMATS", "STORES"),
@@ -47,9 +45,7 @@ _FORMATS = typer.Option("--formats", is_eager=True, callback=_print_formats, hel
 
 def export(
     codes: Annotated[Path, typer.Argument(metavar="CODES|INDEX", help="Codes from thpi encode, or an index.")],
-    target: Annotated[
-        str, typer.Argument(metavar="TARGET", help="File to write, or address of a store; see --formats.")
-    ],
+    target: Annotated[str, _TARGET],
     table: Annotated[str, typer.Option(help="Table or collection of the store.")] = "codes",
     kind: Annotated[Optional[str], _FORMAT] = None,
     append: Annotated[bool, typer.Option("--append", help="Add to a table that already holds codes.")] = False,
@@ -76,7 +72,6 @@ def export(
       thpi export shop.index milvus.db --table codes
       thpi export --formats
     """
-    from thpi.cli._files import check_codes_output, read_codes
     from thpi.stores import FileFormat
 
     chosen = _format(target, kind)
@@ -94,10 +89,8 @@ def export(
         if len(store) and not append:
             raise ValueError(f"--table {table!r} holds {len(store)} codes already; --append adds to them.")
         # Without transactions an addition that has begun must be finished: Ctrl-C waits for it.
-        with (
-            progress_bar(f"sending {len(read.codes):,} codes"),
-            nullcontext() if chosen.transactions else uninterrupted(),
-        ):
+        whole = nullcontext() if chosen.transactions else uninterrupted()
+        with progress_bar(f"sending {len(read.codes):,} codes"), whole:
             store.add(read.codes, read.ids)
         total = len(store)
     facts = {"target": _without_password(target), "format": chosen.name, "table": table, "codes": len(read.codes)}
@@ -105,7 +98,6 @@ def export(
 
 
 def _format(target: str, name: str | None) -> FileFormat | StoreInfo:
-    """Return the format or store by its name, else by the target."""
     from thpi.stores import FORMATS, STORES
 
     known: dict[str, FileFormat | StoreInfo] = {**FORMATS, **STORES}
@@ -129,7 +121,6 @@ def _format(target: str, name: str | None) -> FileFormat | StoreInfo:
 
 @contextmanager
 def _engine_errors(store: StoreInfo) -> Iterator[None]:
-    """Turn an error of the engine itself into one line."""
     try:
         yield
     except Exception as error:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 import typer
 
 from thpi.cli import _options as options
-from thpi.cli._output import check_output, progress_bar, show, uninterrupted
+from thpi.cli._files import model_facts, parameters
+from thpi.cli._output import check_output, print_table, progress_bar, show, uninterrupted
 
 if TYPE_CHECKING:
     from thpi.base import BaseHasher
@@ -20,31 +21,23 @@ _BLOCKS = " ▁▂▃▄▅▆▇█"
 
 
 def _print_methods(wanted: bool) -> None:
-    """List the methods of the registry with their inputs and parameters."""
     if not wanted:
         return
-    from rich.console import Console
-    from rich.table import Table
-
     from thpi import HASHERS
-    from thpi.cli._files import parameters
     from thpi.registry import needs
 
-    table = Table("method", "needs", "parameters, for --set")
-    for name, method in HASHERS.items():
-        params = sorted(parameters(method()).items())
-        table.add_row(name, needs(method), " ".join(f"{key}={value}" for key, value in params) or "-")
-    Console().print(table)
+    params = {name: sorted(parameters(method()).items()) for name, method in HASHERS.items()}
+    texts = {name: " ".join(f"{key}={value}" for key, value in pairs) or "-" for name, pairs in params.items()}
+    rows = [(name, needs(method), texts[name]) for name, method in HASHERS.items()]
+    print_table(("method", "needs", "parameters, for --set"), rows)
     raise typer.Exit
 
 
 _METHOD = typer.Option(
-    "--method",
     autocompletion=options.names_of("thpi", "HASHERS"),
     help="Method. Default: AutoHasher with --privileged or --labels, else ITQ.",
 )
 _LABELS = typer.Option(
-    "--labels",
     metavar="FILE",
     help="Classes of DATA: a 1-D array, FILE:COLUMN, or one line per row. Relevant then means same class.",
 )
@@ -114,16 +107,8 @@ def fit(
     _report(as_json, model, hasher, n_rows, seconds)
 
 
-def _hasher(
-    method: str | None,
-    views: tuple[str | None, str | None, str | None, str | None],
-    bits: int,
-    seed: int,
-    settings: list[str],
-) -> BaseHasher:
-    """Return the method with its parameters, checked against the views that are given."""
+def _hasher(method: str | None, views: Sequence[str | None], bits: int, seed: int, settings: list[str]) -> BaseHasher:
     from thpi import HASHERS
-    from thpi.cli._files import parameters
 
     privileged, source, target, labels = views
     if method is None:
@@ -140,12 +125,11 @@ def _hasher(
         also = "" if hasher.needs_privileged else " Rows without a source can be part of DATA."
         raise ValueError(f"--method {method} does not take --target; {able} do.{also}")
     allowed = sorted(parameters(hasher))
+    known = ", ".join(allowed) or "no parameters"
     for text in settings:
         name, equals, value = text.partition("=")
         if not equals or name not in allowed:
-            raise ValueError(
-                f"--set {text!r} must be NAME=VALUE; {method} has {', '.join(allowed) or 'no parameters'}."
-            )
+            raise ValueError(f"--set {text!r} must be NAME=VALUE; {method} has {known}.")
         hasher.set_params(**{name: _value(value)})
     hasher._validate_params()  # before the data are read
     _note_unused(hasher, privileged, source, labels)
@@ -177,8 +161,6 @@ def _value(text: str) -> Any:
 
 
 def _report(as_json: bool, model: Path, hasher: BaseHasher, n_rows: int, seconds: float) -> None:
-    from thpi.cli._files import model_facts
-
     objective = [float(value) for value in hasher.objective_]
     facts = model_facts(model, hasher, {"rows": n_rows}, as_json)
     if as_json:
@@ -207,7 +189,5 @@ def _curve(values: Sequence[float], width: int = 60, height: int = 4) -> list[st
     low, high = min(chosen), max(chosen)
     steps = 8 * height - 1
     levels = [1 + round((value - low) / (high - low) * steps) if high > low else 1 for value in chosen]
-    return [
-        "".join(_BLOCKS[min(8, max(0, level - 8 * row))] for level in levels).rstrip()
-        for row in reversed(range(height))
-    ]
+    rows = reversed(range(height))
+    return ["".join(_BLOCKS[min(8, max(0, level - 8 * row))] for level in levels).rstrip() for row in rows]

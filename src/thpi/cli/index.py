@@ -7,11 +7,13 @@ from typing import Annotated, Optional
 
 import typer
 
+from thpi.cli._files import open_index, read_codes, show_index
 from thpi.cli._options import CodeBits, Force, IndexFile, Json
 from thpi.cli._output import check_output, progress_bar, show, uninterrupted
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Build, change and describe an index of codes.")
 
+_RECALL = typer.Option(help="Allow approximate search with this recall, e.g. 0.99.")
 _RENUMBER = typer.Option("--renumber", help="Continue numbering from the largest id, instead of their own ids.")
 _FROM = typer.Option("--from", metavar="FILE", help="File of ids: one per line, or FILE:COLUMN.")
 CodesFile = Annotated[Path, typer.Argument(metavar="CODES", help="Codes, from thpi encode.")]
@@ -21,9 +23,7 @@ CodesFile = Annotated[Path, typer.Argument(metavar="CODES", help="Codes, from th
 def build(
     codes: CodesFile,
     index: Annotated[Path, typer.Argument(metavar="INDEX", help="Index file to write, for instance shop.index.")],
-    recall: Annotated[
-        Optional[float], typer.Option(help="Allow approximate search with this recall, e.g. 0.99.")
-    ] = None,
+    recall: Annotated[Optional[float], _RECALL] = None,
     k: Annotated[int, typer.Option("-k", min=1, help="With --recall: number of neighbours it is tuned for.")] = 10,
     bits: CodeBits = None,
     force: Force = False,
@@ -40,7 +40,6 @@ def build(
       thpi index build codes.npy shop.index
       thpi index build codes.npy shop.index --recall 0.99 -k 100
     """
-    from thpi.cli._files import read_codes, show_index
     from thpi.index import HammingIndex
 
     check_output("INDEX", index, force=force, inputs=(codes,))
@@ -73,8 +72,6 @@ def add(
       thpi index add shop.index new-codes.npy
       thpi index add shop.index new-codes.npy --renumber
     """
-    from thpi.cli._files import open_index, read_codes
-
     table = read_codes("CODES", codes, bits)
     with open_index(index, "a") as opened:
         if table.n_bits != opened.n_bits:
@@ -104,7 +101,6 @@ def remove(
       thpi index remove shop.index --from sold.csv:sku --compact
     """
     from thpi.cli._columns import as_ids, read_column
-    from thpi.cli._files import open_index
 
     wanted = [*(ids or []), *([] if ids_file is None else read_column("--from", ids_file))]
     if not wanted:
@@ -129,6 +125,4 @@ def info(index: IndexFile, as_json: Json = False) -> None:
     Example:
       thpi index info shop.index
     """
-    from thpi.cli._files import open_index, show_index
-
     show_index(as_json, index, open_index(index))

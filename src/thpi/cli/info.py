@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from thpi.cli._files import file_kind, load_model, model_facts, open_index, read_codes, show_index
 from thpi.cli._options import Json
 from thpi.cli._output import show
 
@@ -24,11 +25,18 @@ def info(
       thpi info shop.index --json
       thpi info codes.npy
     """
-    from thpi.cli._files import file_kind, open_index, read_codes, show_index
-
     kind = file_kind("FILE", file)
     if kind == "model":
-        _show_model(as_json, file)
+        hasher, names = load_model("FILE", file)
+        n = len(hasher.codes_)
+        fitted_on = n if as_json else f"{n:,} rows" if n else "rows on a cluster"
+        facts = model_facts(file, hasher, {"fitted_on": fitted_on}, as_json) | {"iterations": hasher.n_iter_ or None}
+        facts |= {"converged": hasher.converged_, "file_bytes": file.stat().st_size}
+        if as_json:
+            facts |= {"objective": hasher.objective_, "columns": names}
+        elif names is not None:
+            facts["columns"] = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
+        show(as_json, facts)
     elif kind == "index":
         show_index(as_json, file, open_index(file))
     else:
@@ -36,18 +44,3 @@ def info(
         facts = {"codes": str(file), "format": kind, "rows": len(table.codes), "bits": table.n_bits}
         size = None if kind == "parts" else file.stat().st_size
         show(as_json, facts | {"bytes_per_code": table.codes.shape[1], "file_bytes": size})
-
-
-def _show_model(as_json: bool, path: Path) -> None:
-    from thpi.cli._files import load_model, model_facts
-
-    hasher, names = load_model("FILE", path)
-    n = len(hasher.codes_)
-    fitted_on = n if as_json else f"{n:,} rows" if n else "rows on a cluster"
-    facts = model_facts(path, hasher, {"fitted_on": fitted_on}, as_json)
-    facts |= {"iterations": hasher.n_iter_ or None, "converged": hasher.converged_, "file_bytes": path.stat().st_size}
-    if as_json:
-        facts |= {"objective": hasher.objective_, "columns": names}
-    elif names is not None:
-        facts["columns"] = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
-    show(as_json, facts)

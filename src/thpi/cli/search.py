@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, Optional
 
 import typer
 
+from thpi.cli._files import check_width, file_kind, load_model, open_index, read_codes
 from thpi.cli._options import TABLES, IndexFile, Json
 from thpi.cli._output import plain
 
@@ -22,23 +23,20 @@ _MANY = 1000
 
 
 class _Queries(NamedTuple):
-    """Some queries: names, codes and, for reranking, projections."""
-
     names: list[Value]
     codes: Codes
-    projections: Floats | None = None
+    projections: Floats | None = None  # for reranking
 
 
 _QUERIES = typer.Argument(metavar="QUERIES", help=f"Rows to search for: {TABLES}; codes; or - for standard input.")
+_MODEL = typer.Option(help="Model of the codes of the index; not needed for codes.")
 _RERANK = typer.Option(metavar="N", min=1, help="Order the N nearest by a finer distance, then show k.")
 
 
 def search(
     index: IndexFile,
     queries: Annotated[Optional[str], _QUERIES] = None,
-    model: Annotated[
-        Optional[Path], typer.Option(help="Model of the codes of the index; not needed for codes.")
-    ] = None,
+    model: Annotated[Optional[Path], _MODEL] = None,
     row: Annotated[Optional[int], typer.Option(min=0, help="Row of QUERIES, or of the index, from 0.")] = None,
     item: Annotated[Optional[str], typer.Option("--id", help="Item of the index by its id.")] = None,
     ids: Annotated[Optional[str], typer.Option(metavar="COLUMN", help="Column of QUERIES that names the rows.")] = None,
@@ -66,8 +64,6 @@ def search(
       thpi search shop.index new.csv --model shop.thpi -k 10 --rerank 100
       echo '[0.5, 1.0, 0.25]' | thpi search shop.index - --model shop.thpi
     """
-    from thpi.cli._files import open_index
-
     _check_rerank(rerank, k, radius, queries, model)
     opened = open_index(index)
     if len(opened) == 0:
@@ -119,7 +115,6 @@ def _check_rerank(rerank: int | None, k: int, radius: int | None, queries: str |
 
 
 def _chosen(portions: Iterator[_Queries], queries: str, row: int | None) -> Iterator[_Queries]:
-    """Iterate over the queries in portions, or over the one of a row."""
     start = 0
     for asked in portions:
         first, start = start, start + len(asked.codes)
@@ -156,7 +151,6 @@ def _stored(index: HammingIndex, row: int | None, item: str | None) -> _Queries:
 
 def _asked(index: HammingIndex, queries: str, model: Path | None, ids: str | None, finer: bool) -> Iterator[_Queries]:
     """Iterate over the rows of a file in portions, with projections for a ``finer`` order."""
-    from thpi.cli._files import check_width, file_kind, load_model, read_codes
     from thpi.cli._tables import open_table, read_stdin
     from thpi.stores import FORMATS
 
@@ -170,10 +164,8 @@ def _asked(index: HammingIndex, queries: str, model: Path | None, ids: str | Non
         yield _Queries(table.ids.tolist(), table.codes)
         return
     hasher, features = load_model("--model", model)
-    if hasher.n_bits != index.n_bits:
-        raise ValueError(
-            f"--model {str(model)!r} makes codes of {hasher.n_bits} bits; those of INDEX have {index.n_bits}."
-        )
+    if (n := hasher.n_bits) != index.n_bits:
+        raise ValueError(f"--model {str(model)!r} makes codes of {n} bits; those of INDEX have {index.n_bits}.")
     if queries == "-":
         batches = read_stdin(ids, features)
     else:
@@ -188,7 +180,6 @@ def _asked(index: HammingIndex, queries: str, model: Path | None, ids: str | Non
 
 
 def _print(as_json: bool, name: Value, distances: list[float], ids: list[Value], n_bits: int, farthest: float) -> None:
-    """Print one query; ``farthest`` is the distance at which all bits differ."""
     if as_json:
         neighbours = [{"id": item, "distance": distance} for item, distance in zip(ids, distances, strict=True)]
         typer.echo(json.dumps(plain({"query": name, "neighbours": neighbours})))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
@@ -58,34 +60,25 @@ def serve(
 
     for package in ("fastapi", "prometheus_client", "uvicorn"):
         require(package, "serve")
-    from thpi.web.settings import LOOPBACK_NAMES, Settings, is_loopback
-
-    settings = Settings(
-        token=token,
-        host_names=LOOPBACK_NAMES if is_loopback(host) else (),
-        max_body=max_body,
-        max_k=max_k,
-        max_batch=max_batch,
-        time_limit=time_limit,
-        n_threads=os.cpu_count() or 1,
-    )
-    if demo and (model or index):
-        raise ValueError("--demo shows a data set; it excludes --model and --index.")
-    catalogue = _demo(dataset, data_home) if demo else _own(model, index)
-    if not is_loopback(host) and token is None:
-        typer.echo(f"warning: anyone who reaches {host} can search; set THPI_TOKEN to require a token.", err=True)
-    _run(catalogue, settings, host, port)
-
-
-def _own(model: Path | None, index: Path | None) -> Catalogue:
     import thpi
     from thpi.index import HammingIndex
     from thpi.web import Catalogue, Engine
+    from thpi.web.settings import LOOPBACK_NAMES, Settings, is_loopback
 
-    if model is None or index is None:
+    host_names = LOOPBACK_NAMES if is_loopback(host) else ()
+    settings = Settings(token, host_names, max_body, max_k, max_batch, time_limit, n_threads=os.cpu_count() or 1)
+    if demo and (model or index):
+        raise ValueError("--demo shows a data set; it excludes --model and --index.")
+    if demo:
+        catalogue = _demo(dataset, data_home)
+    elif model is None or index is None:
         raise ValueError("set --model and --index, or --demo to see the bundled digits.")
-    engine = Engine(thpi.load(model), HammingIndex.open(index))
-    return Catalogue(index.name, (engine,), description=f"Codes of {engine.n_bits} bits by {engine.method}.")
+    else:
+        engine = Engine(thpi.load(model), HammingIndex.open(index))
+        catalogue = Catalogue(index.name, (engine,), description=f"Codes of {engine.n_bits} bits by {engine.method}.")
+    if not is_loopback(host) and token is None:
+        typer.echo(f"warning: anyone who reaches {host} can search; set THPI_TOKEN to require a token.", err=True)
+    _run(catalogue, settings, host, port)
 
 
 def _demo(dataset: str, data_home: Path | None) -> Catalogue:
@@ -95,17 +88,12 @@ def _demo(dataset: str, data_home: Path | None) -> Catalogue:
 
     typer.echo(f"loading {dataset} and fitting every method; this takes some seconds", err=True)
     with progress_bar("starting", MofNCompleteColumn()) as update:
-
-        def progress(text: str, done: int, total: int) -> None:
-            update(description=f"{text:32}", completed=done, total=total)
-
-        return demo_catalogue(dataset, data_home, progress=progress)
+        return demo_catalogue(
+            dataset, data_home, progress=lambda text, done, n: update(description=f"{text:32}", completed=done, total=n)
+        )
 
 
 def _run(catalogue: Catalogue, settings: Settings, host: str, port: int) -> None:
-    import signal
-    from contextlib import suppress
-
     import uvicorn
 
     from thpi.web import create_app
@@ -119,11 +107,10 @@ def _run(catalogue: Catalogue, settings: Settings, host: str, port: int) -> None
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
-            for server in self.servers:
-                for listening in server.sockets:
-                    address, bound = listening.getsockname()[:2]
-                    name = f"[{address}]" if ":" in address else address
-                    typer.echo(f"serving {catalogue.title} at http://{name}:{bound}")
+            for listening in (each for server in self.servers for each in server.sockets):
+                address, bound = listening.getsockname()[:2]
+                name = f"[{address}]" if ":" in address else address
+                typer.echo(f"serving {catalogue.title} at http://{name}:{bound}")
 
     config = uvicorn.Config(
         create_app(catalogue, settings),
