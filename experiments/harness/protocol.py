@@ -9,14 +9,8 @@ import numpy as np
 
 import thpi
 from thpi.datasets import PairedDataset
-from thpi.evaluation import (
-    Split,
-    database_rows,
-    label_relevance,
-    multilabel_relevance,
-    neighbour_radius,
-    radius_relevance,
-)
+from thpi.evaluation import Split, database_rows
+from thpi.ground_truth import label_relevance, multilabel_relevance, neighbour_radius, radius_relevance
 
 NEIGHBOURS = 50
 """The paper's nominal threshold: the mean distance to the 50th neighbour."""

@@ -85,7 +85,7 @@ class PaperTask:
             try:
                 values[key], queries = _result(Fitter(self, bench, store), run)
             except TooManyBitsError as error:
-                # The method cannot give so many bits on these data: an empty cell, with the reason.
+                # The method cannot give this many bits on these data: an empty cell, with the reason.
                 values[key] = {"run": run.label, "bits": run.bits, "unavailable": str(error)}
                 continue
             per_query |= {f"{key}.{name}": value for name, value in queries.items()}

@@ -1,4 +1,4 @@
-"""Evaluating codes: ground truth, splits of the rows, selection of parameters, comparison of methods over splits."""
+"""Evaluating codes: splits of the rows, selection of parameters, comparison of methods over splits."""
 
 from __future__ import annotations
 
@@ -15,14 +15,7 @@ from sklearn.utils import check_random_state
 
 from thpi._types import Array, Ints, MatrixLike, Seed
 from thpi.base import BaseHasher
-from thpi.ground_truth import (
-    label_relevance,
-    label_relevance_blocks,
-    multilabel_relevance,
-    nearest_relevance,
-    neighbour_radius,
-    radius_relevance,
-)
+from thpi.ground_truth import neighbour_radius, radius_relevance
 from thpi.hashers import ITQPlus, LapITQPlus
 from thpi.metrics import mean_average_precision
 
@@ -33,13 +26,7 @@ __all__ = [
     "SelectionRule",
     "Split",
     "database_rows",
-    "label_relevance",
-    "label_relevance_blocks",
-    "multilabel_relevance",
-    "nearest_relevance",
-    "neighbour_radius",
     "paired_difference",
-    "radius_relevance",
     "select_lambdas",
     "split_rows",
     "transfer_efficiency",

@@ -7,7 +7,7 @@ import pytest
 
 import thpi
 from thpi.cli import run
-from thpi.evaluation import label_relevance, nearest_relevance
+from thpi.ground_truth import label_relevance, nearest_relevance
 from thpi.metrics import evaluate, query_mean
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from thpi import ITQ
-from thpi.evaluation import label_relevance
+from thpi.ground_truth import label_relevance
 from thpi.hashers import ClassITQ
 from thpi.metrics import mean_average_precision
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from thpi import ITQ, GroupITQ, TransferITQ
-from thpi.evaluation import label_relevance
+from thpi.ground_truth import label_relevance
 from thpi.hashers._geometry import Geometry
 from thpi.hashers._group_itq import taught_by_groups
 from thpi.metrics import mean_average_precision
