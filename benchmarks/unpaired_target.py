@@ -4,7 +4,7 @@
 
 Protocol, sets and splits are those of the transfer benchmark, with 5 and 10 % of the rows as pairs. A further 30 % of
 the rows lend their target (``target=``), and not their source. Figures are points of MAP over ITQ on the pairs, means
-over the two shares of pairs (where ITQ on the pairs can give this many bits); "shuffled" permutes the pairs' source rows.
+over the two shares of pairs (if ITQ on the pairs can give this many bits). "shuffled" permutes the pairs' source rows.
 Results are kept as they come: a run that was stopped goes on.
 """
 

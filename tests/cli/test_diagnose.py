@@ -46,7 +46,7 @@ def test_answers_in_words_json_and_a_page(
     assert run([*command, "--output", str(page)]) == 0
     text = capsys.readouterr().out
     assert "60 pairs, 40 source rows without target, 60 target rows without source, 4 bits" in text
-    assert "if relevant means same label" in text
+    assert "if relevant means same class, or a shared tag" in text
     assert "(chosen)" in text
     assert run([*command, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

@@ -91,7 +91,7 @@ _MEANINGS = (
     ),
     Relevance(
         "labels",
-        "same label",
+        "same class, or a shared tag",
         (
             _ITQ,
             _alone(ClassITQ, label_weight=4.0),
