@@ -58,7 +58,13 @@ def test_the_page_stands_alone_and_is_well_formed(quick: Path, results: Results)
     for protocol in ("authors", "standard"):
         for verdict in judge_claims(results, protocol):
             assert verdict.sentence in text
-    for phrase in ("same class, or a shared tag", "near in source space", "no source", "all target data", "Leak, named"):
+    for phrase in (
+        "same class, or a shared tag",
+        "near in source space",
+        "no source",
+        "all target data",
+        "Leak, named",
+    ):
         assert phrase in text
 
 
