@@ -244,6 +244,7 @@ def test_of_many_pairs_a_fold_learns_from_few_and_holds_out_the_more(monkeypatch
         assert not np.intersect1d(geometry.rows, held).size
 
 
+@pytest.mark.slow
 def test_a_source_that_is_withheld_leaves_folds_and_starts_as_they_are(views):
     """What then differs from AutoHasher is due to the candidates that use the source, not to other folds."""
     free, withheld = _auto("source", views), _auto("source", views, use_source=False)

@@ -69,6 +69,7 @@ def test_the_commands_know_it(toy: DatasetInfo, tmp_path: Path, capsys: pytest.C
     assert capsys.readouterr().out == "ok        toy/toy.txt\n"
 
 
+@pytest.mark.slow
 def test_the_server_shows_it(toy: DatasetInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     served: list[Catalogue] = []
     run_server: Callable[..., None] = lambda catalogue, *_: served.append(catalogue)  # noqa: E731

@@ -125,6 +125,7 @@ def test_folds_of_groups_are_those_of_the_graph_over_all_source_rows():
         assert (fold.relevant & same).sum() == fold.relevant.sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relevance", ["target", "source", "labels", "groups"])
 def test_for_one_seed_it_says_what_autohasher_says(relevance):
     X, S, labels = _classes(110, np.random.RandomState(0))

@@ -96,6 +96,7 @@ def test_commands_take_folders(rows, tmp_path, capsys):
     assert "is a file; it must be a folder" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_does_not_answer_is_named(rows, tmp_path, capsys, monkeypatch):
     pytest.importorskip("distributed")
     import dask

@@ -49,6 +49,7 @@ def test_one_worker_and_two_give_the_same_to_the_last_digit(tmp_path: Path) -> N
     assert not any(task.left(two) for task in tasks)
 
 
+@pytest.mark.slow
 def test_an_error_in_a_worker_reaches_the_caller_and_keeps_the_rest(tmp_path: Path) -> None:
     good = _tasks()[2]
     bad = PaperTask(SPEC, "authors", 0.1, 0, good.runs, good.identity, RULE)  # 30 rows have no 50th neighbour
