@@ -1,7 +1,7 @@
 # make demo | test | test-fast | lint | hooks | docs | bench | paper | transfer | clean
 # PYTHON=python3.12 picks another interpreter; PYTEST_ARGS="-k itq" goes to pytest; make bench FULL=1 takes the sizes of the targets;
 # PAPER_ARGS and TRANSFER_ARGS pass options, such as --data-home DIR.
-# test runs everything. test-fast leaves out tests marked slow and ends within a minute and a half on two cores.
+# test runs everything. test-fast leaves out tests marked slow and takes about two minutes on two cores.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
