@@ -2,9 +2,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.cross_decomposition import CCA
+from sklearn.utils.estimator_checks import check_estimator
 
+import thpi
 from thpi import CCAITQ, CVH
+from thpi.rows import Blocks
 
 
 @pytest.fixture
@@ -50,3 +54,107 @@ def test_cvh_codes_of_both_views_agree_on_pairs(views):
     hasher = CVH(n_bits=3, ridge=1e-6).fit(X, privileged=S)
     source_values = (S - S.mean(axis=0)) @ hasher.source_projection_
     assert (np.sign(source_values) == hasher.signs(X)).mean() > 0.97
+
+
+# ---------------------------------------------------------------- more bits than canonical pairs
+
+
+@pytest.fixture
+def narrow(views):
+    """Three topics that sum to one, so that two pairs correlate: less than any code below."""
+    X, S, _ = views
+    topics = np.exp(S[:, :3] / 3)
+    return X, topics / topics.sum(axis=1, keepdims=True)
+
+
+def test_filled_directions_are_principal_axes_of_the_residual(narrow):
+    X, S = narrow
+    centred = X - X.mean(axis=0)
+    hasher = CVH(n_bits=6, fill="pca", ridge=0.1).fit(X, privileged=S)
+    pairs = CVH(n_bits=2, ridge=0.1).fit(X, privileged=S)
+    W, V = hasher.projection_[:, :2], hasher.projection_[:, 2:]
+    np.testing.assert_array_equal(W, pairs.projection_)
+    np.testing.assert_array_equal(hasher.source_projection_, pairs.source_projection_)
+    np.testing.assert_array_equal(hasher.correlations_, pairs.correlations_)
+    np.testing.assert_allclose(W.T @ V, 0, atol=1e-12)
+    # By hand: the rows minus their projection on the span of W, and the SVD of what is left.
+    residual = centred - centred @ W @ np.linalg.pinv(W)
+    _, s, Vt = np.linalg.svd(residual)
+    lengths = np.sqrt(s[:4] ** 2 / 299 + 0.1 * np.trace(centred.T @ centred) / 299 / 8)
+    np.testing.assert_allclose(np.abs(V), np.abs(Vt[:4].T / lengths), atol=1e-9)
+
+
+def test_filled_directions_of_cca_itq_weigh_as_the_last_pair(narrow):
+    X, S = narrow
+    options = {"n_bits": 6, "fill": "pca"}
+    cvh, itq = (method(**options, random_state=0).fit(X, privileged=S) for method in (CVH, CCAITQ))
+    assert len(itq.correlations_) == 2
+    scaled = cvh.projection_ * np.append(itq.correlations_, np.full(4, itq.correlations_[-1]))
+    rotation = np.linalg.lstsq(scaled, itq.projection_, rcond=None)[0]
+    np.testing.assert_allclose(scaled @ rotation, itq.projection_, atol=1e-9)
+    np.testing.assert_allclose(rotation.T @ rotation, np.eye(6), atol=1e-9)
+
+
+@pytest.mark.parametrize("method", [CVH, CCAITQ])
+def test_nothing_changes_where_the_pairs_are_enough(method, views):
+    X, S, _ = views
+    plain, filled = (method(7, fill=fill, random_state=0).fit(X, privileged=S) for fill in ("error", "pca"))
+    for name in ("projection_", "source_projection_", "correlations_", "codes_"):
+        assert getattr(plain, name).tobytes() == getattr(filled, name).tobytes()
+
+
+@pytest.mark.parametrize("method", [CVH, CCAITQ])
+def test_the_kinds_of_rows_agree_on_filled_directions(method, narrow):
+    X, S = narrow
+    hasher = method(6, fill="pca", random_state=0).fit(X, privileged=S)
+    streamed = method(6, fill="pca", random_state=0).fit(Blocks([X[:100], X[100:]]), privileged=S)
+    np.testing.assert_allclose(streamed.projection_, hasher.projection_, atol=1e-8)
+    coded = method(6, fill="pca", random_state=0).fit(sparse.csr_array(X), privileged=S)
+    assert coded.source_projection_.shape == (3, 2)
+    assert (coded.codes_ == hasher.codes_).mean() > 0.9 if method is CVH else coded.projection_.shape == (8, 6)
+    wide = np.random.RandomState(1).standard_normal((20, 50))
+    fitted = method(15, fill="pca", random_state=0).fit(wide, privileged=S[:20])
+    assert np.linalg.matrix_rank(fitted.decision_function(wide)) == 15
+
+
+def test_limits_of_filled_directions(narrow):
+    X, S = narrow
+    with pytest.raises(ValueError, match="n_bits=9 is more than CVH can give.*at most 8, the smaller of n_features=8"):
+        CVH(9, fill="pca").fit(X, privileged=S)
+    with pytest.raises(ValueError, match="n_bits=4 is more than CVH can give.*privileged columns=3"):
+        CVH(4).fit(X, privileged=S)
+    same = sparse.csr_array(np.hstack([X[:, :2], X[:, :2]]))
+    with pytest.raises(ValueError, match="n_bits=4 is more than the data can give: the target rows span 2"):
+        CVH(4, fill="pca").fit(same, privileged=S)
+    constant = CCAITQ(4, fill="pca", random_state=0).fit(X, privileged=np.ones((300, 2)))
+    assert len(constant.correlations_) == 0
+    assert np.linalg.matrix_rank(constant.projection_) == 4
+
+
+@pytest.mark.parametrize("method", [CVH, CCAITQ])
+def test_a_model_with_filled_directions_is_saved(method, narrow, tmp_path):
+    X, S = narrow
+    hasher = method(6, fill="pca", random_state=0).fit(X, privileged=S)
+    hasher.save(tmp_path / "model.thpi")
+    loaded = thpi.load(tmp_path / "model.thpi")
+    assert loaded.fill == "pca"
+    np.testing.assert_array_equal(loaded.transform(X), hasher.transform(X))
+    np.testing.assert_array_equal(loaded.source_projection_, hasher.source_projection_)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", [CVH, CCAITQ])
+def test_scikit_learn_checks_with_filled_directions(method):
+    class OneColumn(method):
+        """Has one privileged column, so that the second bit is filled."""
+
+        def fit(self, X, y=None, *, privileged=None, source=None):
+            n = X.shape[0] if sparse.issparse(X) else len(np.asarray(X))
+            return super().fit(X, y, privileged=np.sin(np.arange(n))[:, None], source=source)
+
+    OneColumn.__name__ = OneColumn.__qualname__ = f"{method.__name__}OfOneColumn"
+    globals()[OneColumn.__name__] = OneColumn  # pickle looks it up here
+    hasher = OneColumn(n_bits=2, fill="pca", random_state=0)
+    impossible = {"check_fit2d_1feature": "2 bits need 2 columns"}
+    checks = check_estimator(hasher, expected_failed_checks=impossible, on_fail=None, on_skip=None)
+    assert not [(each["check_name"], each["exception"]) for each in checks if each["status"] == "failed"]

@@ -16,8 +16,10 @@ def literal_area(good_pairs, distances):
         good_retrieved = good_pairs[retrieved].sum()
         precision[n] = good_retrieved / retrieved.sum() if retrieved.any() else 0.0
         recall[n] = good_retrieved / good_pairs.sum()
+    if largest and recall[0] != 0:
+        precision, recall = np.insert(precision, 0, precision[0]), np.insert(recall, 0, 0.0)
     area = 0.0
-    for n in range(1, largest):
+    for n in range(1, len(recall)):
         area += (recall[n] - recall[n - 1]) * (precision[n] + precision[n - 1]) / 2
     return area
 
@@ -36,7 +38,7 @@ def test_equals_the_literal_form(n_bits, seed):
     got = pooled_precision_recall_area(*rows, good, n_bits)
     expected = literal_area(good, hamming_distances(*rows))
     assert got == pytest.approx(expected, abs=1e-14)
-    assert (n_bits <= 2) or got > 0
+    assert got > 0
 
 
 def test_leading_radii_without_pairs_join_at_zero():
@@ -44,9 +46,15 @@ def test_leading_radii_without_pairs_join_at_zero():
     assert pooled_precision_recall_area([[0]], [[3], [7], [15]], [[True] * 3], 4) == pytest.approx(0.5)
 
 
-def test_radius_zero_adds_nothing_before_it():
-    # Distances 0, 1, 2, all good: points (1/3, 1), (2/3, 1).
-    assert pooled_precision_recall_area([[0]], [[0], [1], [3]], [[True] * 3], 4) == pytest.approx(1 / 3)
+def test_the_curve_starts_at_recall_zero_with_the_precision_of_radius_zero():
+    # Distances 0, 1, 2, all good: points (0, 1), (1/3, 1), (2/3, 1).
+    assert pooled_precision_recall_area([[0]], [[0], [1], [3]], [[True] * 3], 4) == pytest.approx(2 / 3)
+    # Distances 0, 0, 1, 2, one good at 0 and at 1: points (0, 1/2), (1/2, 1/2), (1, 2/3).
+    good = [[True, False, True, False]]
+    expected = 1 / 4 + (1 / 2 + 2 / 3) / 4
+    assert pooled_precision_recall_area([[0]], [[0], [0], [1], [3]], good, 4) == pytest.approx(expected)
+    # Nothing good at 0: no point is put before (0, 0), which would change nothing.
+    assert pooled_precision_recall_area([[0]], [[0], [1], [3]], [[False, True, True]], 4) == pytest.approx(1 / 8)
 
 
 def test_it_is_not_mean_average_precision(middle_case):
@@ -57,5 +65,5 @@ def test_it_is_not_mean_average_precision(middle_case):
 
 def test_degenerate_cases():
     assert pooled_precision_recall_area([[0]], [[0], [0]], [[True, False]], 4) == 0  # no distance but 0
-    assert pooled_precision_recall_area([[0]], [[0], [1]], [[True, False]], 4) == 0  # one point
+    assert pooled_precision_recall_area([[0]], [[0], [1]], [[True, False]], 4) == 1  # from recall 0 to radius 0
     assert np.isnan(pooled_precision_recall_area([[0]], [[0], [7]], [[False, False]], 4))

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thpi._params import weight
+from thpi._params import one_of, weight
 from thpi._types import Fitted
-from thpi.base import BaseHasher, Views, pair_limit
+from thpi.base import BaseHasher, Views, dimension_limit, pair_limit
 from thpi.hashers._cca_itq import canonical_directions
 
 
@@ -23,19 +23,24 @@ class CVH(BaseHasher):
     Parameters
     ----------
     n_bits : int, default=32
-        Length of a code; at most ``min(n_features, privileged columns, n_samples - 1)``.
+        Length of a code; at most ``min(n_features, privileged columns, n_samples - 1)``, unless ``fill="pca"``.
     ridge : float, default=10.0
         Ridge added to both covariances, relative to the mean variance of a direction. With few pairs the
         covariances are poorly known, and retrieval gains much by not dividing by them (docs/defaults.md).
+    fill : {"error", "pca"}, default="error"
+        What to do if ``n_bits`` is more than the number k of canonical pairs. "error" raises. With "pca" the bits
+        beyond k are the signs along the leading principal axes of the residual, the target rows projected off the k
+        canonical directions, up to ``min(n_features, n_samples - 1)`` bits. Pairs whose correlation is 0 but for
+        rounding are not counted in k.
     random_state : ignored
         The method is not random; accepted so that all methods can be built alike.
 
     Attributes
     ----------
-    correlations_ : array of shape (n_bits,)
-        Regularised canonical correlations, one per bit.
-    source_projection_ : array of shape (n_source_features, n_bits)
-        Hash functions of the source view: codes of both views are comparable.
+    correlations_ : array of shape (n_pairs,)
+        Regularised canonical correlations, one per bit; ``n_pairs`` is ``n_bits``, or k if bits were filled.
+    source_projection_ : array of shape (n_source_features, n_pairs)
+        Hash functions of the source view: the first ``n_pairs`` bits of both views are comparable.
 
     Examples
     --------
@@ -51,12 +56,13 @@ class CVH(BaseHasher):
     streams = True
 
     ridge: float = weight(10.0)
+    fill: str = one_of("error", "pca")
 
     def _max_bits(self, views: Views) -> tuple[int, str]:
-        return pair_limit(views)
+        return dimension_limit(views) if self.fill == "pca" else pair_limit(views)
 
     def _fit(self, views: Views, rng: np.random.RandomState) -> Fitted:
-        cca, _ = canonical_directions(views, self.n_bits, self.ridge)
+        cca, _ = canonical_directions(views, self.n_bits, self.ridge, self.fill)
         return {
             "projection_": cca.x_directions,
             "source_projection_": cca.y_directions,

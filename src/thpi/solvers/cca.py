@@ -9,7 +9,7 @@ from scipy import linalg
 
 from thpi._types import Array
 
-__all__ = ["CCAResult", "ridge_cca", "ridge_cca_of_moments"]
+__all__ = ["CCAResult", "residual_axes", "ridge_cca", "ridge_cca_of_moments"]
 
 
 class CCAResult(NamedTuple):
@@ -62,9 +62,32 @@ def ridge_cca_of_moments(
     return CCAResult(x_directions, y_directions, correlations[:n_components])
 
 
+def residual_axes(n: int, scatter: Array, directions: Array, n_components: int, *, ridge: float) -> Array:
+    """Leading principal axes ``v`` of n centred rows projected off the span of ``directions``.
+
+    From ``X'X`` of the rows. The axes are orthogonal to ``directions`` and to each other, and have the length that
+    :func:`ridge_cca` gives its directions, ``v'(Cxx + rx I)v = 1``.
+
+    >>> axes = residual_axes(11, np.diag([90.0, 40.0, 10.0]), np.array([[1.0], [0.0], [0.0]]), 1, ridge=0.0)
+    >>> np.abs(axes.round(3)).ravel()
+    array([0. , 0.5, 0. ])
+    """
+    d, k = directions.shape
+    # Coordinates of the complement, in which no axis, even one without variance, can fall back into the span.
+    complement = linalg.qr(directions)[0][:, k:]
+    covariance = scatter / (n - 1)
+    within = complement.T @ covariance @ complement
+    variances, axes = linalg.eigh(within, subset_by_index=[d - k - n_components, d - k - 1])
+    lengths = np.sqrt(np.maximum(variances[::-1], 0) + _absolute_ridge(covariance, n, ridge))
+    return np.asarray(complement @ axes[:, ::-1] / lengths)
+
+
 def _ridge_cholesky(covariance: Array, n: int, ridge: float) -> Array:
-    d, trace = len(covariance), float(np.trace(covariance))
-    # A view without any variance has no directions; the 1 keeps the factor regular.
-    absolute = max(ridge, 1e-10) * trace / max(1, min(n - 1, d)) if trace > 0 else 1.0
-    covariance.flat[:: d + 1] += absolute
+    covariance.flat[:: len(covariance) + 1] += _absolute_ridge(covariance, n, ridge)
     return np.asarray(linalg.cholesky(covariance, lower=True))
+
+
+def _absolute_ridge(covariance: Array, n: int, ridge: float) -> float:
+    trace = float(np.trace(covariance))
+    # A view without any variance has no directions; the 1 keeps the factor regular.
+    return max(ridge, 1e-10) * trace / max(1, min(n - 1, len(covariance))) if trace > 0 else 1.0
