@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from sklearn.model_selection import KFold
 
-from thpi import AutoHasher, diagnose
+from thpi import ITQ, AutoHasher, diagnose
 from thpi.auto import RELEVANCES
-from thpi.base import Whole
+from thpi.base import TooManyBitsError, Whole
 from thpi.diagnosis import Answer
 from thpi.diagnosis._diagnosis import _by_score, _gain
 from thpi.diagnosis._folds import divide, view_spaces
@@ -288,3 +288,18 @@ def test_unpaired_rows_of_any_kind_are_read():
     assert str(whole) == str(blocks) == str(expected)
     none = diagnose(X[:40], S[:40], S[:0], target=X[:0], **options)
     assert (none.n_source, none.n_target) == (0, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("relevance", RELEVANCES)
+def test_more_bits_than_a_fold_has_rows(relevance):
+    """ITQ cannot give 32 bits on 20 of the 40 pairs; AutoHasher fits, so diagnose must answer."""
+    rng = np.random.RandomState(0)
+    shared = rng.standard_normal((40, 5))
+    X, S = (shared @ rng.standard_normal((5, d)) + 0.3 * rng.standard_normal((40, d)) for d in (50, 9))
+    y = (shared[:, 0] > 0).astype(int)
+    with pytest.raises(TooManyBitsError):
+        ITQ(32).fit(X[:20])
+    AutoHasher(32, relevance=relevance, random_state=0).fit(X, y, privileged=S)
+    found = diagnose(X, S, y=y, relevances=[relevance], n_bits=32, n_folds=2, random_state=0)
+    assert found.answers[0].verdict in ("helps", "makes no difference", "hurts")

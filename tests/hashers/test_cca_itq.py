@@ -3,11 +3,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.linalg import subspace_angles
 from sklearn.cross_decomposition import CCA
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 import thpi
 from thpi import CCAITQ, CVH
+from thpi.datasets import load_digits_views
 from thpi.rows import Blocks
 
 
@@ -54,6 +57,23 @@ def test_cvh_codes_of_both_views_agree_on_pairs(views):
     hasher = CVH(n_bits=3, ridge=1e-6).fit(X, privileged=S)
     source_values = (S - S.mean(axis=0)) @ hasher.source_projection_
     assert (np.sign(source_values) == hasher.signs(X)).mean() > 0.97
+
+
+@pytest.mark.parametrize("method", [CVH, CCAITQ])
+def test_a_large_ridge_is_partial_least_squares(method):
+    digits = load_digits_views()
+    X, S = (StandardScaler().fit_transform(view[::10]) for view in (digits.target, digits.source))
+    leading = np.linalg.svd(X.T @ S)[0][:, :16]
+
+    def cosines(ridge):
+        directions = method(n_bits=16, ridge=ridge, random_state=0).fit(X, privileged=S).projection_
+        return np.cos(subspace_angles(directions, leading))
+
+    means = [cosines(ridge).mean() for ridge in (0.1, 1, 10, 100)]
+    assert np.all(np.diff(means) > 0)
+    assert means[0] < 0.85  # CCA is something else
+    assert means[2] > 0.99
+    np.testing.assert_allclose(cosines(1e6), 1, atol=1e-6)
 
 
 # ---------------------------------------------------------------- more bits than canonical pairs

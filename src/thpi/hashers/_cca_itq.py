@@ -82,14 +82,17 @@ class CCAITQ(BaseHasher):
 
     With the ridge CCA directions ``W`` and correlations ``rho`` of the pairs, minimises
     ``||B - X W diag(rho) R||_F^2`` over codes and rotations. The hash function is ``sgn((x - mean) W diag(rho) R)``.
+    With the default ridge it is in effect PLS-ITQ (see ``ridge``); the published method is the one with a small ridge.
 
     Parameters
     ----------
     n_bits : int, default=32
         Length of a code; at most ``min(n_features, privileged columns, n_samples - 1)``, unless ``fill="pca"``.
     ridge : float, default=10.0
-        Ridge of the CCA, relative to the mean variance of a direction. With few pairs the covariances are
-        poorly known, and retrieval gains much by not dividing by them (docs/defaults.md).
+        Ridge of the CCA, relative to the mean variance of a direction. 0.1 is CCA. A large ridge, such as the default,
+        is in effect partial least squares: the directions span nearly what the leading singular vectors of
+        ``(X - mean)' S`` span. With few pairs the covariances are poorly known, and retrieval gains much by not
+        dividing by them (docs/defaults.md).
     fill : {"error", "pca"}, default="error"
         What to do if ``n_bits`` is more than the number k of canonical pairs. "error" raises. "pca" appends to ``W``
         the leading principal axes ``v`` of the residual, the target rows projected off the k canonical directions, up
