@@ -177,7 +177,7 @@ def test_the_table_of_data_sets_is_that_of_the_registry():
     expected = [
         f"| `{name}` | [{entry.title}]({entry.home_page}) | {entry.target} | {entry.source} | {entry.preprocessing} "
         f"| {entry.paper.describe() if entry.paper else '-'} | {entry.transfer.use if entry.transfer else '-'} "
-        f"| {'yes' if entry.demo else '-'} | {entry.licence} |"
+        f"| {'yes' if entry.demo else '-'} | {entry.describe_licence()} |"
         for name, entry in DATASETS.items()
     ]
     assert _table_rows("api/datasets.md", "data set") == expected

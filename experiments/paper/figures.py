@@ -37,7 +37,7 @@ def _panels(results: Results, title: str, y_label: str) -> tuple[Figure, list[Ax
     titles = []
     for dataset in results.datasets:
         against = info(dataset).paper
-        titles.append(dataset + ("" if against is None or against.same else f" (stands in for {against.name})"))
+        titles.append(dataset + ("" if against is None else f" ({against.describe()})"))
     figure, axes, grid = panels(titles, columns=3, size=(4.2, 3.3), extra=1.1, least=7.5, fontsize=10)
     for row in grid:
         row[0].set_ylabel(y_label)

@@ -162,7 +162,7 @@ def _facts(results: Results) -> Grid:
     for dataset in results.datasets:
         entry = datasets.info(dataset)
         against = entry.paper
-        role = "" if against is None else ("the paper's " if against.same else "stands in for ") + against.name
+        role = "" if against is None else against.describe()
         for protocol in results.protocols:
             facts = results.facts(dataset, protocol, results.settings.table_alpha)
             if facts:
@@ -211,7 +211,7 @@ def _distance(results: Results, found: Sequence[Value]) -> str:
     lines = []
     for dataset in results.datasets:
         against, distance = datasets.info(dataset).paper, distance_to_table1(results, dataset)
-        if against is None or distance is None or not against.same:
+        if against is None or distance is None or not against.comparable:
             continue
         far = [v for v in found if v.dataset == dataset and abs(v.difference or 0) > FAR_FROM_PUBLISHED]
         listed = ", ".join(f"{v.method} at {v.bits} bits ({v.difference:+.1f})" for v in far) or "none"

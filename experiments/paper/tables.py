@@ -96,7 +96,7 @@ def _value(results: Results, dataset: str, section: Section, bits: int, run: Met
         n_splits=int(found.size),
         published=known,
         difference=None if known is None or mean is None else mean - known,
-        stand_in=against is not None and not against.same,
+        stand_in=against is not None and not against.comparable,
         gain=gain.mean if gain else None,
         gain_low=gain.low if gain else None,
         gain_high=gain.high if gain else None,

@@ -179,8 +179,8 @@ def select_lambdas(
     held-out fold are queries; the other pairs are training rows and database. A database row is relevant if it lies
     within the mean distance to the k-th neighbour in the target space of the database. Here k is ``relevant_share`` of
     the database, in (0, 1): 50 / number of database rows of the test. The score is mean average precision, expected
-    under ties. Among equal scores the smallest parameter wins. So the parameters are tuned for nearness in target space,
-    also where the results are then reported by class or by nearness in source space.
+    under ties. Among equal scores the smallest parameter wins. So the parameters are tuned for nearness in target
+    space, also where the results are then reported by class or by nearness in source space.
 
     >>> rng = np.random.RandomState(0)
     >>> S = rng.standard_normal((60, 6)); X = S @ rng.standard_normal((6, 8))

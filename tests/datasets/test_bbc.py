@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from thpi.datasets import load_bbc
+from experiments.harness.data import DataSpec, data_identity
+from thpi.datasets import DataAlteredError, load_bbc, verify
 
 
 def entries(folder: Path, segment: int, doc: str) -> dict[str, int]:
@@ -58,7 +60,9 @@ def test_shown_terms_are_the_most_frequent(shared_data: Path) -> None:
     assert np.all(np.diff([counts[term] for term in shown]) <= 0)
 
 
-def test_tiny_files_in_the_segment_format(tmp_path: Path) -> None:
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    """Files in the segment format that are not those of the rebuild, as the published collection's are."""
     folder = tmp_path / "bbc"
     folder.mkdir()
     header = "%%MatrixMarket matrix coordinate integer general\n"
@@ -69,15 +73,72 @@ def test_tiny_files_in_the_segment_format(tmp_path: Path) -> None:
     (folder / "bbc_seg2of3.docs").write_text("sport.1\ntech.2\n")
     (folder / "bbc_seg2of3.terms").write_text("goal\n")
     (folder / "bbc.classes").write_text("sport.1 0\ntech.1 1\ntech.2 1\n")
-    bbc = load_bbc(data_home=tmp_path, verify=False)
+    return folder
+
+
+def test_another_edition_is_read_with_a_warning(tiny: Path) -> None:
+    home = tiny.parent
+    with pytest.warns(UserWarning, match="another edition of data set 'bbc'.*Only its structure is checked"):
+        bbc = load_bbc(data_home=home)
     assert bbc.names == ("sport.1", "tech.2")
     assert bbc.target.toarray().tolist() == [[3], [4]]
     assert bbc.source.toarray().tolist() == [[0, 7], [5, 6]]
     assert bbc.source_only.toarray().tolist() == [[8, 0]]
     assert bbc.labels.tolist() == [0, 1]
-    (folder / "bbc_seg2of3.docs").write_text("sport.1\n")
-    with pytest.raises(ValueError, match=r"bbc_seg2of3\.docs has 1"):
-        load_bbc(data_home=tmp_path, verify=False)
+    report = verify("bbc", home, strict=True)
+    assert {path for path, status in report.items() if status == "unchecked"} == {p.name for p in tiny.iterdir()}
+    assert set(report.values()) == {"unchecked", "missing"}
+    with pytest.warns(UserWarning, match="another edition"):
+        files = data_identity(DataSpec("bbc"), home)["files"]
+    about = (tiny / "bbc.classes").stat()
+    assert files["bbc.classes"] == [about.st_size, about.st_mtime_ns]
+    assert len(files) == 7
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        ("bbc_seg2of3.docs", "sport.1\n", r"bbc_seg2of3\.docs has 1"),
+        ("bbc_seg2of3.terms", "goal\ntry\n", r"bbc_seg2of3\.terms has 2 lines"),
+        ("bbc_seg2of3.mtx", "<html>not found</html>", r"bbc_seg2of3\.mtx is not a valid Matrix Market file"),
+        ("bbc_seg2of3.mtx", "", r"bbc_seg2of3\.mtx is not a valid Matrix Market file"),
+        (
+            "bbc_seg2of3.mtx",
+            "%%MatrixMarket matrix coordinate integer general\n1 2 2\n1 1 3\n",
+            r"bbc_seg2of3\.mtx is not a valid Matrix Market file",
+        ),
+        (
+            "bbc_seg2of3.mtx",
+            "%%MatrixMarket matrix coordinate integer general\n1 2 2\n1 1 3\n1 2 -4\n",
+            r"bbc_seg2of3\.mtx holds -4; counts of terms are at least 0",
+        ),
+        ("bbc.classes", "sport.1 0\n", r"bbc\.classes has no class for \d documents, the first is tech\.2"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*another edition")
+def test_a_damaged_file_of_another_edition_is_refused(tiny: Path, file: str, content: str, message: str) -> None:
+    (tiny / file).write_text(content)
+    with pytest.raises(DataAlteredError, match=message):
+        load_bbc(data_home=tiny.parent)
+    assert verify("bbc", tiny.parent)[file] == "altered"
+    with pytest.raises(DataAlteredError, match=message):
+        verify("bbc", tiny.parent, strict=True)
+
+
+def test_a_damaged_file_of_the_rebuild_is_not_taken_for_another_edition(shared_data: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "bbc"
+    shutil.copytree(shared_data / "bbc", folder)
+    mtx = folder / "bbc_seg2of3.mtx"
+    mtx.chmod(0o644)
+    lines = mtx.read_text().splitlines()
+    row, column, count = lines[5].split()
+    lines[5] = f"{row} {column} {int(count) + 1}"  # still a valid file
+    mtx.write_text("\n".join(lines) + "\n")
+    with pytest.raises(DataAlteredError, match=r"bbc_seg2of3\.mtx .* has sha256"):
+        load_bbc(data_home=tmp_path)
+    report = verify("bbc", tmp_path)
+    assert [path for path, status in report.items() if status != "ok"] == ["bbc_seg2of3.mtx"]
+    assert report["bbc_seg2of3.mtx"] == "altered"
 
 
 def test_unknown_pairing(shared_data: Path) -> None:

@@ -39,7 +39,7 @@ def toy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> DatasetInfo:
         pipelines=lambda: (standardised(), standardised()),
         folder="toy",
         files={"toy.txt": "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"},
-        paper=PaperRole("BBC", same=False),
+        paper=PaperRole("BBC", "stand-in"),
         demo=Demo("Toy", "Blobs.", "numbers", "blob", rows=380, pairs=70),
     )
     (tmp_path / "toy").mkdir()

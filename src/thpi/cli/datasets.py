@@ -36,9 +36,11 @@ def info(name: Annotated[str, _SET], data_home: DataHome = None) -> None:
 
     entry = datasets.info(name)
     where = "part of the package" if entry.folder is None else datasets.data_home_path(data_home) / entry.folder
-    fields = ("name", "title", "target", "source", "home_page", "licence", "citation")
+    fields = ("name", "title", "target", "source", "home_page")
     for title, value in (
         *((field.replace("_", " "), getattr(entry, field)) for field in fields),
+        ("licence", entry.describe_licence()),
+        ("citation", entry.citation),
         ("prepared", entry.preprocessing),
         ("paper", entry.paper and entry.paper.describe()),
         ("benchmark", entry.transfer and entry.transfer.use),

@@ -55,7 +55,7 @@ ENTRY = DatasetInfo(
     folder="ddtp",
     files={"ddtp_en_fr.tsv.gz": "460e495dcbc62c0000213091d6f58d18f0d275b497abd956518bc7e1636c7e7f"},
     large=True,
-    paper=PaperRole("Reuters", same=False),
+    paper=PaperRole("Reuters", "stand-in"),
     transfer=TransferRole("confirmation"),
     demo=Demo(
         title="Package descriptions",

@@ -62,6 +62,7 @@ ENTRY = DatasetInfo(
     title="UCI Multiple Features: 2,000 handwritten digits in six views",
     home_page="https://archive.ics.uci.edu/dataset/72/multiple+features",
     licence="CC BY 4.0",
+    licence_checked=True,  # DIGITS_LICENSE.txt, beside the file
     citation="Duin, R. Multiple Features. UCI Machine Learning Repository. doi:10.24432/C5HC70",
     target="240 pixels (pix), or any other view",
     source="216 profile correlations (fac), or any other view",

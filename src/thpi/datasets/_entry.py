@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -26,7 +27,7 @@ class DataNotFoundError(FileNotFoundError):
 
 
 class DataAlteredError(ValueError):
-    """A file of a data set does not have the expected sha256 checksum."""
+    """A file of a data set does not have the expected sha256 checksum, or is damaged."""
 
 
 def data_home_path(data_home: PathLike | None = None) -> Path:
@@ -57,20 +58,55 @@ def pipelines(target: str, source: str, **options: float) -> Pipelines:
     return make
 
 
+_KINDS = {
+    "original": "the paper's {}",
+    "rebuild": "a rebuild of the paper's {}",
+    "sample": "a small sample of the paper's {}",
+    "stand-in": "stand-in for {}",
+}
+
+
 @dataclass(frozen=True)
 class PaperRole:
-    """The data set of the paper that this one is (``same``) or replaces.
+    """The data set of the paper that this one is, or replaces.
 
-    ``notes`` explain why our values differ from the published ones and list what was tried, one sentence each.
+    ``kind``: the files that the paper used ("original"), others made from the same texts by the same rule ("rebuild"),
+    a small part of the originals ("sample"), or other data ("stand-in"). ``notes`` explain why our values differ from
+    the published ones and list what was tried, one sentence each.
+
+    >>> role = PaperRole("BBC", "rebuild")
+    >>> role.describe(), role.comparable
+    ("a rebuild of the paper's BBC", True)
     """
 
     name: str
-    same: bool
+    kind: Literal["original", "rebuild", "sample", "stand-in"]
     notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_choice(_KINDS, kind=self.kind)
+
+    @property
+    def comparable(self) -> bool:
+        """Whether results may be compared with the published ones, cell by cell."""
+        return self.kind in ("original", "rebuild")
 
     def describe(self) -> str:
         """Return the role in a few words."""
-        return f"the paper's {self.name}" if self.same else f"stand-in for {self.name}"
+        return _KINDS[self.kind].format(self.name)
+
+
+@dataclass(frozen=True)
+class OtherEditions:
+    """How files of an edition without known checksums are accepted.
+
+    ``marks`` are files that tell editions apart: if none of those present has its checksum, the folder holds another
+    edition. If only some have it, files were altered. ``check`` reads the files in a folder and raises
+    :class:`DataAlteredError` if they are not what the loader needs.
+    """
+
+    marks: tuple[str, ...]
+    check: Callable[[Path], None]
 
 
 @dataclass(frozen=True)
@@ -110,6 +146,7 @@ class DatasetInfo:
     Parameters
     ----------
     name, title, home_page, licence, citation : for people.
+    licence_checked : whether licence and citation were compared with a text that comes with the files.
     target, source : one-line descriptions of the two views.
     loader : returns the :class:`PairedDataset`; takes ``data_home`` unless the set is bundled.
     preprocessing : one-line description of ``pipelines``.
@@ -117,6 +154,7 @@ class DatasetInfo:
     folder : the set's folder in the data home; None if the set is part of the package.
     files : files that the loader reads by default: path within the folder to sha256 (None: not known).
     public_files : files of the full public collection, if the loader also reads that form.
+    other_editions : if given, ``files`` of another edition are read too, after a check of their structure.
     labelled : whether items have classes; other sets have tags only.
     large : whether experiments keep only a sample of the rows.
     paper, transfer, demo : role in the paper, in the transfer benchmark and on the page, if any.
@@ -135,6 +173,8 @@ class DatasetInfo:
     folder: str | None
     files: Mapping[str, str | None] = field(default_factory=dict)
     public_files: Mapping[str, str | None] = field(default_factory=dict)
+    other_editions: OtherEditions | None = None
+    licence_checked: bool = False
     labelled: bool = True
     large: bool = False
     paper: PaperRole | None = None
@@ -145,6 +185,10 @@ class DatasetInfo:
     def all_files(self) -> dict[str, str | None]:
         """Both ``files`` and ``public_files``."""
         return {**self.files, **self.public_files}
+
+    def describe_licence(self) -> str:
+        """Return the licence, and whether the files state it."""
+        return f"{self.licence} ({'stated with' if self.licence_checked else 'unchecked: not stated in'} the files)"
 
     def folder_in(self, data_home: PathLike | None) -> Path:
         """Return the folder of the files."""
@@ -160,6 +204,11 @@ class DatasetInfo:
         If a candidate is a sequence of paths, the first that exists is taken.
         """
         folder = self.folder_in(data_home)
+        if verify and self.is_other_edition(folder):
+            known = f"{self.paper.describe()}, " if self.paper else ""
+            message = f"{folder} holds another edition of data set {self.name!r} than the one whose checksums are known"
+            warnings.warn(f"{message} ({known}see thpi datasets info). Only its structure is checked.", stacklevel=3)
+            verify = False
         found = []
         for candidate in candidates:
             options = (candidate,) if isinstance(candidate, str) else tuple(candidate)
@@ -175,17 +224,27 @@ class DatasetInfo:
             found.append(folder / present)
         return found
 
+    def is_other_edition(self, folder: Path) -> bool:
+        """Whether the folder holds files of an edition without known checksums."""
+        marks = () if self.other_editions is None else self.other_editions.marks
+        present = [mark for mark in marks if (folder / mark).is_file()]
+        return bool(present) and all(_sha256(folder / mark) != self.files[mark] for mark in present)
+
     def check_file(self, path: Path, expected: str | None) -> None:
         """Raise :class:`DataAlteredError` if the file does not have the expected checksum (None: any)."""
         if expected is None:
             return
-        digest = hashlib.sha256()
-        with path.open("rb") as file:  # in blocks: a file may be larger than memory
-            while block := file.read(2**20):
-                digest.update(block)
-        found = digest.hexdigest()
+        found = _sha256(path)
         if found != expected:
             raise DataAlteredError(
                 f"{path} of data set {self.name!r} has sha256 {found}, expected {expected}: it is damaged "
                 "or another edition. Fetch it again, or pass verify=False to read it as it is."
             )
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:  # in blocks: a file may be larger than memory
+        while block := file.read(2**20):
+            digest.update(block)
+    return digest.hexdigest()

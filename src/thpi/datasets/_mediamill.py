@@ -41,6 +41,6 @@ ENTRY = DatasetInfo(
     files={"mediamill.npz": "e477c506addf7b0c215968fb2fb7d5f4aad5b815b187a0019e69e1d71463980b"},
     labelled=False,
     large=True,
-    paper=PaperRole("NUS-WIDE", same=False),
+    paper=PaperRole("NUS-WIDE", "stand-in"),
     transfer=TransferRole("confirmation"),
 )

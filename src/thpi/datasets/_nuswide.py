@@ -143,6 +143,6 @@ ENTRY = DatasetInfo(
         "NUS_WID_Tags/TagList1k.txt": None,
         "ConceptsList/Concepts81.txt": None,
     },
-    paper=PaperRole("NUS-WIDE", same=True, notes=(_NOTE,)),
+    paper=PaperRole("NUS-WIDE", "sample", notes=(_NOTE,)),
     transfer=TransferRole("confirmation"),
 )

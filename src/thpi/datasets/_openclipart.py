@@ -82,7 +82,7 @@ ENTRY = DatasetInfo(
         "thumbnails.zip": "1995acf577047d6f2fdbc40bc47d4df3958622dde80f0fe531f981609e86c84a",
     },
     large=True,
-    paper=PaperRole("NUS-WIDE", same=False),
+    paper=PaperRole("NUS-WIDE", "stand-in"),
     transfer=TransferRole("development"),
     demo=Demo(
         title="Clip art",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from thpi._types import PathLike
@@ -59,7 +60,8 @@ def verify(name: str, data_home: PathLike | None = None, *, strict: bool = False
 
     Returns ``"ok"``, ``"missing"``, ``"altered"``, or ``"unchecked"`` (no checksum is known) for each path within the
     data set's folder. Files of the full public collection are listed only if present, because it is an alternative.
-    With ``strict``, an altered file raises :class:`DataAlteredError`.
+    The files of another edition are "unchecked" if their structure is sound, otherwise "altered". With ``strict``, an
+    altered file raises :class:`DataAlteredError`.
 
     >>> verify("digits")
     {'digits.npz': 'ok'}
@@ -67,6 +69,7 @@ def verify(name: str, data_home: PathLike | None = None, *, strict: bool = False
     entry = info(name)
     folder = entry.folder_in(data_home)
     report: dict[str, Status] = {}
+    other = _check_other_edition(entry, folder, strict)
     for path, sha256 in entry.all_files.items():
         if not (folder / path).is_file():
             if path in entry.files:
@@ -76,7 +79,20 @@ def verify(name: str, data_home: PathLike | None = None, *, strict: bool = False
             entry.check_file(folder / path, sha256)
             report[path] = "unchecked" if sha256 is None else "ok"
         except DataAlteredError:
-            if strict:
+            if strict and other is None:
                 raise
-            report[path] = "altered"
+            report[path] = other or "altered"
     return report
+
+
+def _check_other_edition(entry: DatasetInfo, folder: Path, strict: bool) -> Status | None:
+    """Return the status of files with other checksums; None if the folder does not hold another edition."""
+    if entry.other_editions is None or not entry.is_other_edition(folder):
+        return None
+    try:
+        entry.other_editions.check(folder)
+    except DataAlteredError:
+        if strict:
+            raise
+        return "altered"
+    return "unchecked"

@@ -109,6 +109,6 @@ ENTRY = DatasetInfo(
     folder="reuters",
     files={"reuters_600.mat": "7891013c24a821f56a5423387caaa4c609ff0a91c8df177a689dfaf0381c5761"},
     public_files={"EN/Index_EN-EN": None, "FR/Index_EN-FR": None},
-    paper=PaperRole("Reuters", same=True, notes=(_NOTE,)),
+    paper=PaperRole("Reuters", "sample", notes=(_NOTE,)),
     transfer=TransferRole("confirmation"),
 )

@@ -27,9 +27,9 @@ class CVH(BaseHasher):
         Length of a code; at most ``min(n_features, privileged columns, n_samples - 1)``, unless ``fill="pca"``.
     ridge : float, default=10.0
         Ridge added to both covariances, relative to the mean variance of a direction. 0.1 is CCA. A large ridge, such
-        as the default, is in effect partial least squares: the directions span nearly what the leading singular vectors of
-        ``(X - mean)' S`` span. With few pairs the covariances are poorly known, and retrieval gains much by not
-        dividing by them (docs/defaults.md).
+        as the default, is in effect partial least squares: the directions span nearly what the leading singular
+        vectors of ``(X - mean)' S`` span. With few pairs the covariances are poorly known, and retrieval gains much by
+        not dividing by them (docs/defaults.md).
     fill : {"error", "pca"}, default="error"
         What to do if ``n_bits`` is more than the number k of canonical pairs. "error" raises. With "pca" the bits
         beyond k are the signs along the leading principal axes of the residual, the target rows projected off the k
