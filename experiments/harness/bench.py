@@ -9,15 +9,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.harness.data import TrainingViews, evaluation_views, refit_target, training_views
+from experiments.harness.data import Pipelines, TrainingViews, evaluation_views, refit_target, training_views
 from experiments.harness.protocol import Protocol, relevance_kinds, relevance_matrix
 from experiments.harness.store import ResultStore
-from thpi.datasets import PairedDataset
+from thpi.datasets import PairedDataset, info
 from thpi.evaluation import Split, database_rows, split_rows
 from thpi.index import asymmetric_distances
 from thpi.metrics import mean_average_precision, query_mean, ranked_average_precision
 
-_SHUFFLE = 1_000_003  # added to the seed: the shuffle is another stream than the split
+# Added to the seed: the shuffle and the sample of queries are other streams than the split.
+_SHUFFLE = 1_000_003
+_SAMPLE = 2_000_003
 
 
 class Training(NamedTuple):
@@ -128,12 +130,26 @@ class Bench:
 
 
 def make_bench(
-    dataset: PairedDataset, protocol: Protocol, alpha: float, seed: int, identity: dict[str, Any], store: ResultStore
+    dataset: PairedDataset,
+    protocol: Protocol,
+    alpha: float,
+    seed: int,
+    identity: dict[str, Any],
+    store: ResultStore,
+    pipelines: Pipelines | None = None,
 ) -> Bench:
-    """Return the bench of a split, with the paper's preprocessing; views that are slow to make are kept on disk."""
+    """Return the bench of a split; views that are slow to make are kept on disk.
+
+    Without ``pipelines`` the rows are prepared as the registry says.
+    """
     split = split_rows(dataset.n, alpha, random_state=seed)
-    judged = cache(lambda: evaluation_views(dataset, identity, store))
+    if protocol.max_queries is not None and len(split.query) > protocol.max_queries:
+        asked = np.random.RandomState(_SAMPLE + seed).choice(split.query, protocol.max_queries, replace=False)
+        split = split._replace(query=np.sort(asked))
+    made = pipelines or info(dataset.name).pipelines()
+    judged = cache(lambda: evaluation_views(dataset, made, identity, store))
     if protocol.fit_on == "all":
-        return Bench(dataset, split, seed, protocol, judged, judged, judged)
-    views = cache(lambda: training_views(dataset, split))
-    return Bench(dataset, split, seed, protocol, views, judged, lambda: refit_target(dataset, split, views()))
+        views = cache(lambda: judged().astype(protocol.dtype))
+        return Bench(dataset, split, seed, protocol, views, judged, views)
+    views = cache(lambda: training_views(dataset, split, made))
+    return Bench(dataset, split, seed, protocol, views, judged, lambda: refit_target(dataset, split, views(), made))

@@ -11,19 +11,24 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 
 from experiments.harness.store import ResultStore
 from thpi import datasets
-from thpi.datasets import PairedDataset
+from thpi.datasets import PairedDataset, preprocessing
 from thpi.datasets.preprocessing import fit_transform_views
 from thpi.evaluation import Split, database_rows
 
 Floats = npt.NDArray[np.float64]
+Pipelines = tuple[Pipeline, Pipeline]
 
 
 @dataclass(frozen=True)
 class DataSpec:
     """A data set by name, options of its loader, and the number of rows kept (a fixed random sample; None: all).
+
+    ``pipeline`` names a function of :mod:`thpi.datasets.preprocessing` that prepares both views, in place of the
+    registry's pipelines.
 
     >>> DataSpec("bbc", options=(("pairing", "position"),)).label
     'bbc pairing=position'
@@ -32,11 +37,19 @@ class DataSpec:
     name: str
     max_rows: int | None = None
     options: tuple[tuple[str, Any], ...] = ()
+    pipeline: str | None = None
 
     @property
     def label(self) -> str:
         """Short name, different for each variant."""
         return " ".join([self.name, *(f"{key}={value}" for key, value in self.options)])
+
+    def pipelines(self) -> Pipelines:
+        """Unfitted pipelines of target and source."""
+        if self.pipeline is None:
+            return datasets.info(self.name).pipelines()
+        make = getattr(preprocessing, self.pipeline)
+        return make(), make()
 
 
 def data_identity(spec: DataSpec, data_home: str | os.PathLike[str] | None = None) -> dict[str, Any]:
@@ -58,7 +71,8 @@ def data_identity(spec: DataSpec, data_home: str | os.PathLike[str] | None = Non
         elif status == "unchecked":  # a public file without a known checksum: use its size and time
             about = (datasets.data_home_path(data_home) / str(entry.folder) / path).stat()
             files[path] = [about.st_size, about.st_mtime_ns]
-    return {"dataset": spec.name, "options": dict(spec.options), "max_rows": spec.max_rows, "files": files}
+    identity = {"dataset": spec.name, "options": dict(spec.options), "max_rows": spec.max_rows, "files": files}
+    return identity if spec.pipeline is None else {**identity, "pipeline": spec.pipeline}
 
 
 @lru_cache(maxsize=2)
@@ -92,8 +106,14 @@ class TrainingViews(NamedTuple):
     source: Floats
     source_only: Floats | None
 
+    def astype(self, dtype: str) -> TrainingViews:
+        """Return the rows as numbers of another type."""
+        return TrainingViews(*(None if rows is None else rows.astype(dtype, copy=False) for rows in self))  # type: ignore[arg-type]
 
-def evaluation_views(dataset: PairedDataset, identity: dict[str, Any], store: ResultStore) -> TrainingViews:
+
+def evaluation_views(
+    dataset: PairedDataset, pipelines: Pipelines, identity: dict[str, Any], store: ResultStore
+) -> TrainingViews:
     """Return the views that the paper's preprocessing makes of all rows; kept on disk because PCA and LDA are slow.
 
     Nearness is measured in them, whatever training saw, so that every alpha and split asks the same question.
@@ -101,7 +121,7 @@ def evaluation_views(dataset: PairedDataset, identity: dict[str, Any], store: Re
     config = {"views": "all", "data": identity}
     kept = store.read_arrays("views", config)
     if kept is None:
-        views = fit_transform_views(dataset, *datasets.info(dataset.name).pipelines(), np.arange(dataset.n), "all")
+        views = fit_transform_views(dataset, *pipelines, np.arange(dataset.n), "all")
         kept = {"target": views.target, "source": views.source}
         if views.source_only is not None:
             kept["source_only"] = views.source_only
@@ -109,7 +129,7 @@ def evaluation_views(dataset: PairedDataset, identity: dict[str, Any], store: Re
     return TrainingViews(kept["target"], kept["source"], kept.get("source_only"))
 
 
-def training_views(dataset: PairedDataset, split: Split) -> TrainingViews:
+def training_views(dataset: PairedDataset, split: Split, pipelines: Pipelines | None = None) -> TrainingViews:
     """Return views fitted without any query row: the target's on the training rows, the source's on all other rows too.
 
     >>> from thpi.datasets import load_digits_views
@@ -118,17 +138,19 @@ def training_views(dataset: PairedDataset, split: Split) -> TrainingViews:
     >>> training_views(digits, split_rows(digits.n, 0.1, 0)).target.shape
     (2000, 240)
     """
-    pipelines = datasets.info(dataset.name).pipelines()
+    pipelines = pipelines or datasets.info(dataset.name).pipelines()
     views = fit_transform_views(dataset, *pipelines, split.train, "train", query_rows=split.query)
     return TrainingViews(views.target, views.source, views.source_only)
 
 
-def refit_target(dataset: PairedDataset, split: Split, views: TrainingViews) -> TrainingViews:
+def refit_target(
+    dataset: PairedDataset, split: Split, views: TrainingViews, pipelines: Pipelines | None = None
+) -> TrainingViews:
     """Return ``views`` with the target preprocessing fitted on all rows that are not queries; the source stays.
 
     For the reference line "all target data".
     """
-    pipeline = clone(datasets.info(dataset.name).pipelines()[0]).fit(dataset.target[database_rows(split, "all")])
-    target: Any = pipeline.transform(dataset.target)
+    pipeline = clone((pipelines or datasets.info(dataset.name).pipelines())[0])
+    target: Any = pipeline.fit(dataset.target[database_rows(split, "all")]).transform(dataset.target)
     dense = target.toarray() if hasattr(target, "toarray") else target
     return views._replace(target=np.asarray(dense, dtype=np.float64))

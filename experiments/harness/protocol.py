@@ -1,4 +1,4 @@
-"""The two evaluation protocols, the authors' and the standard one, and the meanings of "relevant"."""
+"""The evaluation protocols, the paper's first, and the meanings of "relevant"."""
 
 from __future__ import annotations
 
@@ -23,27 +23,39 @@ RELEVANCES = {name: thpi.RELEVANCES[name].title for name in ("target", "labels",
 class Protocol:
     """What is searched, what the features may have seen, how the radius is found, and which figure is the headline.
 
-    ``fit_on`` goes to :func:`thpi.datasets.preprocessing.fit_transform_views`; ``measure`` is the name of the
-    measure in :data:`thpi.metrics.MEASURES` that tables show.
+    ``database`` goes to :func:`thpi.evaluation.database_rows` and ``fit_on`` to
+    :func:`thpi.datasets.preprocessing.fit_transform_views`; ``measure`` is the name of the measure in
+    :data:`thpi.metrics.MEASURES` that tables show. The radius is a mean over at most ``radius_rows`` rows. Of more
+    than ``max_queries`` query rows a random sample is asked. Methods learn from rows of type ``dtype``.
     """
 
     name: str
     title: str
-    database: Literal["train", "all"]
+    database: Literal["rest", "train", "all"]
     fit_on: Literal["all", "train"]
     radius: Literal["authors", "plain"]
     measure: Literal["pooled_precision_recall_area", "average_precision"]
     measure_title: str
+    radius_rows: int | None = None
+    max_queries: int | None = None
+    dtype: Literal["float32", "float64"] = "float64"
 
 
-_AUTHORS_MAP = "area under one precision-recall curve pooled over all queries (the authors' MAP)"
+_AREA = "area under one precision-recall curve pooled over all queries (the follow-up's MAP)"
 _MAP = "mean over queries of average precision, expected under ties (MAP)"
 PROTOCOLS: dict[str, Protocol] = {
-    "authors": Protocol(
-        "authors", "the authors' protocol", "train", "all", "authors", "pooled_precision_recall_area", _AUTHORS_MAP
-    ),
-    "standard": Protocol("standard", "the standard protocol", "all", "train", "plain", "average_precision", _MAP),
-}
+    protocol.name: protocol
+    for protocol in (
+        Protocol(
+            "paper", "the paper's protocol", "rest", "all", "plain", "average_precision", _MAP,
+            radius_rows=2_000, max_queries=1_000, dtype="float32",
+        ),
+        Protocol(
+            "followup", "the follow-up's protocol", "train", "all", "authors", "pooled_precision_recall_area", _AREA
+        ),
+        Protocol("standard", "the standard protocol", "all", "train", "plain", "average_precision", _MAP),
+    )
+}  # fmt: skip
 """The protocols by name."""
 
 
@@ -92,5 +104,7 @@ def relevance_matrix(
     if kind not in RELEVANCES:
         raise ValueError(f"kind={kind!r} must be one of {', '.join(RELEVANCES)}.")
     space = np.asarray(target if kind == "target" else source)
-    threshold = neighbour_radius(space[rows], form=protocol.radius, k=NEIGHBOURS, random_state=random_state)
+    threshold = neighbour_radius(
+        space[rows], form=protocol.radius, k=NEIGHBOURS, n_sample=protocol.radius_rows, random_state=random_state
+    )
     return radius_relevance(space[split.query], space[rows], threshold)

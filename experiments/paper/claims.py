@@ -222,7 +222,7 @@ def bbc_order(results: Results, dataset: str = "bbc") -> Finding:
     shown, holds = [], True
     for bits in results.settings.bits:
         means = [
-            results.mean(dataset, "authors", results.settings.table_alpha, MethodRun(method, bits)) for method in order
+            results.mean(dataset, "followup", results.settings.table_alpha, MethodRun(method, bits)) for method in order
         ]
         known = [mean for mean in means if mean is not None]
         if len(known) < len(order):
@@ -237,12 +237,12 @@ def bbc_order(results: Results, dataset: str = "bbc") -> Finding:
 def distance_to_table1(results: Results, dataset: str) -> tuple[float, int] | None:
     """Mean absolute difference to Table 1 in points, and the number of cells compared; None if there are none."""
     against = info(dataset).paper
-    if against is None or "authors" not in results.protocols:
+    if against is None or "followup" not in results.protocols:
         return None
     differences = []
     for (name, bits, method), published in table1().items():
         if name == against.name and bits in results.settings.bits:
-            mean = results.mean(dataset, "authors", results.settings.table_alpha, MethodRun(method, bits))
+            mean = results.mean(dataset, "followup", results.settings.table_alpha, MethodRun(method, bits))
             if mean is not None:
                 differences.append(abs(mean - published))
     return (float(np.mean(differences)), len(differences)) if differences else None

@@ -53,7 +53,7 @@ Published = Callable[[str, str], Mapping[Any, float]]
 
 def _has_published(results: Results, protocol: str) -> bool:
     """Whether the paper shows figures for this protocol and code length."""
-    return protocol == "authors" and results.settings.figure_bits == 32
+    return protocol == "followup" and results.settings.figure_bits == 32
 
 
 def _measure(protocol: str) -> str:

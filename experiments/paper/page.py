@@ -88,7 +88,7 @@ class PaperReport(Report[Results]):
                 "selected for nearness in target space. The answer changes with what relevant means.</p>"
             ]
         protocol, key = PROTOCOLS[section.protocol], "The paper gives no figures for this protocol."
-        if section.protocol == "authors":
+        if section.protocol == "followup":
             key = "Small print in a cell: the published value, and our difference to it in points."
         return [
             f"<h2>Table 1, {escape(protocol.title)}</h2>",
@@ -99,7 +99,7 @@ class PaperReport(Report[Results]):
         """The distance to the published table, and the figures."""
         if table != "table1" or section.relevance != "target":
             return []
-        distance = [_distance(results, values(results, "authors"))] if section.protocol == "authors" else []
+        distance = [_distance(results, values(results, "followup"))] if section.protocol == "followup" else []
         shown = ((name, f"{name}-{section.protocol}") for name in FIGURES)
         return distance + [figure_html(figures[file], CAPTIONS[name]) for name, file in shown if file in figures]
 

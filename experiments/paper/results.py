@@ -33,7 +33,7 @@ class Results:
         self.settings, self.experiments = settings, tuple(experiments)
         self._entries: dict[tuple[str, str, float], dict[MethodRun, list[dict[str, Any]]]] = {}
         for task in sorted(tasks, key=lambda task: task.seed):
-            group = self._entries.setdefault((task.data.name, task.protocol, task.alpha), {})
+            group = self._entries.setdefault((task.dataset, task.protocol, task.alpha), {})
             for run, entry in measured(task, store).items():
                 group.setdefault(run, []).append(entry)
 

@@ -11,8 +11,8 @@ from experiments.harness.data import DataSpec, check_grid, data_identity
 from experiments.harness.protocol import PROTOCOLS
 from experiments.paper.published import METHOD_TITLES
 from experiments.paper.runs import MethodRun
+from experiments.paper.sets import SETS, paper_set
 from experiments.paper.task import PaperTask
-from thpi.datasets import DATASETS, info
 from thpi.evaluation import LAMBDA_GRID, SelectionRule
 
 METHODS = tuple(METHOD_TITLES)
@@ -28,30 +28,24 @@ class Settings:
     """What is run: data sets, protocols, code lengths and the number of splits (seeds 0, 1, ...).
 
     ``table_alpha`` is the alpha of Table 1 and Figures 2 and 3; ``figure_bits`` the code length of the figures.
-    ``splits`` None means 10, and 5 for the large sets. ``max_rows`` bounds the large sets.
+    ``max_rows`` bounds the rows of every set.
     """
 
-    datasets: tuple[str, ...] = tuple(name for name, entry in DATASETS.items() if entry.paper)
-    protocols: tuple[str, ...] = ("authors", "standard")
+    datasets: tuple[str, ...] = tuple(SETS)
+    protocols: tuple[str, ...] = ("paper",)
     bits: tuple[int, ...] = (8, 16, 32, 64)
     alphas: tuple[float, ...] = (0.1, 0.3, 0.5, 0.7)
     table_alpha: float = 0.5
     figure_bits: int = 32
-    splits: int | None = None
-    max_rows: int | None = 3_000
+    splits: int = 10
+    max_rows: int | None = None
     grid: tuple[float, ...] = LAMBDA_GRID
     selection: SelectionRule = SelectionRule()  # noqa: RUF009 - frozen
     quick: bool = False
 
     def data(self, dataset: str) -> DataSpec:
-        """The rows of a data set: whole, or a sample of the large ones (in a quick run, of any)."""
-        return DataSpec(dataset, self.max_rows if self.quick or info(dataset).large else None)
-
-    def n_splits(self, dataset: str) -> int:
-        """Number of splits of Table 1 and Figures 1 and 2."""
-        if self.splits is not None:
-            return self.splits
-        return 5 if info(dataset).large else 10
+        """The rows of a data set."""
+        return paper_set(dataset).sampled(self.max_rows)
 
     @property
     def sweep_protocols(self) -> tuple[str, ...]:
@@ -59,8 +53,8 @@ class Settings:
         return self.protocols[:1]
 
     def n_sweep_splits(self, dataset: str) -> int:
-        """Number of splits of Figure 3, whose fits are many."""
-        return min(1 if self.quick else 3, self.n_splits(dataset))
+        """Number of splits of Figure 3, whose fits are many: three, and one for the large sets."""
+        return min(1 if self.quick or paper_set(dataset).info.large else 3, self.splits)
 
 
 def quick_settings(datasets: tuple[str, ...] = ("digits",), **changes: Any) -> Settings:
@@ -89,13 +83,14 @@ def reference_runs(dataset: str, bits: int) -> tuple[MethodRun, ...]:
     >>> [run.label for run in reference_runs("bbc", 8)]
     ['ITQ (all target data)', 'LapITQPlus (all target data)']
     """
-    methods = ("ITQ",) if info(dataset).large else ("ITQ", "LapITQPlus")
+    methods = ("ITQ",) if paper_set(dataset).info.large else ("ITQ", "LapITQPlus")
     return tuple(MethodRun(method, bits, "all") for method in methods)
 
 
 def runs_of(dataset: str, bits: int) -> tuple[MethodRun, ...]:
-    """All methods at one code length, then the reference runs."""
-    return (*(MethodRun(method, bits) for method in METHODS), *reference_runs(dataset, bits))
+    """All methods at one code length, CCA-ITQ and CVH with a tuned ridge too, then the reference runs."""
+    tuned = (MethodRun(method, bits, tuned=True) for method in ("CCAITQ", "CVH"))
+    return (*(MethodRun(method, bits) for method in METHODS), *tuned, *reference_runs(dataset, bits))
 
 
 def sweep_runs(settings: Settings) -> dict[str, tuple[MethodRun, ...]]:
@@ -123,7 +118,7 @@ def _cells(experiment: str, settings: Settings, dataset: str) -> Iterable[tuple[
     lengths = settings.bits if experiment == "table1" else (settings.figure_bits,)
     alphas = settings.alphas if experiment == "figure1" else (settings.table_alpha,)
     for alpha in alphas:
-        for seed in range(settings.n_splits(dataset)):
+        for seed in range(settings.splits):
             for bits in lengths:
                 for run in runs_of(dataset, bits):
                     yield alpha, seed, run
@@ -138,7 +133,7 @@ def tasks_of(
 
     >>> tasks = tasks_of(["table1"], quick_settings())
     >>> len(tasks), len(tasks[0].runs)
-    (4, 20)
+    (2, 24)
     """
     check_grid((*settings.alphas, settings.table_alpha), (*settings.bits, settings.figure_bits), settings.splits)
     for protocol in settings.protocols:
@@ -159,13 +154,16 @@ def tasks_of(
                     runs.setdefault((dataset, protocol, alpha, seed), {})[run] = None
     tasks = [
         PaperTask(
-            settings.data(dataset), protocol, alpha, seed, _ordered(found), identities[dataset], settings.selection
+            dataset, settings.data(dataset), protocol, alpha, seed, _ordered(found), identities[dataset], settings.selection
         )
         for (dataset, protocol, alpha, seed), found in runs.items()
     ]
-    # Longest first, so that no core is idle at the end; stable, so the order is always the same.
-    return sorted(tasks, key=lambda task: -len(task.runs))
+    # Split after split, so that an early stop leaves whole splits of every set; the longest of a split first.
+    return sorted(tasks, key=lambda task: (task.seed, not paper_set(task.dataset).info.large, -len(task.runs)))
 
 
 def _ordered(runs: Iterable[MethodRun]) -> tuple[MethodRun, ...]:
-    return tuple(sorted(runs, key=lambda run: (run.bits, METHODS.index(run.method), run.trained_on, run.parameters)))
+    def place(run: MethodRun) -> tuple[object, ...]:
+        return run.bits, METHODS.index(run.method), run.tuned, run.trained_on, run.parameters
+
+    return tuple(sorted(runs, key=place))

@@ -49,15 +49,6 @@ class Value:
     reason: str | None
 
 
-def run_title(run: MethodRun) -> str:
-    """Name of a run in print.
-
-    >>> run_title(MethodRun("ITQ", 8, "all"))
-    'ITQ, all target data'
-    """
-    return METHOD_TITLES[run.method] + (", all target data" if run.trained_on == "all" else "")
-
-
 def values(results: Results, protocol: str, kind: str = "target") -> list[Value]:
     """All values of Table 1 under one protocol and one meaning of "relevant"."""
     return [
@@ -77,7 +68,7 @@ def _value(results: Results, dataset: str, section: Section, bits: int, run: Met
     found = results.splits(dataset, protocol, alpha, run, kind)
     mean = float(found.mean()) if found.size else None
     known = None
-    if section == ("target", "authors") and against is not None and run.trained_on == "pairs":
+    if section == ("target", "followup") and against is not None and run.trained_on == "pairs":
         known = table1().get((against.name, bits, run.method))
     gain = gain_over(found, few) if found.size and found.size == few.size else None
     share = None
@@ -89,7 +80,7 @@ def _value(results: Results, dataset: str, section: Section, bits: int, run: Met
         relevance=kind,
         alpha=alpha,
         bits=bits,
-        method=run_title(run),
+        method=run.title,
         reference=run.trained_on == "all" or run.method == "ITQ",
         value=mean,
         spread=float(found.std(ddof=1)) if found.size > 1 else None,
@@ -192,7 +183,7 @@ def _parameter_records(results: Results) -> Records:
     return [
         {
             "dataset": dataset, "protocol": protocol, "alpha": alpha, "seed": seed, "bits": bits,
-            "method": run_title(run), "lambda1": entry["parameters"].get("lambda1"),
+            "method": run.title, "lambda1": entry["parameters"].get("lambda1"),
             "lambda2": entry["parameters"].get("lambda2"),
         }
         for dataset in results.datasets
@@ -209,7 +200,7 @@ def _figure1_records(results: Results) -> Records:
     bits = results.settings.figure_bits
     return [
         {
-            "dataset": dataset, "protocol": protocol, "alpha": alpha, "bits": bits, "method": run_title(run),
+            "dataset": dataset, "protocol": protocol, "alpha": alpha, "bits": bits, "method": run.title,
             "relevance": kind, "value": results.mean(dataset, protocol, alpha, run, kind),
         }
         for dataset in results.datasets
@@ -223,7 +214,7 @@ def _figure1_records(results: Results) -> Records:
 def _figure2_records(results: Results) -> Records:
     settings = results.settings
     return [
-        {"dataset": dataset, "protocol": protocol, "method": run_title(run), "k": k, "value": value}
+        {"dataset": dataset, "protocol": protocol, "method": run.title, "k": k, "value": value}
         for dataset in results.datasets
         for protocol in results.protocols
         for run in runs_of(dataset, settings.figure_bits)

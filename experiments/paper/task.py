@@ -13,20 +13,22 @@ from experiments.harness.bench import Bench, make_bench
 from experiments.harness.data import DataSpec, load_rows
 from experiments.harness.protocol import NEIGHBOURS, PROTOCOLS
 from experiments.harness.store import ResultStore, config_key
-from experiments.paper.runs import MethodRun, tunable
-from thpi import HASHERS
+from experiments.paper.runs import TUNED, MethodRun
 from thpi.base import BaseHasher, TooManyBitsError
-from thpi.evaluation import SelectionRule, select_lambdas
+from thpi.evaluation import SelectionRule, select_lambdas, select_ridge
 from thpi.metrics import average_precision, pooled_precision_recall_area, precision_at_k, query_mean
 
 PRECISION_AT = (1, 10, 20, 30, 40, 50, *range(100, 501, 50))
 """The paper's K for precision at K."""
+
+_TOGETHER = ("ITQPlus", "LapITQPlus")
 
 
 @dataclass(frozen=True)
 class PaperTask:
     """All fits of one split: the unit of work that is given to a process."""
 
+    dataset: str
     data: DataSpec
     protocol: str
     alpha: float
@@ -42,19 +44,21 @@ class PaperTask:
             "thpi": thpi.__version__,
             "data": self.identity,
             "fit_on": PROTOCOLS[self.protocol].fit_on,
+            "dtype": PROTOCOLS[self.protocol].dtype,
             "alpha": self.alpha,
             "seed": self.seed,
         }
 
-    def selection_config(self, bits: int) -> dict[str, Any]:
-        """What the choice of lambda1 and lambda2 depends on."""
-        defaults = {method: MethodRun(method, bits).to_dict() for method in ("ITQPlus", "LapITQPlus")}
+    def selection_config(self, run: MethodRun) -> dict[str, Any]:
+        """What the choice of parameters depends on; lambda1 and lambda2 of ITQ+ and LapITQ+ are chosen together."""
+        methods = _TOGETHER if run.method in _TOGETHER else (run.method,)
+        defaults = {method: MethodRun(method, run.bits, tuned=run.tuned).to_dict() for method in methods}
         rule = {**self.selection.to_dict(), "database": PROTOCOLS[self.protocol].database}
         return {**self.split_config, "selection": rule, "methods": defaults}
 
     def fit_config(self, run: MethodRun) -> dict[str, Any]:
         """What a fit depends on."""
-        base = self.selection_config(run.bits) if run.selected else self.split_config
+        base = self.selection_config(run) if run.selected else self.split_config
         return {**base, **run.to_dict()}
 
     @property
@@ -65,7 +69,7 @@ class PaperTask:
     @property
     def label(self) -> str:
         """What is shown while tasks run."""
-        return f"{self.data.name}, {self.protocol}, alpha {self.alpha:g}"
+        return f"{self.dataset}, {self.protocol}, alpha {self.alpha:g}, split {self.seed}"
 
     def left(self, store: ResultStore) -> int:
         """Number of runs without a result."""
@@ -96,7 +100,8 @@ class PaperTask:
     def bench(self, store: ResultStore, data_home: str | None = None) -> Bench:
         """Return the rows, views and ground truths of the split."""
         dataset = load_rows(self.data, data_home)
-        return make_bench(dataset, PROTOCOLS[self.protocol], self.alpha, self.seed, self.identity, store)
+        protocol, pipelines = PROTOCOLS[self.protocol], self.data.pipelines()
+        return make_bench(dataset, protocol, self.alpha, self.seed, self.identity, store, pipelines)
 
 
 def measured(task: PaperTask, store: ResultStore) -> dict[MethodRun, dict[str, Any]]:
@@ -138,28 +143,29 @@ class Fitter:
     def fit(self, run: MethodRun, parameters: dict[str, float]) -> BaseHasher:
         """Fit one method on the training rows of a run."""
         target, rows, S, unpaired = self.bench.training(run.trained_on)
-        hasher = HASHERS[run.method](n_bits=run.bits, random_state=self.task.seed, **parameters)
+        hasher: BaseHasher = run.hasher(random_state=self.task.seed, **parameters)
         return hasher.fit(target[rows], privileged=S, source=unpaired)
 
     def parameters(self, run: MethodRun) -> dict[str, float]:
         """The parameters of a run: its own, or those selected on the training pairs."""
         if not run.selected:
             return dict(run.parameters)
-        chosen = self._selected(run.bits)["parameters"][run.method]
-        return {name: chosen[name] for name in tunable(run.method)}
+        chosen = self._selected(run)["parameters"][run.method]
+        return {name: chosen[name] for name in TUNED[run.method]}
 
-    def _selected(self, bits: int) -> Any:
+    def _selected(self, run: MethodRun) -> Any:
         """Parameters selected on the training pairs; kept on disk with all scores."""
-        config = self.task.selection_config(bits)
+        config = self.task.selection_config(run)
         kept = self.store.read_values("selections", config)
         if kept is None:
             target, rows, S, unpaired = self.bench.training()
             share = min(NEIGHBOURS / len(self.bench.database), 0.99)
+            options = {"relevant_share": share, "rule": self.task.selection, "random_state": self.task.seed}
             start = time.perf_counter()
-            chosen = select_lambdas(
-                target[rows], S, unpaired, n_bits=bits, relevant_share=share,
-                rule=self.task.selection, random_state=self.task.seed,
-            )  # fmt: skip
+            if run.method in _TOGETHER:
+                chosen = select_lambdas(target[rows], S, unpaired, n_bits=run.bits, **options)
+            else:
+                chosen = select_ridge(target[rows], S, method=run.method, n_bits=run.bits, **options)  # type: ignore[arg-type]
             seconds = time.perf_counter() - start
             kept = {"parameters": chosen.parameters, "scores": chosen.scores, "seconds": seconds}
             self.store.write_values("selections", config, kept)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -13,14 +14,16 @@ from scipy import stats
 from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
 
+from thpi._input import some_rows
 from thpi._types import Array, Ints, MatrixLike, Seed
 from thpi.base import BaseHasher
 from thpi.ground_truth import neighbour_radius, radius_relevance
-from thpi.hashers import ITQPlus, LapITQPlus
+from thpi.hashers import CCAITQ, CVH, ITQPlus, LapITQPlus
 from thpi.metrics import mean_average_precision
 
 __all__ = [
     "LAMBDA_GRID",
+    "RIDGE_GRID",
     "PairedDifference",
     "Selected",
     "SelectionRule",
@@ -28,13 +31,21 @@ __all__ = [
     "database_rows",
     "paired_difference",
     "select_lambdas",
+    "select_ridge",
     "split_rows",
     "transfer_efficiency",
 ]
 
-_METHODS: dict[str, type[BaseHasher]] = {"ITQPlus": ITQPlus, "LapITQPlus": LapITQPlus}
+_METHODS: dict[str, Callable[[], BaseHasher]] = {
+    "ITQPlus": ITQPlus,
+    "LapITQPlus": LapITQPlus,
+    "CCAITQ": partial(CCAITQ, fill="pca"),
+    "CVH": partial(CVH, fill="pca"),
+}
 LAMBDA_GRID = (0.0, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 2.0)
 """The paper's range of both parameters."""
+RIDGE_GRID = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
+"""From CCA, whose ridge is small, to partial least squares, whose ridge is large."""
 
 
 class Split(NamedTuple):
@@ -70,11 +81,22 @@ def split_rows(n_rows: int, alpha: float, random_state: Seed = None, *, query_sh
     return Split(*(np.sort(part) for part in np.split(order, [n_train, n_train + n_query])))
 
 
-def database_rows(split: Split, database: Literal["train", "all"]) -> Ints:
-    """Rows to search in: the training rows, as in the paper, or all rows that are not queries, as in a shop."""
-    if database not in ("train", "all"):
-        raise ValueError(f"database={database!r} must be 'train' or 'all'.")
-    return split.train if database == "train" else np.sort(np.concatenate([split.train, split.rest]))
+def database_rows(split: Split, database: Literal["rest", "train", "all"]) -> Ints:
+    """Rows to search in.
+
+    - ``"rest"``: rows that are neither trained on nor queries, as in the paper (docs/errata.md);
+    - ``"train"``: the training rows, as in the code of the paper's follow-up;
+    - ``"all"``: all rows that are not queries, as in a shop.
+
+    >>> split = split_rows(100, 0.5, random_state=0)
+    >>> [len(database_rows(split, which)) for which in ("rest", "train", "all")]
+    [45, 50, 95]
+    """
+    if database == "all":
+        return np.sort(np.concatenate([split.train, split.rest]))
+    if database not in ("rest", "train"):
+        raise ValueError(f"database={database!r} must be 'rest', 'train' or 'all'.")
+    return split.rest if database == "rest" else split.train
 
 
 class PairedDifference(NamedTuple):
@@ -132,7 +154,8 @@ class SelectionRule:
 
     ``search="coordinate"`` tries lambda1 with lambda2 = 0, where LapITQ+ is ITQ+, and then lambda2 at the chosen
     lambda1; ``"full"`` tries all pairs for LapITQ+ (and lambda1 for ITQ+). Selection samples at most ``max_pairs``
-    training pairs and stops fits after ``max_iter`` iterations, because it only ranks the candidates.
+    training pairs and ten times as many unpaired source rows, and stops fits after ``max_iter`` iterations, because it
+    only ranks the candidates.
 
     >>> SelectionRule().describe()
     'one parameter after the other: lambda1 (lambda2 = 0), then lambda2; 3 folds, at most 300 pairs, 15 iterations'
@@ -190,20 +213,10 @@ def select_lambdas(
     ['lambda1', 'lambda2']
     """
     rule = rule or SelectionRule()
-    if not 0 < relevant_share < 1:
-        raise ValueError(f"relevant_share={relevant_share!r} must be greater than 0 and less than 1.")
-    unknown = set(methods) - set(_METHODS)
+    unknown = set(methods) - {"ITQPlus", "LapITQPlus"}
     if unknown:
-        raise ValueError(f"methods has {sorted(unknown)}; only ITQPlus and LapITQPlus have parameters to choose.")
-    rng = check_random_state(random_state)
-    seed = int(rng.randint(np.iinfo(np.int32).max))
-    target, paired = np.asarray(X), np.asarray(privileged)
-    if len(target) > rule.max_pairs:
-        kept = np.sort(rng.choice(len(target), rule.max_pairs, replace=False))
-        target, paired = target[kept], paired[kept]
-    divisions = KFold(rule.n_folds, shuffle=True, random_state=seed).split(target)
-    folds = [_Fold(target, paired, source, train, held, relevant_share) for train, held in divisions]
-    scores = _Scores(folds, {"n_bits": n_bits, "max_iter": rule.max_iter, "random_state": seed})
+        raise ValueError(f"methods has {sorted(unknown)}; only ITQPlus and LapITQPlus have these parameters.")
+    scores = _scores(X, privileged, source, n_bits, relevant_share, rule, random_state)
     lambda1 = max(rule.grid, key=lambda value: (scores.of("ITQPlus", lambda1=value), -value))
     parameters: dict[str, dict[str, float]] = {"ITQPlus": {"lambda1": lambda1}}
     if "LapITQPlus" in methods:
@@ -215,6 +228,58 @@ def select_lambdas(
     return Selected({method: parameters[method] for method in methods}, scores.found)
 
 
+def select_ridge(
+    X: npt.ArrayLike,
+    privileged: npt.ArrayLike,
+    *,
+    method: Literal["CCAITQ", "CVH"],
+    n_bits: int,
+    relevant_share: float,
+    grid: tuple[float, ...] = RIDGE_GRID,
+    rule: SelectionRule | None = None,
+    random_state: Seed = None,
+) -> Selected:
+    """Choose the ridge of CCA-ITQ or CVH on the folds of :func:`select_lambdas`; the rule's own grid is not used.
+
+    Missing directions are filled by PCA. Among equal scores the largest ridge wins.
+
+    >>> rng = np.random.RandomState(0)
+    >>> S = rng.standard_normal((60, 6)); X = S @ rng.standard_normal((6, 8))
+    >>> sorted(select_ridge(X, S, method="CVH", n_bits=4, relevant_share=0.1, random_state=0).parameters["CVH"])
+    ['ridge']
+    """
+    if method not in ("CCAITQ", "CVH"):
+        raise ValueError(f"method={method!r} must be 'CCAITQ' or 'CVH'.")
+    scores = _scores(X, privileged, None, n_bits, relevant_share, rule or SelectionRule(), random_state)
+    ridge = max(grid, key=lambda value: (scores.of(method, ridge=value), value))
+    return Selected({method: {"ridge": ridge}}, scores.found)
+
+
+def _scores(
+    X: npt.ArrayLike,
+    privileged: npt.ArrayLike,
+    source: MatrixLike | None,
+    n_bits: int,
+    relevant_share: float,
+    rule: SelectionRule,
+    random_state: Seed,
+) -> _Scores:
+    """Draw the folds on which candidates are scored."""
+    if not 0 < relevant_share < 1:
+        raise ValueError(f"relevant_share={relevant_share!r} must be greater than 0 and less than 1.")
+    rng = check_random_state(random_state)
+    seed = int(rng.randint(np.iinfo(np.int32).max))
+    target, paired = np.asarray(X), np.asarray(privileged)
+    if len(target) > rule.max_pairs:
+        kept = np.sort(rng.choice(len(target), rule.max_pairs, replace=False))
+        target, paired = target[kept], paired[kept]
+    if source is not None:
+        source = some_rows(source, 10 * rule.max_pairs)
+    divisions = KFold(rule.n_folds, shuffle=True, random_state=seed).split(target)
+    folds = [_Fold(target, paired, source, train, held, relevant_share) for train, held in divisions]
+    return _Scores(folds, {"n_bits": n_bits, "max_iter": rule.max_iter, "random_state": seed})
+
+
 class _Fold:
     def __init__(self, X: Array, S: Array, source: MatrixLike | None, train: Ints, held: Ints, share: float) -> None:
         # The source of the held-out rows is left out as well, as it is for the queries of the test.
@@ -223,7 +288,10 @@ class _Fold:
         self.relevance = radius_relevance(self.queries, self.X, neighbour_radius(self.X, form="plain", k=k))
 
     def score(self, method: str, options: Mapping[str, object]) -> float:
-        hasher = _METHODS[method]().set_params(**options).fit(self.X, privileged=self.S, source=self.source)
+        hasher = _METHODS[method]()
+        known = hasher.get_params()
+        hasher.set_params(**{name: value for name, value in options.items() if name in known})
+        hasher.fit(self.X, privileged=self.S, source=self.source)
         queries, database = hasher.transform(self.queries), hasher.transform(self.X)
         found = mean_average_precision(queries, database, self.relevance, hasher.n_bits)
         return found.value if found.n_empty < found.n_queries else 0.0

@@ -28,6 +28,7 @@ __all__ = [
     "radius_relevance",
 ]
 
+_AUTHORS_SAMPLE = 100  # rows whose 50th neighbour the authors' code looks at
 _BLOCK_PAIRS = 2**22  # pairs processed at a time
 _DIRECT_NUMBERS = 2**20  # numbers of gathered rows when pairs are computed directly
 
@@ -80,13 +81,16 @@ def nearest_relevance(
 
 
 def neighbour_radius(
-    train: MatrixLike, *, form: Form = "authors", k: int = 50, n_sample: int = 100, random_state: Seed = None
+    train: MatrixLike, *, form: Form = "authors", k: int = 50, n_sample: int | None = None, random_state: Seed = None
 ) -> float:
-    """Mean distance from training rows to their ``k``-th neighbour: the radius for :func:`radius_relevance`.
+    """Mean distance from rows to their ``k``-th neighbour among them: the radius for :func:`radius_relevance`.
 
-    - ``form="authors"``, as in the authors' code: over at most ``n_sample`` rows drawn without replacement, the k-th
-      entry of the sorted distances to the training set. The row itself is the first, so k = 50 means neighbour 49.
-    - ``form="plain"``: over all rows, the k-th neighbour, excluding the row itself. Nothing is random.
+    - ``form="authors"``, as in the code of the paper's follow-up: the k-th entry of the sorted distances. The row
+      itself is the first, so k = 50 means neighbour 49.
+    - ``form="plain"``: the k-th neighbour, excluding the row itself.
+
+    The mean is over at most ``n_sample`` rows, drawn without replacement. None means 100 rows for ``"authors"``, and
+    all rows, nothing random, for ``"plain"``.
 
     >>> rows = [[0.0], [1.0], [3.0]]
     >>> neighbour_radius(rows, form="plain", k=1), neighbour_radius(rows, form="authors", k=1)
@@ -94,14 +98,15 @@ def neighbour_radius(
     """
     if form not in ("authors", "plain"):
         raise ValueError(f"form={form!r} must be 'authors' or 'plain'.")
-    if n_sample < 1:
-        raise ValueError(f"n_sample={n_sample!r} must be a positive integer.")
+    if n_sample is not None and n_sample < 1:
+        raise ValueError(f"n_sample={n_sample!r} must be a positive integer or None.")
     x = _check_matrix("train", train)
     n = x.shape[0]
+    most = n_sample or (_AUTHORS_SAMPLE if form == "authors" else n)
     # The row itself comes first among its sorted distances, so excluding it moves the entry by one.
     entry, rows = k + (form == "plain"), np.arange(n)
-    if form == "authors" and n > n_sample:
-        rows = np.sort(check_random_state(random_state).choice(n, size=n_sample, replace=False))
+    if n > most:
+        rows = np.sort(check_random_state(random_state).choice(n, size=most, replace=False))
     if k < 1 or entry > n:
         raise ValueError(f"k={k!r} with form={form!r} needs k >= 1 and at least {entry} rows; train has {n} rows.")
     sample = x[rows]

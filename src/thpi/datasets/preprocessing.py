@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.decomposition import LatentDirichletAllocation, TruncatedSVD
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import Normalizer, StandardScaler
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -32,6 +32,7 @@ __all__ = [
     "lda_topics",
     "pca_energy",
     "standardised",
+    "tf_pca",
     "tfidf_pca",
     "tfidf_svd",
     "unchanged",
@@ -153,6 +154,11 @@ def pca_energy(energy: float = 0.6, **options: Any) -> Pipeline:
     (4, 3)
     """
     return Pipeline([("pca", EnergyPCA(energy, **options))])
+
+
+def tf_pca(energy: float = 0.6, **options: Any) -> Pipeline:
+    """Term counts scaled to rows of length 1, then PCA to a share of the energy."""
+    return Pipeline([("unit", Normalizer()), ("pca", EnergyPCA(energy, **options))])
 
 
 def tfidf_pca(energy: float = 0.6, **options: Any) -> Pipeline:
