@@ -133,15 +133,15 @@ def test_a_tiny_domain_gets_a_complete_graph(digits):
 
 
 @pytest.mark.slow
-def test_many_pairs_start_from_a_sample(monkeypatch):
-    """With the sample asked for at this size: a quarter of the iterations on all rows, and codes as good."""
+def test_many_pairs_start_from_a_sample_if_asked_to(monkeypatch):
+    """A quarter of the iterations on all rows, and codes as good."""
     X, S, groups = _planted(0, n_rows=2_400)
     query, database = slice(0, 200), slice(200, None)
     quality = []
-    for rows_a_bit in (_lap_itq_plus._COARSE, 32):
-        monkeypatch.setattr(_lap_itq_plus, "_COARSE", rows_a_bit)
-        hasher = LapITQPlus(8, lambda1=0.1, lambda2=0.3, variant="loss", tol=0, max_iter=16, random_state=0)
-        hasher.fit(X[database], privileged=S[database])
+    monkeypatch.setattr(_lap_itq_plus, "_COARSE", 32)
+    options = {"lambda1": 0.1, "lambda2": 0.3, "variant": "loss", "tol": 0, "max_iter": 16, "random_state": 0}
+    for coarse in (False, True):
+        hasher = LapITQPlus(8, coarse=coarse, **options).fit(X[database], privileged=S[database])
         quality.append(_quality(hasher, X, groups, query, database))
     assert hasher.n_iter_ <= 4
     assert hasher.graph_.shape == (2_200, 2_200)
@@ -151,7 +151,7 @@ def test_many_pairs_start_from_a_sample(monkeypatch):
 def test_without_a_graph_term_there_is_no_sample(monkeypatch):
     monkeypatch.setattr(_lap_itq_plus, "_COARSE", 8)
     X, S, _ = _planted(0, n_rows=400)
-    lap = LapITQPlus(8, lambda2=0, max_iter=8, random_state=0).fit(X, privileged=S)
+    lap = LapITQPlus(8, lambda2=0, coarse=True, max_iter=8, random_state=0).fit(X, privileged=S)
     plain = ITQPlus(8, max_iter=8, random_state=0).fit(X, privileged=S)
     assert lap.projection_.tobytes() == plain.projection_.tobytes()
 

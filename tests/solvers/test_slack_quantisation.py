@@ -7,20 +7,15 @@ import pytest
 from scipy import sparse
 from sklearn.neighbors import kneighbors_graph
 
+from benchmarks._literal import literal_algorithm, principal_coordinates
+from thpi import LapITQPlus
+from thpi.datasets import load_digits_views
 from thpi.graph import laplacian
-from thpi.solvers.balance import balanced_signs
+from thpi.solvers.balance import as_signs, balanced_signs
 from thpi.solvers.procrustes import random_orthonormal
 from thpi.solvers.quantisation import iterative_quantisation
 from thpi.solvers.slack_quantisation import PairMoments, cross_moment, slack_quantisation
 from thpi.solvers.swap_descent import GraphCodes
-
-
-def _code_step(M, rng, L, lambda2, former=None):
-    graph = GraphCodes(L, lambda2, M.dtype)
-    if former is not None:
-        graph.cuts = lambda2 * np.einsum("ij,ij->j", former, L @ former.astype(np.float64))
-        former = np.ascontiguousarray(former.T) > 0
-    return np.where(graph.step(np.ascontiguousarray(M.T), rng, former=former)[0].T, 1, -1)
 
 
 def _views(n=60, p=8, q=7, seed=0):
@@ -91,27 +86,59 @@ def _value(b, m, L, lambda2):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lambda2", [0.02, 0.1, 0.5])
-def test_graph_code_step_is_close_to_brute_force_on_tiny_problems(lambda2):
+def test_relaxing_rounding_and_swapping_is_close_to_brute_force_on_tiny_problems(lambda2):
     exact = 0
     for seed in range(40):
         n = 6 + seed % 7
         rng, M, L = _graph_problem(n, seed)
-        B = _code_step(M, rng, L, lambda2)
+        codes, row = GraphCodes(L, lambda2, M.dtype), np.ascontiguousarray(M.T)
+        rounded, cut = codes.rounded(row, rng)
+        np.testing.assert_allclose(cut, _value(as_signs(rounded)[0].astype(float), 0 * M[:, 0], L, lambda2))
+        swapped, cut = codes.swapped(row, rounded)
+        b = as_signs(swapped)[0].astype(float)
+        np.testing.assert_allclose(cut, _value(b, 0 * M[:, 0], L, lambda2))
         best = min(_value(b, M[:, 0], L, lambda2) for b in _balanced_codes(n))
-        found = _value(B[:, 0].astype(float), M[:, 0], L, lambda2)
+        found = _value(b, M[:, 0], L, lambda2)
         assert found >= best - 1e-9
         exact += found <= best + 1e-9
     # Balanced graph partition is NP-hard: relaxing, rounding and swapping is exact for nearly all of these.
     assert exact >= 38
 
 
+@pytest.fixture(scope="module")
+def digits_problem():
+    data = load_digits_views(target="pix", source="fac")
+    rows = np.random.RandomState(0).permutation(2000)[:301]
+    hasher = LapITQPlus(12, max_iter=1, random_state=0).fit(data.target[rows], privileged=data.source[rows])
+    X, S = (view[rows].astype(float) for view in (data.target, data.source))
+    X, S = (principal_coordinates(view, 12) for view in (X, S))
+    return X, S, laplacian(hasher.graph_)
+
+
 @pytest.mark.slow
-def test_graph_code_step_never_gets_worse_than_the_former_code():
-    for seed in range(30):
-        rng, M, L = _graph_problem(12, seed)
-        best = min(_balanced_codes(12), key=lambda b: _value(b, M[:, 0], L, 0.7))
-        B = _code_step(M, rng, L, 0.7, former=best.astype(np.int8)[:, None])
-        np.testing.assert_allclose(_value(B[:, 0].astype(float), M[:, 0], L, 0.7), _value(best, M[:, 0], L, 0.7))
+@pytest.mark.parametrize("lambda2", [0.01, 0.05, 0.5])
+def test_ends_no_higher_than_the_literal_algorithm(digits_problem, lambda2):
+    """The paper's Algorithm 1 from the same start and with the same graph, its best iterate."""
+    options = {"n_bits": 12, "lambda1": 0.01, "lambda2": lambda2}
+    X, S, L = digits_problem
+    above = []
+    for seed in range(4):
+        literal = literal_algorithm(X, S, L, seed, **options)
+        result = slack_quantisation(X, S, np.random.RandomState(seed), laplacian=L, true_loss=False, **options)
+        assert np.all(np.diff(result.objective) <= 0)
+        above.append((result.objective[-1] - literal) / abs(literal))
+    assert max(above) <= 1e-3
+    assert np.mean(above) < 0
+
+
+@pytest.mark.parametrize("max_iter", [1, 2, 11])
+def test_both_phases_together_keep_to_the_number_of_iterations(max_iter):
+    X, S, L = _views(200)
+    options = {"lambda1": 0.1, "lambda2": 0.3, "laplacian": L, "tol": 0, "max_iter": max_iter}
+    result = slack_quantisation(X, S, np.random.RandomState(0), n_bits=6, **options)
+    assert 1 <= len(result.objective) <= max_iter
+    literal = _literal_objective(result.B.astype(float), X, result.R, S, result.P, 0.1, 0.3, L, true_loss=True)
+    np.testing.assert_allclose(result.objective[-1], literal)
 
 
 def test_without_source_and_graph_it_is_balanced_quantisation_to_the_bit():

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from thpi._params import count, one_of, weight
+from thpi._params import count, one_of, parameter, weight
 from thpi._types import Array, Fitted
 from thpi.base import Views
 from thpi.codes import n_bytes, pack_signs
@@ -22,7 +22,7 @@ from thpi.rows import Rows
 from thpi.solvers.moments import centred_product, column_mean, principal_axes
 from thpi.solvers.quantisation import iterative_quantisation
 
-# Rows for each bit in the sample on which the alternation of many rows begins.
+# Rows for each bit in the sample on which the alternation of many rows begins if ``coarse``.
 _COARSE = 256
 
 
@@ -34,10 +34,8 @@ class LapITQPlus(ITQPlus):
     2. A Hamming k-nearest-neighbour graph over them, restricted to the n paired rows, gives the Laplacian ``L``.
     3. ``min ||E||_F^2 + lambda1 ||E - S P||_F^2 + lambda2 tr(B'LB)`` over balanced ``B``, ``R'R = I``, ``P'P = I``
        as ITQ+, but with the code step relaxed to the box ``-1 <= B <= 1``, solved by accelerated projected
-       gradients, and rounded back to balanced codes (eq. 11, where ``||B L||`` must read ``||L B||``).
-
-    With 1,024 or more pairs per bit, three quarters of ``max_iter`` are spent on a sample of 256 rows per bit, which
-    has a graph of its own, and the rest on all rows.
+       gradients, and rounded back to balanced codes (eq. 11, where ``||B L||`` must read ``||L B||``). When this has
+       settled, swaps of two rows improve the codes of the best iterate.
 
     The paper uses unpaired source rows for the source codes only. With ``max_imputed`` they also join the pairs in X, B
     and the graph, with target rows imputed as in :class:`TransferITQ`. All rows are then balanced together, and at most
@@ -60,6 +58,10 @@ class LapITQPlus(ITQPlus):
         An edge if either row is a neighbour of the other, if both are, or half an edge for each.
     max_imputed : int, default=0
         At most this many unpaired source rows, drawn at random, join the pairs with imputed target rows.
+    coarse : bool, default=False
+        With 1,024 or more pairs per bit, spend three quarters of ``max_iter`` on a sample of 256 rows per bit, which has
+        a graph of its own, and the rest on all rows. Several times faster, but it may end higher, the more so with few
+        bits and a large ``lambda2``.
     variant, reduction, ridge, scale, n_init, tol, max_iter, random_state
         As for :class:`ITQPlus`.
 
@@ -67,7 +69,9 @@ class LapITQPlus(ITQPlus):
     ----------
     graph_ : sparse matrix of shape (n_samples, n_samples)
         Adjacency of the paired rows. With m imputed rows, which come last, it has n_samples + m rows.
-    projection_, slack_projection_, codes_, objective_, n_iter_, converged_
+    objective_
+        The lowest objective so far: relaxing and rounding may rise, and the best iterate is kept.
+    projection_, slack_projection_, codes_, n_iter_, converged_
         As for :class:`ITQPlus`.
 
     Examples
@@ -89,6 +93,7 @@ class LapITQPlus(ITQPlus):
     graph_scope: Literal["paired", "all"] = one_of("paired", "all")
     graph_symmetrize: Literal["union", "mutual", "mean"] = one_of("union", "mutual", "mean")
     max_imputed: int = count(0, least=0)
+    coarse: bool = parameter(False, "boolean")
 
     def _fit(self, views: Views, rng: np.random.RandomState) -> Fitted:
         streams = restart_seeds(rng, self.n_init)
@@ -111,7 +116,7 @@ class LapITQPlus(ITQPlus):
         n = views.S.shape[0]
         graph = self._graph(codes, n, rng)
         coarse = None
-        if self.lambda2 > 0 and n >= 4 * _COARSE * self.n_bits:
+        if self.coarse and self.lambda2 > 0 and n >= 4 * _COARSE * self.n_bits:
             rows = np.unique(rng.randint(n, size=_COARSE * self.n_bits))
             coarse = rows, laplacian(self._graph(codes[rows], len(rows), rng))
         fitted = self._alternate(views, streams, lambda2=self.lambda2, laplacian=laplacian(graph), coarse=coarse)

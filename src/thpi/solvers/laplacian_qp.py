@@ -138,28 +138,17 @@ class BoxQP:
                     X, Y, pull = (np.compress(going, part, axis=1) for part in (X, Y, pull))  # row by row in memory
                     if not len(active):
                         break
-            X, Y, _ = self._iterate(X, Y, pull, multiplier)
+            X, Y = self._iterate(X, Y, pull, multiplier)
             n_iter += 1
         gap = float(gaps.sum())
         return LaplacianQPResult(B, gap, n_iter, gap <= tol * max(1.0, abs(float(values.sum()))))
-
-    def improve(self, K: Array, start: Array, *, settled: float = 1e-4, max_iter: int = 20) -> Array:
-        """Go on from ``start`` until a step's mean square is at most ``settled``, without the costly certificate."""
-        K, pull = self._scaled(K)
-        multiplier = np.zeros(K.shape[1], dtype=K.dtype)
-        X = Y = np.ascontiguousarray(start)  # some columns of an array are not
-        for _ in range(max_iter):
-            X, Y, moved = self._iterate(X, Y, pull, multiplier)
-            if moved <= settled * K.size:
-                break
-        return X
 
     def _scaled(self, K: Array) -> tuple[Array, Array]:
         K = np.ascontiguousarray(K, dtype=self.dtype)
         return K, K * (self.inverse[:, None] / K.dtype.type(self.bound * self.lambda2))
 
-    def _iterate(self, X: Array, Y: Array, pull: Array, multiplier: Array) -> tuple[Array, Array, float]:
-        """Make a step of greedy FISTA; return the new point, the one to go on from, and the squared length."""
+    def _iterate(self, X: Array, Y: Array, pull: Array, multiplier: Array) -> tuple[Array, Array]:
+        """Make a step of greedy FISTA; return the new point and the one to go on from."""
         V = np.empty_like(pull)
         multiply = row_products(self.averaging, Y, n_products=_ITERATIONS)
 
@@ -167,10 +156,10 @@ class BoxQP:
             multiply(rows, V[rows])
             V[rows] += pull[rows]
 
-        def turn_and_length(rows: slice) -> tuple[Array, Array]:
-            step, turn = X_new[rows] - X[rows], Y[rows] - X_new[rows]
-            turn *= step
-            return self.weight[rows] @ turn, np.vdot(step, step)
+        def turn_of(rows: slice) -> tuple[Array]:
+            turn = Y[rows] - X_new[rows]
+            turn *= X_new[rows] - X[rows]
+            return (self.weight[rows] @ turn,)
 
         def extrapolate(rows: slice) -> None:
             step = X_new[rows] - X[rows]
@@ -179,11 +168,11 @@ class BoxQP:
 
         for_blocks(gradient_step, V)
         X_new = project_balanced_box(V, self.inverse, multiplier)
-        turn, moved = sum_blocks(turn_and_length, V)
+        (turn,) = sum_blocks(turn_of, V)
         # Where the last step and the last extrapolation disagree the momentum is dropped.
         kept = (turn <= 0).astype(V.dtype)
         for_blocks(extrapolate, V)
-        return X_new, V, float(moved)
+        return X_new, V
 
 
 def _curvature_bound(L: sparse.csr_array, metric: Array) -> float:

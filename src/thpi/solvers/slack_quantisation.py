@@ -18,6 +18,9 @@ from thpi.solvers.swap_descent import GraphCodes
 __all__ = ["PairMoments", "SlackResult", "cross_moment", "slack_quantisation"]
 
 _COARSE_SHARE = 0.75
+# Relaxing and rounding takes at most this share of the iterations, and ends after so many that brought nothing.
+_ROUNDING_SHARE = 0.9
+_PATIENCE = 5
 # Largest share of changed bits for which adding their rows is cheaper than multiplying all rows again.
 _FEW_CHANGES = 0.15
 # X'S is computed if it costs no more than this many iterations without it.
@@ -64,7 +67,12 @@ def slack_quantisation(
     ``true_loss=False`` leaves these terms out (the trace objective); ``true_loss=True`` keeps them and solves the tall
     Procrustes problems by generalised power iteration. No step raises the objective.
 
-    For large n, three quarters of ``max_iter`` are spent on ``coarse``, some rows and the Laplacian of their own graph;
+    With a graph there are two phases. The first is the paper's: relax the codes to the box, solve, round, until it
+    settles. It may rise, so its best iterate is kept and the lowest objective so far is recorded. The second goes on
+    from there and improves the codes by swaps of two rows, which never raise the objective. Swaps from the first
+    iteration on would get stuck early.
+
+    With ``coarse``, three quarters of ``max_iter`` are spent on some rows and the Laplacian of their own graph;
     the iterations on all rows, whose objective is recorded, start at the R and P found there.
 
     >>> rng = np.random.RandomState(0)
@@ -93,12 +101,14 @@ def _alternate(
     moments: PairMoments, graph: GraphCodes | None, R: Array, P: Array, rng: RandomState, tol: float, max_iter: int
 ) -> SlackResult:
     positive: Bools | None = None
-    best: tuple[Bools, Array, Array] | None = None
     objective: list[float] = []
-    converged = False
-    for _ in range(max_iter):
+    if graph:
+        begin = max(1, int(_ROUNDING_SHARE * max_iter))
+        positive, R, P, objective = _relax_and_round(moments, graph, R, P, rng, tol, begin)
+    best, converged = (positive, R, P), False
+    for _ in range(max_iter - len(objective)):
         M = moments.pull(R, P)
-        chosen, cut = graph.step(M, rng, former=positive) if graph else (balanced_halves(M, rng), 0.0)
+        chosen, cut = graph.swapped(M, positive) if graph and positive is not None else (balanced_halves(M, rng), 0.0)
         moments.set_codes(chosen, former=positive)
         positive = chosen
         R = moments.fit_target(R, P)
@@ -111,10 +121,36 @@ def _alternate(
             best = positive, R, P
         if converged:
             break
-    assert best is not None  # max_iter >= 1
     positive, R, P = best
+    assert positive is not None  # max_iter >= 1
     R, P = (Q.astype(moments.X.dtype) for Q in (R, P))
     return SlackResult(np.ascontiguousarray(as_signs(positive).T), R, P, objective, converged)
+
+
+def _relax_and_round(
+    moments: PairMoments, graph: GraphCodes, R: Array, P: Array, rng: RandomState, tol: float, max_iter: int
+) -> tuple[Bools, Array, Array, list[float]]:
+    """Run the paper's alternation, which may rise, until it settles; return its best iterate and its lowest so far."""
+    lowest: list[float] = []
+    best: tuple[Bools, Array, Array] | None = None
+    positive: Bools | None = None
+    value, without_gain = np.inf, 0
+    for _ in range(max_iter):
+        chosen, cut = graph.rounded(moments.pull(R, P), rng)
+        moments.set_codes(chosen, former=positive)
+        positive = chosen
+        R = moments.fit_target(R, P)
+        P = moments.fit_slack(R, P)
+        former, value = value, moments.objective(R, P) + cut
+        without_gain = 0 if not lowest or value < lowest[-1] - tol * abs(lowest[-1]) else without_gain + 1
+        if best is None or value < lowest[-1]:
+            best = positive, R, P
+        lowest.append(min([value, *lowest[-1:]]))
+        if abs(former - value) <= tol * abs(value) or without_gain == _PATIENCE:
+            break
+    assert best is not None and positive is not None  # max_iter >= 1
+    moments.set_codes(best[0], former=positive)
+    return *best, lowest
 
 
 def cross_moment(A: Array, B: Array) -> Array:

@@ -1,4 +1,4 @@
-"""The code step of LapITQ+: relax, round, and exchange a +1 for a -1 while that helps, after Kernighan and Lin."""
+"""The code steps of LapITQ+: relax and round, or exchange a +1 for a -1 while that helps, after Kernighan and Lin."""
 
 from __future__ import annotations
 
@@ -19,59 +19,34 @@ __all__ = ["GraphCodes", "SwapDescent"]
 # Pairs of words compared in the time that one row of a bit takes without the kernel, and descents in a fit of LapITQ+.
 _WORDS_PER_ROW = 500
 _DESCENTS = 20
+# Relative gap of the relaxed codes and most iterations: a looser gap ends higher. float32 has not the digits for less.
+_SOLVED = {"float64": (1e-6, 2000), "float32": (1e-5, 100)}
 
 
 class GraphCodes:
-    """The code step with the graph term; keeps what depends on the graph alone, and the last relaxed codes.
-
-    The box relaxation is rounded to the nearest balanced code, which is improved by swaps of two rows. A bit whose
-    former code is no worse is improved from that code instead, so no step raises the objective. If the relaxation lost
-    against the former code l times in a row, the bit skips it in the next 2^l - 1 steps.
-    """
+    """The code steps with the graph term; keeps what depends on the graph alone, and the last relaxed codes."""
 
     def __init__(self, laplacian: sparse.csr_matrix, lambda2: float, dtype: npt.DTypeLike) -> None:
         self.swaps = SwapDescent(laplacian, lambda2)
         self.programme = BoxQP(laplacian, lambda2, dtype) if laplacian.diagonal().any() else None
         self.relaxed: Array | None = None
-        self.cuts: Array | None = None
-        self.losses = self.waiting = np.empty(0, dtype=np.int64)
 
-    def step(self, M: Array, rng: np.random.RandomState, *, former: Bools | None) -> tuple[Bools, float]:
-        """Return where the codes are +1 (c x n) for the linear term ``M`` (c x n), and their ``lambda2 tr(B'LB)``."""
-        if former is None or self.cuts is None:
-            codes, _, cuts = self.swaps.descend(as_signs(balanced_halves(self._relaxation(M), rng)), M)
-        else:
-            if not len(self.losses):
-                self.losses, self.waiting = np.zeros((2, len(M)), dtype=np.int64)
-            codes = as_signs(former)
-            # The graph term of the former codes is known: their value for this M takes no product with L.
-            present = self.cuts - 2 * np.einsum("ij,ij->i", codes, M, dtype=np.float64)
-            cuts = self.cuts.copy()
-            worse = np.ones(len(M), dtype=np.bool_)
-            tried = np.flatnonzero(self.waiting == 0)
-            self.waiting -= self.waiting > 0
-            if len(tried):
-                start = as_signs(balanced_halves(self._relaxation(M, tried), rng))
-                fresh, values, fresh_cuts = self.swaps.descend(start, M[tried])
-                won = values < present[tried]
-                codes[tried[won]], cuts[tried[won]], worse[tried[won]] = fresh[won], fresh_cuts[won], False
-                self.losses[tried] = np.where(won, 0, self.losses[tried] + 1)
-                self.waiting[tried] = 2 ** np.minimum(self.losses[tried], 20) - 1
-            codes[worse], _, cuts[worse] = self.swaps.descend(codes[worse], M[worse])
-        self.cuts = cuts
+    def rounded(self, M: Array, rng: np.random.RandomState) -> tuple[Bools, float]:
+        """Solve the box relaxation for the linear term ``M`` (c x n) and round it to the nearest balanced codes.
+
+        Returns where they are +1 (c x n), and their ``lambda2 tr(B'LB)``.
+        """
+        nearest = M
+        if self.programme is not None:
+            self.relaxed = self.programme.solve(M.T, self.relaxed, *_SOLVED[M.dtype.name]).B
+            nearest = np.ascontiguousarray(self.relaxed.T)
+        positive = balanced_halves(nearest, rng)
+        return positive, float(self.swaps.descend(as_signs(positive), M, max_swaps=0)[2].sum())
+
+    def swapped(self, M: Array, positive: Bools) -> tuple[Bools, float]:
+        """Improve codes by swaps of two rows for the linear term ``M``; returns the same, and never raises it."""
+        codes, _, cuts = self.swaps.descend(as_signs(positive), M)
         return codes > 0, float(cuts.sum())
-
-    def _relaxation(self, M: Array, bits: Ints | slice = slice(None)) -> Array:
-        if self.programme is None:
-            return np.asarray(M[bits])
-        if self.relaxed is None:
-            # Rounding hides small differences: a smaller gap than 1e-3 of the objective is not worth the time.
-            self.relaxed = self.programme.solve(M.T, None, 1e-3, 2000).B
-            return np.ascontiguousarray(self.relaxed.T)
-        # M changes little from one iteration to the next: the relaxed codes follow it.
-        improved = self.programme.improve(M[bits].T, self.relaxed[:, bits])
-        self.relaxed[:, bits] = improved
-        return np.ascontiguousarray(improved.T)
 
 
 class SwapDescent:
