@@ -1,33 +1,35 @@
-"""The paper's claims, each judged from the results by a stated rule."""
+"""The paper's claims, each decided by confidence intervals: over the mean of the sets, then a set at a time."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
-from experiments.paper.published import METHOD_TITLES, table1
+from experiments.paper.published import METHOD_TITLES
 from experiments.paper.results import Results
 from experiments.paper.runs import MethodRun
+from experiments.paper.sets import paper_set
 from experiments.paper.settings import sweep_runs
-from thpi.datasets import info
-from thpi.evaluation import paired_difference
+from thpi.evaluation import PairedDifference, paired_difference
 
-Outcome = Literal["confirmed", "not confirmed", "not testable here"]
+Outcome = Literal["confirmed", "not confirmed", "undecided", "not testable here"]
+Floats = npt.NDArray[np.float64]
 
 OURS = ("ITQPlus", "LapITQPlus")
 BASELINES = ("LSH", "DSH", "CCAITQ", "CVH")
 SENSITIVE_FROM = 2.0
-"""Claim 4 holds where the means over a parameter's range lie within this many points."""
+"""Claim 4 holds where the best and the worst value of a parameter lie within this many points."""
+MEAN = "mean over sets"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What one data set says about a claim."""
+    """What one data set, or the mean over sets, says about a claim."""
 
     dataset: str
     outcome: Outcome
@@ -36,19 +38,17 @@ class Finding:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim, the rule by which it is judged, and the findings."""
+    """A claim, the rule by which it is decided, what the mean over sets says, and what each set says."""
 
     claim: str
     rule: str
-    findings: tuple[Finding, ...] = field(default_factory=tuple)
+    overall: Finding
+    findings: tuple[Finding, ...] = ()
 
     @property
     def outcome(self) -> Outcome:
-        """Confirmed if it is so on every data set where it could be tested."""
-        tested = [finding.outcome for finding in self.findings if finding.outcome != "not testable here"]
-        if not tested:
-            return "not testable here"
-        return "confirmed" if set(tested) == {"confirmed"} else "not confirmed"
+        """That of the mean over sets."""
+        return self.overall.outcome
 
     @property
     def sentence(self) -> str:
@@ -60,189 +60,158 @@ class Verdict:
         return f"{self.claim}: {self.outcome} ({'; '.join(parts) if parts else 'no data set was run'})."
 
 
-def _untestable(dataset: str, why: str) -> Finding:
-    return Finding(dataset, "not testable here", why)
+class Numbers:
+    """Values by split of one set, or their means over several sets, split by split."""
+
+    def __init__(self, results: Results, protocol: str, datasets: Sequence[str], title: str) -> None:
+        self.results, self.protocol, self.datasets, self.title = results, protocol, datasets, title
+
+    def map(self, run: MethodRun, alpha: float | None = None) -> Floats:
+        """MAP by split, in percent; empty where a set has none."""
+        at = self.results.settings.table_alpha if alpha is None else alpha
+        return _mean([self.results.splits(name, self.protocol, at, run) for name in self.datasets])
+
+    def precision(self, run: MethodRun) -> Floats:
+        """Precision by split, mean over the K of Figure 2."""
+        alpha = self.results.settings.table_alpha
+        curves = [self.results.precision_splits(name, self.protocol, alpha, run) for name in self.datasets]
+        return _mean([curve.mean(axis=1) if curve.size else np.empty(0) for curve in curves])
+
+    def untestable(self, why: str) -> Finding:
+        """Return that nothing can be said."""
+        return Finding(self.title, "not testable here", why)
+
+    def found(self, differences: Sequence[PairedDifference], sentence: str, least: float = 0.0) -> Finding:
+        """Confirmed if all intervals lie above ``least``, not confirmed if one lies below it, else undecided."""
+        outcome: Outcome = "undecided"
+        if all(difference.low > least for difference in differences):
+            outcome = "confirmed"
+        elif any(difference.high < least for difference in differences):
+            outcome = "not confirmed"
+        return Finding(self.title, outcome, sentence)
 
 
-def _found(dataset: str, holds: bool, sentence: str) -> Finding:
-    return Finding(dataset, "confirmed" if holds else "not confirmed", sentence)
+def _mean(values: list[Floats]) -> Floats:
+    n = min((len(one) for one in values), default=0)
+    return np.mean([one[:n] for one in values], axis=0) if n else np.empty(0)
 
 
-def beats_baselines(results: Results, protocol: str, dataset: str) -> Finding:
-    """Claim 1."""
-    alpha = results.settings.table_alpha
-    found = {}
-    for bits, ours, baseline in product(results.settings.bits, OURS, BASELINES):
-        a, b = (results.splits(dataset, protocol, alpha, MethodRun(method, bits)) for method in (ours, baseline))
-        if a.size and a.size == b.size:
-            where = f"{METHOD_TITLES[ours]} against {METHOD_TITLES[baseline]} at {bits} bits"
-            found[where] = paired_difference(a, b)
-    if not found:
-        return _untestable(dataset, "no pair of methods could be compared")
-    n, decided = len(found), Counter(difference.decided for difference in found.values())
-    behind = sum(difference.mean <= 0 for difference in found.values())
-    worst = min(found, key=lambda where: found[where].mean)
-    return _found(
-        dataset,
-        not behind,
-        f"ahead in {n - behind} of {n} comparisons ({decided['won']} clearly, {decided['lost']} clearly behind, "
-        f"{decided['open']} within the interval); the narrowest is {worst}, {found[worst].mean:+.1f} points",
-    )
+def _shown(difference: PairedDifference) -> str:
+    interval = f" ({difference.low:+.1f} to {difference.high:+.1f})" if difference.n > 1 else ""
+    return f"{difference.mean:+.1f}{interval}"
 
 
-def laplacian_gain(results: Results, protocol: str, dataset: str) -> Finding:
-    """Claim 2."""
-    alpha = results.settings.table_alpha
-    pairs = [
-        [results.splits(dataset, protocol, alpha, MethodRun(method, bits)) for method in ("LapITQPlus", "ITQPlus")]
-        for bits in results.settings.bits
-    ]
-    known = [(a, b) for a, b in pairs if a.size and a.size == b.size]
-    if not known:
-        return _untestable(dataset, "one of the two methods has no value")
-    # Per split the mean over code lengths, so that the interval is again over splits.
-    gain = paired_difference(np.mean([a for a, _ in known], axis=0), np.mean([b for _, b in known], axis=0))
-    confirmed = round(gain.mean, 1) >= 1.0 and not gain.low <= 0
-    interval = f", 95 % interval {gain.low:+.2f} to {gain.high:+.2f}" if gain.n > 1 else ""
-    return _found(
-        dataset,
-        confirmed,
-        f"LapITQ+ is {gain.mean:+.2f} points from ITQ+, mean over {len(known)} code lengths{interval}",
-    )
+def _against_baselines(numbers: Numbers, value: Callable[[str], Floats]) -> Finding:
+    """ITQ+ and LapITQ+ against each of the four baselines: eight intervals."""
+    found: dict[str, PairedDifference] = {}
+    for ours, baseline in product(OURS, BASELINES):
+        a, b = value(ours), value(baseline)
+        if not a.size or a.size != b.size:
+            return numbers.untestable(f"{METHOD_TITLES[ours]} or {METHOD_TITLES[baseline]} has no value")
+        found[f"{METHOD_TITLES[ours]} over {METHOD_TITLES[baseline]}"] = paired_difference(a, b)
+    narrow = min(found, key=lambda name: found[name].mean)
+    won = sum(difference.decided == "won" for difference in found.values())
+    lost = sum(difference.decided == "lost" for difference in found.values())
+    sentence = f"ahead in {won} of {len(found)} comparisons, behind in {lost}; the narrowest is {narrow}, "
+    return numbers.found(list(found.values()), sentence + f"{_shown(found[narrow])} points")
 
 
-def gain_at_small_alpha(results: Results, protocol: str, dataset: str) -> Finding:
-    """Claim 3."""
-    bits = results.settings.figure_bits
-    gains: dict[float, float] = {}
-    over_itq: dict[float, float] = {}
-    for alpha in (a for a in results.alphas(dataset, protocol) if a in results.settings.alphas):
-        ours = results.mean(dataset, protocol, alpha, MethodRun("LapITQPlus", bits))
-        others = [results.mean(dataset, protocol, alpha, MethodRun(method, bits)) for method in BASELINES]
-        known = [value for value in others if value is not None]
-        itq = results.mean(dataset, protocol, alpha, MethodRun("ITQ", bits))
-        if ours is not None and known:
-            gains[alpha] = ours - max(known)
-            if itq is not None:
-                over_itq[alpha] = ours - itq
-    smallest = min(results.settings.alphas)
-    if len(gains) < 2 or smallest not in gains:
-        return _untestable(dataset, f"LapITQ+ has no value at alpha {smallest:g}, or at no other")
-    holds = gains[smallest] == max(gains.values()) and gains[smallest] > 0
-    shown = ", ".join(f"{gain:+.1f} at {alpha:g}" for alpha, gain in gains.items())
-    plain = ", ".join(f"{gain:+.1f} at {alpha:g}" for alpha, gain in over_itq.items())
-    return _found(
-        dataset,
-        holds,
-        f"LapITQ+ over the best of the four baselines by alpha: {shown}; over ITQ without source: {plain}",
-    )
+def beats_baselines(numbers: Numbers) -> Finding:
+    """Claim 1, mean over code lengths."""
+    bits = numbers.results.settings.bits
+    return _against_baselines(numbers, lambda method: _mean([numbers.map(MethodRun(method, b)) for b in bits]))
 
 
-def insensitive(results: Results, protocol: str, dataset: str) -> Finding:
-    """Claim 4."""
-    ranges = {}
-    for name, runs in sweep_runs(results.settings).items():
-        means = [results.mean(dataset, protocol, results.settings.table_alpha, run) for run in runs]
-        known = [value for value in means if value is not None]
-        if len(known) == len(means):
-            ranges[name] = max(known) - min(known)
-    if len(ranges) < 2:
-        return _untestable(dataset, "the parameters were not varied under this protocol")
-    shown = " and ".join(f"{value:.1f} points over {name}" for name, value in ranges.items())
-    return _found(
-        dataset,
-        max(ranges.values()) <= SENSITIVE_FROM,
-        f"the means range over {shown}",
-    )
+def laplacian_gain(numbers: Numbers) -> Finding:
+    """Claim 2, mean over code lengths."""
+    bits = numbers.results.settings.bits
+    a, b = (_mean([numbers.map(MethodRun(method, length)) for length in bits]) for method in ("LapITQPlus", "ITQPlus"))
+    if not a.size or a.size != b.size:
+        return numbers.untestable("LapITQ+ or ITQ+ has no value")
+    gain = paired_difference(a, b)
+    outcome: Outcome = "undecided"
+    if gain.high < 1.0:
+        outcome = "not confirmed"
+    elif gain.low > 0:
+        outcome = "confirmed"
+    return Finding(numbers.title, outcome, f"LapITQ+ is {_shown(gain)} points from ITQ+")
 
 
-def precision_at_all_k(results: Results, protocol: str, dataset: str) -> Finding:
-    """Claim 5."""
-    alpha, bits = results.settings.table_alpha, results.settings.figure_bits
-    curves = {
-        method: results.precision_at(dataset, protocol, alpha, MethodRun(method, bits)) for method in OURS + BASELINES
-    }
-    baselines = [curves[method] for method in BASELINES if curves[method]]
-    if not all(curves[method] for method in OURS) or not baselines:
-        return _untestable(dataset, "a method has no value")
-    margins = {
-        k: min(curves[method][k] for method in OURS) - max(curve[k] for curve in baselines) for k in curves[OURS[0]]
-    }
-    ahead = sum(margin > 0 for margin in margins.values())
-    worst = min(margins, key=lambda k: margins[k])
-    return _found(
-        dataset,
-        ahead == len(margins),
-        f"both are ahead of all baselines at {ahead} of {len(margins)} values of K; the narrowest margin is "
-        f"{margins[worst]:+.1f} points at K = {worst}",
-    )
+def gain_at_small_alpha(numbers: Numbers) -> Finding:
+    """Claim 3: the lead over the best baseline at the smallest alpha, against the lead at every other."""
+    settings = numbers.results.settings
+    leads: dict[float, Floats] = {}
+    for alpha in settings.alphas:
+        ours = numbers.map(MethodRun("LapITQPlus", settings.figure_bits), alpha)
+        others = [numbers.map(MethodRun(method, settings.figure_bits), alpha) for method in BASELINES]
+        if ours.size and all(other.size == ours.size for other in others):
+            leads[alpha] = ours - max(others, key=lambda other: float(other.mean()))
+    smallest = min(settings.alphas)
+    if len(leads) < 2 or smallest not in leads:
+        return numbers.untestable(f"no lead is known at alpha {smallest:g}, or at no other")
+    n = min(map(len, leads.values()))
+    found = [paired_difference(leads[smallest][:n], lead[:n]) for alpha, lead in leads.items() if alpha != smallest]
+    shown = ", ".join(f"{lead.mean():+.1f} at {alpha:g}" for alpha, lead in leads.items())
+    return numbers.found(found, f"LapITQ+ over the best of the four baselines by alpha: {shown}")
 
 
-CLAIMS: tuple[tuple[str, str, Callable[[Results, str, str], Finding]], ...] = (
-    (
-        "ITQ+ and LapITQ+ beat LSH, DSH, CCA-ITQ and CVH at every code length",
-        "confirmed where the mean over splits is higher in every comparison",
-        beats_baselines,
-    ),
+def insensitive(numbers: Numbers) -> Finding:
+    """Claim 4: best against worst value of each parameter."""
+    ranges: dict[str, PairedDifference] = {}
+    for name, runs in sweep_runs(numbers.results.settings).items():
+        values = [numbers.map(run) for run in runs]
+        n = min(map(len, values))
+        if not n:
+            return numbers.untestable("the parameters were not varied under this protocol")
+        best, worst = (choose(values, key=lambda v: float(v[:n].mean()))[:n] for choose in (max, min))
+        ranges[name] = paired_difference(best, worst)
+    shown = " and ".join(f"{_shown(value)} points over {name}" for name, value in ranges.items())
+    outcome: Outcome = "undecided"
+    if all(value.high <= SENSITIVE_FROM for value in ranges.values()):
+        outcome = "confirmed"
+    elif any(value.low > SENSITIVE_FROM for value in ranges.values()):
+        outcome = "not confirmed"
+    return Finding(numbers.title, outcome, f"the best value is ahead of the worst by {shown}")
+
+
+def precision_at_all_k(numbers: Numbers) -> Finding:
+    """Claim 5, mean over K."""
+    bits = numbers.results.settings.figure_bits
+    return _against_baselines(numbers, lambda method: numbers.precision(MethodRun(method, bits)))
+
+
+_EIGHT = (
+    "eight comparisons, the mean over {}; confirmed if all 95 % intervals lie above 0, not confirmed if one lies below"
+)
+CLAIMS: tuple[tuple[str, str, Callable[[Numbers], Finding]], ...] = (
+    ("ITQ+ and LapITQ+ beat LSH, DSH, CCA-ITQ and CVH", _EIGHT.format("code lengths"), beats_baselines),
     (
         "LapITQ+ beats ITQ+ by 1 to 2 points",
-        "confirmed where the mean gain over code lengths is at least 1.0 and its 95 % interval lies above 0",
+        "mean over code lengths; confirmed if the 95 % interval lies above 0 and reaches 1, not confirmed if it lies "
+        "below 1",
         laplacian_gain,
     ),
     (
         "The gain is largest at small alpha",
-        "confirmed where the lead of LapITQ+ over the best baseline is positive and largest at the smallest alpha",
+        "the lead of LapITQ+ over the best baseline at the smallest alpha less that at each other alpha; confirmed if "
+        "all 95 % intervals lie above 0, not confirmed if one lies below",
         gain_at_small_alpha,
     ),
     (
         "The result is insensitive to lambda1 and lambda2 between 0 and 2",
-        f"confirmed where the means over the range of either parameter lie within {SENSITIVE_FROM:g} points",
+        f"best less worst value of either parameter; confirmed if both 95 % intervals end below {SENSITIVE_FROM:g} "
+        f"points, not confirmed if one begins above",
         insensitive,
     ),
-    (
-        "ITQ+ and LapITQ+ have the best precision at every K",
-        "confirmed where both means are above all four baselines at every K up to the size of the database",
-        precision_at_all_k,
-    ),
+    ("ITQ+ and LapITQ+ have the best precision at K", _EIGHT.format("K"), precision_at_all_k),
 )
-"""Claim, rule, and the function that judges one data set."""
+"""Claim, rule, and the function that decides it."""
 
 
 def judge_claims(results: Results, protocol: str) -> list[Verdict]:
     """Judge all five claims under one protocol, for nearness in target space."""
-    return [
-        Verdict(claim, rule, tuple(judge(results, protocol, name) for name in results.datasets))
-        for claim, rule, judge in CLAIMS
-    ]
+    counted = [name for name in results.datasets if paper_set(name).counted] or list(results.datasets)
+    sets = [Numbers(results, protocol, [name], name) for name in results.datasets]
+    mean = Numbers(results, protocol, counted, MEAN)
+    return [Verdict(claim, rule, judge(mean), tuple(map(judge, sets))) for claim, rule, judge in CLAIMS]
 
-
-def bbc_order(results: Results, dataset: str = "bbc") -> Finding:
-    """ITQ+ > CCA-ITQ > LSH at every code length, authors' protocol."""
-    order = ("ITQPlus", "CCAITQ", "LSH")
-    shown, holds = [], True
-    for bits in results.settings.bits:
-        means = [
-            results.mean(dataset, "followup", results.settings.table_alpha, MethodRun(method, bits)) for method in order
-        ]
-        known = [mean for mean in means if mean is not None]
-        if len(known) < len(order):
-            return _untestable(dataset, f"a method has no value at {bits} bits")
-        holds &= known[0] > known[1] > known[2]
-        shown.append(f"{bits} bits {' / '.join(f'{value:.1f}' for value in known)}")
-    if not shown:
-        return _untestable(dataset, "not run")
-    return _found(dataset, holds, "ITQ+ / CCA-ITQ / LSH: " + ", ".join(shown))
-
-
-def distance_to_table1(results: Results, dataset: str) -> tuple[float, int] | None:
-    """Mean absolute difference to Table 1 in points, and the number of cells compared; None if there are none."""
-    against = info(dataset).paper
-    if against is None or "followup" not in results.protocols:
-        return None
-    differences = []
-    for (name, bits, method), published in table1().items():
-        if name == against.name and bits in results.settings.bits:
-            mean = results.mean(dataset, "followup", results.settings.table_alpha, MethodRun(method, bits))
-            if mean is not None:
-                differences.append(abs(mean - published))
-    return (float(np.mean(differences)), len(differences)) if differences else None

@@ -85,13 +85,21 @@ class Results:
         values = self.splits(dataset, protocol, alpha, run, kind)
         return float(values.mean()) if values.size else None
 
-    def precision_at(self, dataset: str, protocol: str, alpha: float, run: MethodRun) -> dict[int, float]:
-        """Precision at each K, mean over splits, for nearness in target space."""
+    def precision_splits(self, dataset: str, protocol: str, alpha: float, run: MethodRun) -> Floats:
+        """Precision by split and K, in percent, for nearness in target space; empty where the run is unavailable."""
         entries = self.entries(dataset, protocol, alpha, run)
         if not entries or any("unavailable" in entry for entry in entries):
-            return {}
+            return np.empty((0, 0))
         curves = [entry["measures"]["target"]["precision_at"] for entry in entries]
-        return {k: 100 * float(np.mean([curve[str(k)] for curve in curves])) for k in sorted(map(int, curves[0]))}
+        return 100 * np.array([[curve[str(k)] for k in sorted(map(int, curves[0]))] for curve in curves])
+
+    def precision_at(self, dataset: str, protocol: str, alpha: float, run: MethodRun) -> dict[int, float]:
+        """Precision at each K, mean over splits."""
+        values = self.precision_splits(dataset, protocol, alpha, run)
+        if not values.size:
+            return {}
+        first = self.entries(dataset, protocol, alpha, run)[0]["measures"]["target"]["precision_at"]
+        return dict(zip(sorted(map(int, first)), values.mean(axis=0).tolist(), strict=True))
 
     def facts(self, dataset: str, protocol: str, alpha: float, kind: str = "target") -> dict[str, float]:
         """Sizes of a setting, mean over splits: rows, training rows, queries, database, relevant rows a query."""

@@ -15,7 +15,7 @@ class PaperSet:
     """A data set as the experiments use it; one set may enter twice under different names.
 
     >>> paper_set("bbc").title, paper_set("bbc-by-id").data.options
-    ('bbc (rebuild of BBC)', ())
+    ("bbc (a rebuild of the paper's BBC)", ())
     """
 
     name: str
@@ -35,6 +35,11 @@ class PaperSet:
     def comparable(self) -> bool:
         """Whether the published cells are about (nearly) the same rows, and not about a larger or another set."""
         return self.info.paper is not None and self.info.paper.comparable
+
+    @property
+    def counted(self) -> bool:
+        """Whether the set enters means over sets: once, and whole."""
+        return self.info.paper is not None and self.info.paper.kind != "sample" and self.name in DATASETS
 
     @property
     def title(self) -> str:
