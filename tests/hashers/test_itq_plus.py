@@ -111,6 +111,19 @@ def test_restarts_keep_the_best(method, digits):
     assert many <= one
 
 
+@pytest.mark.parametrize("method", [ITQPlus, LapITQPlus])
+@pytest.mark.parametrize("variant", ["trace", "loss"])
+def test_sparse_and_dense_rows_start_alike(method, variant, digits):
+    """With more rows than columns; one iteration, because later rounding may turn a bit."""
+    X, S, _ = digits
+    one, other = (
+        method(n_bits=8, variant=variant, max_iter=1, random_state=0).fit(container(X), privileged=container(S))
+        for container in (np.asarray, sparse.csr_matrix)
+    )
+    np.testing.assert_allclose(one.objective_, other.objective_, rtol=1e-6)
+    np.testing.assert_allclose(one.projection_, other.projection_, atol=1e-6)
+
+
 @pytest.mark.slow
 def test_slack_explains_part_of_the_error(digits):
     X, S, _ = digits

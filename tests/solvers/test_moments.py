@@ -91,6 +91,24 @@ def test_coordinates_of_tall_data_lead_back_to_their_features(container):
     np.testing.assert_allclose((X - X.mean(axis=0)) @ coordinates.back(projection), expected, atol=1e-9)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("rank", [6, 4])
+def test_tall_coordinates_span_the_rows_and_do_not_depend_on_the_container(dtype, rank):
+    rng = np.random.RandomState(0)
+    X = (rng.standard_normal((50, rank)) @ rng.standard_normal((rank, 6)) + 3).astype(dtype)
+    dense, thin = (full_rank_coordinates(container(X), column_mean(X)) for container in (np.asarray, sparse.csr_matrix))
+    assert dense.values.shape == (50, rank)
+    assert dense.values.dtype == dtype
+    np.testing.assert_array_equal(dense.values, thin.values)
+    centred = X.astype(float) - X.mean(axis=0, dtype=float)
+    np.testing.assert_allclose(
+        dense.values @ dense.values.T, centred @ centred.T, atol=1e-9 if rank == 6 and dtype == np.float64 else 1e-3
+    )
+    rows = np.linalg.svd(centred)[2][:rank]
+    axes = dense.back(np.eye(rank))
+    np.testing.assert_allclose(rows.T @ (rows @ axes), axes, atol=1e-5)
+
+
 def test_errors_name_what_is_wrong(monkeypatch):
     with pytest.raises(ValueError, match="n_components=5 must be between 1 and the number of columns, 3"):
         principal_axes(np.zeros((9, 3)), np.zeros(3), 5)

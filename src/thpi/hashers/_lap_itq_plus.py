@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, NamedTuple
@@ -59,9 +60,8 @@ class LapITQPlus(ITQPlus):
     max_imputed : int, default=0
         At most this many unpaired source rows, drawn at random, join the pairs with imputed target rows.
     coarse : bool, default=False
-        With 1,024 or more pairs per bit, spend three quarters of ``max_iter`` on a sample of 256 rows per bit, which has
-        a graph of its own, and the rest on all rows. Several times faster, but it may end higher, the more so with few
-        bits and a large ``lambda2``.
+        With 1,024 or more pairs per bit, spend three quarters of ``max_iter`` on a sample of 256 rows per bit, with a
+        graph of its own, and the rest on all rows. Faster, but it may end higher, above all with a large ``lambda2``.
     variant, reduction, ridge, scale, n_init, tol, max_iter, random_state
         As for :class:`ITQPlus`.
 
@@ -96,7 +96,8 @@ class LapITQPlus(ITQPlus):
     coarse: bool = parameter(False, "boolean")
 
     def _fit(self, views: Views, rng: np.random.RandomState) -> Fitted:
-        streams = restart_seeds(rng, self.n_init)
+        streams = restart_seeds(deepcopy(rng), self.n_init)
+        restart_seeds(rng, 1)  # the graph does not depend on the number of restarts
         if self.max_imputed == 0 or views.S_U is None or views.S_U.shape[0] == 0:
             return self._follow(views, self._source_codes(views, rng), streams, rng)
         encode = _source_hash(views.all_source, self.n_bits, rng)

@@ -13,7 +13,7 @@ from scipy.sparse.linalg import LinearOperator, svds
 from sklearn.utils.extmath import svd_flip
 
 from thpi._types import Array, InMemory
-from thpi.solvers.blocks import Data, Streamed, for_blocks, reduce_blocks, row_products
+from thpi.solvers.blocks import Data, Streamed, for_blocks, reduce_blocks, row_products, spread
 
 __all__ = ["Coordinates", "Moments", "centred_product", "column_mean", "full_rank_coordinates"]
 __all__ += ["principal_axes", "shifted_moments"]
@@ -188,25 +188,23 @@ class Coordinates:
 def full_rank_coordinates(X: InMemory, mean: Array) -> Coordinates:
     """Return dense coordinates (n x r) with the same distances and inner products as ``X - 1 mean'``.
 
-    If d <= n these are the centred data, or for sparse data their principal coordinates. If d > n (texts) the rows
-    span fewer than n directions; a linear method whose solution lies in that span has the same one in the coordinates.
+    If d <= n these are the centred data, sparse or not, or their principal coordinates if the columns are dependent. If
+    d > n (texts) the rows span fewer than n directions. So R is sought in the span of the rows; a linear method whose
+    solution lies there has the same one in the coordinates.
 
     >>> coordinates = full_rank_coordinates(np.array([[1.0, 0, 0], [-1.0, 0, 0]]), np.zeros(3))
     >>> np.abs(coordinates.values).ravel(), np.abs(coordinates.back(np.eye(1))).ravel()
     (array([1., 1.]), array([1., 0., 0.]))
     """
     n, d = X.shape
-    if d <= n and not sparse.issparse(X):
-        return Coordinates(np.asarray(X - mean))
-    if min(n, d) > EXACT_LIMIT:
+    if min(n, d) > EXACT_LIMIT and (d > n or sparse.issparse(X)):
         raise ValueError(
             f"A matrix of {n} rows and {d} columns is too large for this method, which takes at most "
             f"{EXACT_LIMIT} rows or columns; reduce it first, for example with sklearn's TruncatedSVD."
         )
     if d <= n:
-        V, s = principal_axes(X, mean, d)
-        V = np.ascontiguousarray(V[:, : _rank(s)])
-        return Coordinates(centred_product(X, mean, V), axes=V)
+        dense = X.toarray() if sparse.issparse(X) else X
+        return _tall_coordinates(dense, mean)
     U, s = _row_factors(X, mean, n)
     U, s = U[:, : _rank(s)], s[: _rank(s)]
     # The sign of a coordinate is arbitrary: its largest entry is made positive, so that LAPACK does not matter.
@@ -215,8 +213,21 @@ def full_rank_coordinates(X: InMemory, mean: Array) -> Coordinates:
     return Coordinates((U * s).astype(X.dtype), rows=(X, mean), weights=weights)
 
 
-def _rank(s: Array) -> int:
-    return max(1, int((s > 1e-7 * s[0]).sum()))
+def _tall_coordinates(X: Array, mean: Array) -> Coordinates:
+    n, d = X.shape
+    tiny = 1e-7 if X.dtype == np.float64 else 1e-5
+    # Where some rows span all columns, all rows do: nearly always, and at a cost independent of n.
+    some = X[spread(n, 2 * d)].astype(np.float64) - mean
+    if d > EXACT_LIMIT or _rank(linalg.svdvals(some), tiny) == d:
+        return Coordinates(np.asarray(X - mean))
+    # Products in float32 would hide the rank.
+    V, s = principal_axes(X.astype(np.float64), mean.astype(np.float64), d)
+    V = np.ascontiguousarray(V[:, : _rank(s, tiny)], dtype=X.dtype)
+    return Coordinates(centred_product(X, mean, V), axes=V)
+
+
+def _rank(s: Array, tiny: float = 1e-7) -> int:
+    return max(1, int((s > tiny * s[0]).sum()))
 
 
 def _adjoint_product(X: InMemory, mean: Array, U: Array) -> Array:

@@ -148,7 +148,7 @@ def _relax_and_round(
         lowest.append(min([value, *lowest[-1:]]))
         if abs(former - value) <= tol * abs(value) or without_gain == _PATIENCE:
             break
-    assert best is not None and positive is not None  # max_iter >= 1
+    assert best is not None  # max_iter >= 1
     moments.set_codes(best[0], former=positive)
     return *best, lowest
 
