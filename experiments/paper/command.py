@@ -8,6 +8,7 @@ from typing import Annotated, Any, Optional
 
 import typer
 
+from experiments.harness.protocol import PROTOCOLS
 from experiments.harness.report import DataHome, Output, ResultsFolder, produce
 from experiments.harness.store import ResultStore
 from experiments.paper.page import PaperReport
@@ -28,17 +29,17 @@ def paper(
     dataset: Annotated[Words, typer.Option("--dataset", help="Data set; may be repeated.")] = None,
     bits: Annotated[Optional[list[int]], typer.Option("--bits", help="Length of Table 1; may be repeated.")] = None,
     protocol: Annotated[
-        Words, typer.Option("--protocol", help="authors or standard; may be repeated. Default: both.")
+        Words, typer.Option("--protocol", help=f"{', '.join(PROTOCOLS)}; may be repeated. Default: paper.")
     ] = None,
     alpha: Annotated[
         Optional[list[float]],
         typer.Option("--alpha", help="Alpha of Figure 1; may be repeated. A single one holds for all."),
     ] = None,
-    splits: Annotated[Number, typer.Option("--splits", help="Splits per data set. Default: 10, large sets 5.")] = None,
+    splits: Annotated[Number, typer.Option("--splits", help="Splits per data set. Default: 10.")] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Digits, and BBC if its files exist: 2 splits, short codes.")
     ] = False,
-    max_rows: Annotated[Number, typer.Option("--max-rows", help="Rows kept of large sets. Default: 3000.")] = None,
+    max_rows: Annotated[Number, typer.Option("--max-rows", help="Rows kept of every set. Default: all.")] = None,
     search: Annotated[
         str, typer.Option("--search", help="Search for lambda1 and lambda2: coordinate or full.")
     ] = "coordinate",

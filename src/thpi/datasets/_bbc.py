@@ -70,7 +70,8 @@ def load_bbc(
     class_of, label_names = _read_classes(class_path)
     _check_classes(class_path, class_of, names)
     labels = np.array([class_of[name] for name in names], dtype=np.int64)
-    X, S, source_only = target_counts[target_rows], source_counts[source_rows], source_counts[alone]
+    X, S = target_counts[target_rows], source_counts[source_rows]
+    source_only = source_counts[alone] if len(alone) else None
     texts = texts_of(X, target_terms, _SHOWN_TERMS), texts_of(S, source_terms, _SHOWN_TERMS)
     return PairedDataset(
         "bbc", X, S, names, labels, label_names, source_only, target_texts=texts[0], source_texts=texts[1]
