@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.harness.figures import DASHED, legend_below, panels
 from experiments.harness.protocol import PROTOCOLS
+from experiments.paper.compare import PROTOCOL, SIX, cells
 from experiments.paper.published import FIGURE2_LAPITQPLUS, FIGURE3_AT_ZERO, METHOD_TITLES, figure1
 from experiments.paper.results import Results
 from experiments.paper.runs import MethodRun
+from experiments.paper.sets import paper_set
 from experiments.paper.settings import METHODS, SWEEP_FIXED, reference_runs, runs_of, sweep_runs
-from experiments.paper.tables import run_title
-from thpi.datasets import info
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,10 +34,7 @@ MARKERS = dict(zip(METHODS, "v^sDoPxd", strict=True))
 
 def _panels(results: Results, title: str, y_label: str) -> tuple[Figure, list[Axes]]:
     """A figure with one panel per data set, in rows of three."""
-    titles = []
-    for dataset in results.datasets:
-        against = info(dataset).paper
-        titles.append(dataset + ("" if against is None else f" ({against.describe()})"))
+    titles = [paper_set(dataset).title for dataset in results.datasets]
     figure, axes, grid = panels(titles, columns=3, size=(4.2, 3.3), extra=1.1, least=7.5, fontsize=10)
     for row in grid:
         row[0].set_ylabel(y_label)
@@ -53,7 +50,7 @@ Published = Callable[[str, str], Mapping[Any, float]]
 
 def _has_published(results: Results, protocol: str) -> bool:
     """Whether the paper shows figures for this protocol and code length."""
-    return protocol == "followup" and results.settings.figure_bits == 32
+    return protocol == PROTOCOL and results.settings.figure_bits == 32
 
 
 def _measure(protocol: str) -> str:
@@ -61,10 +58,9 @@ def _measure(protocol: str) -> str:
 
 
 def _line(axis: Axes, x: list[float], y: list[float], run: MethodRun) -> None:
-    if run.trained_on == "all":
-        axis.plot(
-            x, y, color=COLOURS[run.method], label=run_title(run), zorder=3, linestyle=DASHED, linewidth=1.2,
-        )  # fmt: skip
+    if run.trained_on == "all" or run.tuned:
+        style = DASHED if run.trained_on == "all" else "-."
+        axis.plot(x, y, color=COLOURS[run.method], label=run.title, zorder=3, linestyle=style, linewidth=1.2)
         return
     name = METHOD_TITLES[run.method] + (" (no source)" if run.method == "ITQ" else "")
     axis.plot(x, y, color=COLOURS[run.method], marker=MARKERS[run.method], markersize=4, linewidth=1.6, label=name)
@@ -89,15 +85,15 @@ def _draw_curves(
     bits = results.settings.figure_bits
     figure, axes = _panels(results, title, label)
     for axis, dataset in zip(axes, results.datasets, strict=True):
-        against = info(dataset).paper
-        for method in METHODS if _has_published(results, protocol) else ():
-            known = published(against.name, method) if against else {}
+        shown = paper_set(dataset)
+        for method in METHODS if _has_published(results, protocol) and shown.beside_published else ():
+            known = published(str(shown.published), method)
             if known:
                 _published_line(axis, list(known), list(known.values()), method)
         for run in runs_of(dataset, bits):
-            shown = {x: y for x, y in curve(dataset, run).items() if y is not None}
-            if shown:
-                _line(axis, list(map(float, shown)), list(shown.values()), run)
+            points = {x: y for x, y in curve(dataset, run).items() if y is not None}
+            if points:
+                _line(axis, list(map(float, points)), list(points.values()), run)
         axis.set_xlabel(x_label)
     if _has_published(results, protocol):
         _published_key(axes[0])
@@ -149,16 +145,16 @@ def draw_figure3(results: Results, protocol: str) -> Figure:
                 if mean is not None:
                     points[value or left] = mean
             axis.plot(list(points), list(points.values()), color=colour, marker=marker, markersize=4, label=name)
-            against = info(dataset).paper
-            if against and _has_published(results, protocol):
-                at_zero = FIGURE3_AT_ZERO[name][against.name]
+            shown = paper_set(dataset)
+            if shown.beside_published and _has_published(results, protocol):
+                at_zero = FIGURE3_AT_ZERO[name][str(shown.published)]
                 axis.plot([left], [at_zero], color=colour, alpha=0.4, marker=marker, markersize=9, linestyle="none")
         bits = settings.figure_bits
         for run in (MethodRun("ITQ", bits), *reference_runs(dataset, bits)):
             mean = results.mean(dataset, protocol, settings.table_alpha, run)
             if mean is not None:
                 style = "-" if run.trained_on == "pairs" else DASHED
-                label = "ITQ (no source)" if run.trained_on == "pairs" else run_title(run)
+                label = "ITQ (no source)" if run.trained_on == "pairs" else run.title
                 axis.axhline(mean, color=COLOURS[run.method], linestyle=style, linewidth=1, label=label, alpha=0.8)
         axis.set_xscale("log")
         axis.set_xticks([left, *(10.0**e for e in range(-3, 1))], ["0", "0.001", "0.01", "0.1", "1"])
@@ -172,7 +168,33 @@ def draw_figure3(results: Results, protocol: str) -> Figure:
     return figure
 
 
+def draw_overview(results: Results, protocol: str) -> Figure:
+    """Published against ours: a dot for each cell of Table 1 and Figure 1, by method."""
+    shown = [name for name in results.datasets if paper_set(name).beside_published]
+    titles = [paper_set(name).title for name in shown]
+    figure, axes, grid = panels(titles, columns=3, size=(4.0, 3.8), extra=0.9, least=7.5, fontsize=9)
+    figure.suptitle("Every published cell against ours (MAP in %); on the line they are equal", fontsize=11)
+    for axis, dataset in zip(axes, shown, strict=True):
+        found = cells(results, dataset)
+        for method in SIX:
+            mine = [cell for cell in found if cell.method == method]
+            style: dict[str, Any] = {"color": COLOURS[method], "marker": MARKERS[method], "markersize": 5}
+            x, y = [cell.published for cell in mine], [cell.ours for cell in mine]
+            axis.plot(x, y, linestyle="none", label=METHOD_TITLES[method], **style)
+        limits = [value for cell in found for value in (cell.published, cell.ours)]
+        if limits:
+            ends = [min(limits) - 1, max(limits) + 1]
+            axis.plot(ends, ends, color="#888888", linewidth=1, zorder=1)
+            axis.fill_between(ends, [e - 2 for e in ends], [e + 2 for e in ends], color="#888888", alpha=0.15, lw=0)
+        axis.set_xlabel("published")
+    for row in grid:
+        row[0].set_ylabel("ours")
+    legend_below(figure, axes, columns=6)
+    return figure
+
+
 FIGURES: dict[str, Callable[[Results, str], Figure]] = {
+    "overview": draw_overview,
     "figure1": draw_figure1,
     "figure2": draw_figure2,
     "figure3": draw_figure3,

@@ -37,9 +37,14 @@ class PaperSet:
         return self.info.paper is not None and self.info.paper.comparable
 
     @property
+    def beside_published(self) -> bool:
+        """Whether published values are shown beside ours: not for small samples, whose MAP is another quantity."""
+        return self.info.paper is not None and self.info.paper.kind != "sample"
+
+    @property
     def counted(self) -> bool:
         """Whether the set enters means over sets: once, and whole."""
-        return self.info.paper is not None and self.info.paper.kind != "sample" and self.name in DATASETS
+        return self.beside_published and self.name in DATASETS
 
     @property
     def title(self) -> str:

@@ -9,15 +9,16 @@ from typing import Any
 from experiments.harness.gains import Gain, gain_over, shown_share
 from experiments.harness.protocol import PROTOCOLS, RELEVANCES
 from experiments.harness.tables import Cell, Column, Grid, Records, Section, Table, register
+from experiments.paper.compare import PROTOCOL, SIX, agreement
 from experiments.paper.published import METHOD_TITLES, table1
 from experiments.paper.results import Results
 from experiments.paper.runs import MethodRun
+from experiments.paper.sets import paper_set
 from experiments.paper.settings import runs_of, sweep_runs
-from thpi.datasets import info
 from thpi.evaluation import transfer_efficiency
 
 FAR_FROM_PUBLISHED = 5.0
-"""Points of difference from which a cell counts as far off and the report says what was tried."""
+"""Points of difference from which a cell is marked as far off."""
 
 
 @dataclass(frozen=True)
@@ -62,14 +63,14 @@ def values(results: Results, protocol: str, kind: str = "target") -> list[Value]
 
 def _value(results: Results, dataset: str, section: Section, bits: int, run: MethodRun) -> Value:
     kind, protocol = section
-    alpha, against = results.settings.table_alpha, info(dataset).paper
+    alpha, shown = results.settings.table_alpha, paper_set(dataset)
     few = results.splits(dataset, protocol, alpha, MethodRun("ITQ", bits), kind)
     full = results.mean(dataset, protocol, alpha, MethodRun("ITQ", bits, "all"), kind)
     found = results.splits(dataset, protocol, alpha, run, kind)
     mean = float(found.mean()) if found.size else None
     known = None
-    if section == ("target", "followup") and against is not None and run.trained_on == "pairs":
-        known = table1().get((against.name, bits, run.method))
+    if section == ("target", PROTOCOL) and shown.beside_published and run == MethodRun(run.method, bits):
+        known = table1().get((str(shown.published), bits, run.method))
     gain = gain_over(found, few) if found.size and found.size == few.size else None
     share = None
     if mean is not None and full is not None and few.size:
@@ -87,7 +88,7 @@ def _value(results: Results, dataset: str, section: Section, bits: int, run: Met
         n_splits=int(found.size),
         published=known,
         difference=None if known is None or mean is None else mean - known,
-        stand_in=against is not None and not against.comparable,
+        stand_in=not shown.comparable,
         gain=gain.mean if gain else None,
         gain_low=gain.low if gain else None,
         gain_high=gain.high if gain else None,
@@ -113,8 +114,6 @@ def table1_grid(mine: Sequence[Value]) -> Grid:
             (v.value for v in row.values() if v.value is not None and "all target" not in v.method), default=None
         )
         rows.append([Cell(str(bits)), *(_table1_cell(row[method], best, reasons) for method in methods)])
-    against = info(first.dataset).paper
-    beside = f", beside the published values of {against.name}, for which it stands in" if against else ""
     published = any(value.published is not None for value in mine)
     key = "in brackets: published value, our difference in points" if published else ""
     return Grid(
@@ -122,7 +121,7 @@ def table1_grid(mine: Sequence[Value]) -> Grid:
         f"alpha {first.alpha:g}, {max(value.n_splits for value in mine)} splits",
         columns=[Column("bits"), *(Column(m, ("no source",) if m == "ITQ" else ()) for m in methods)],
         rows=rows,
-        caption=first.dataset + (beside if first.stand_in else ""),
+        caption=paper_set(first.dataset).title,
         notes=reasons,
         key=key + (" (of the set it stands in for)" if key and first.stand_in else ""),
     )
@@ -141,7 +140,7 @@ def _table1_cell(value: Value, best: float | None, reasons: Sequence[str]) -> Ce
 
 def worth_grid(found: Sequence[Value]) -> Grid:
     """What the methods gain over ITQ without source, and the share of the gap they close."""
-    methods = [METHOD_TITLES[name] for name in ("CCAITQ", "CVH", "ITQPlus", "LapITQPlus")]
+    methods = [METHOD_TITLES["CCAITQ"] + ", tuned", METHOD_TITLES["CVH"] + ", tuned", "ITQ+", "LapITQ+"]
     rows = []
     for dataset, bits, row in _by_row(found):
         gap = row["ITQ, all target data"].gain
@@ -178,19 +177,20 @@ def _table1_records(results: Results) -> Records:
 
 
 def _parameter_records(results: Results) -> Records:
-    """The selected lambda1 and lambda2 of every split."""
+    """The selected parameters of every split."""
     lengths = dict.fromkeys((*results.settings.bits, results.settings.figure_bits))
     return [
         {
             "dataset": dataset, "protocol": protocol, "alpha": alpha, "seed": seed, "bits": bits,
             "method": run.title, "lambda1": entry["parameters"].get("lambda1"),
-            "lambda2": entry["parameters"].get("lambda2"),
+            "lambda2": entry["parameters"].get("lambda2"), "ridge": entry["parameters"].get("ridge"),
         }
         for dataset in results.datasets
         for protocol in results.protocols
         for alpha in results.alphas(dataset, protocol)
         for bits in lengths
-        for run in (MethodRun("ITQPlus", bits), MethodRun("LapITQPlus", bits))
+        for run in runs_of(dataset, bits)
+        if run.selected
         for seed, entry in enumerate(results.entries(dataset, protocol, alpha, run))
         if "parameters" in entry
     ]  # fmt: skip
@@ -236,6 +236,28 @@ def _figure3_records(results: Results) -> Records:
     ]  # fmt: skip
 
 
+def _agreement_records(results: Results) -> Records:
+    """How close each comparable set comes to the published values."""
+    records: list[dict[str, Any]] = []
+    for dataset in results.datasets:
+        found = agreement(results, dataset) if paper_set(dataset).comparable else None
+        if found is not None:
+            records += [
+                {"dataset": dataset, "what": f"distance, {name}", "value": round(value, 2), "cells": n}
+                for name, (value, n) in found.distance.items()
+            ]
+            near, n = found.lsh_near
+            rising = {"dataset": dataset, "what": "methods whose curve over alpha rises", "value": len(found.rising)}
+            records += [
+                {"dataset": dataset, "what": "LSH within 2 points", "value": near, "cells": n},
+                {**rising, "cells": len(SIX)},
+            ]
+            if found.tau is not None:
+                tau = {"what": "Kendall's tau with the published order", "value": round(found.tau, 2)}
+                records.append({"dataset": dataset, **tau, "cells": len(results.settings.bits)})
+    return records
+
+
 def _in(experiment: str) -> Any:
     return lambda results: experiment in results.experiments
 
@@ -243,6 +265,7 @@ def _in(experiment: str) -> Any:
 for _table in (
     Table("table1", "Table 1", _table1_records, _table1_grids, wanted=_in("table1")),
     Table("worth", "What the source was worth", None, _worth_grids, wanted=_in("table1"), writers=("html",)),
+    Table("agreement", "Distance to the published values", _agreement_records, wanted=_in("table1")),
     Table("parameters", "Selected parameters", _parameter_records, wanted=_in("table1"), writers=("csv",)),
     Table("figure1", "Figure 1", _figure1_records, wanted=_in("figure1"), writers=("csv", "json")),
     Table("figure2", "Figure 2", _figure2_records, wanted=_in("figure2"), writers=("csv", "json")),

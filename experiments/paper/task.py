@@ -160,7 +160,8 @@ class Fitter:
         if kept is None:
             target, rows, S, unpaired = self.bench.training()
             share = min(NEIGHBOURS / len(self.bench.database), 0.99)
-            options = {"relevant_share": share, "rule": self.task.selection, "random_state": self.task.seed}
+            rule = {"rule": self.task.selection, "random_state": self.task.seed}
+            options: dict[str, Any] = {"relevant_share": share, **rule}
             start = time.perf_counter()
             if run.method in _TOGETHER:
                 chosen = select_lambdas(target[rows], S, unpaired, n_bits=run.bits, **options)
