@@ -9,6 +9,7 @@ import typer
 
 import thpi.cli
 from experiments.paper.command import paper
+from experiments.paper.fingerprint import fingerprint
 from experiments.transfer.command import transfer
 from thpi.cli._output import resend_lost_interrupts
 
@@ -16,9 +17,10 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="The experiments of thpi: the paper, run again, and the transfer benchmark.",
+    help="The experiments of thpi: the paper, run again, its protocol, and the transfer benchmark.",
 )
 app.command(no_args_is_help=True)(paper)
+app.command()(fingerprint)
 app.command()(transfer)
 
 
