@@ -166,7 +166,8 @@ def records(found: dict[Candidate, Values]) -> list[dict[str, Any]]:
         by_method = differences(values)
         record: dict[str, Any] = {"candidate": candidate.title}
         record |= {f"{method} distance": round(float(np.abs(d).mean()), 2) for method, d in by_method.items()}
-        record["LSH worst"] = round(max(by_method["LSH"], key=lambda value: abs(value)), 2)
+        worst = int(np.abs(by_method["LSH"]).argmax())
+        record["LSH worst"] = round(by_method["LSH"][worst], 2)
         where = [*(f"{bits} bits" for bits in BITS), *(f"alpha {alpha:g}" for alpha in ALPHAS)]
         cells = ((m, w, v) for m, d in by_method.items() for w, v in zip(where, d, strict=True))
         record |= {f"{method} {name}": round(value, 2) for method, name, value in cells}
