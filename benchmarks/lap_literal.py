@@ -43,7 +43,7 @@ def problem(spec: DataSpec, rows: int, bits: int, data_home: str) -> tuple[Any, 
 
 def differences(X: Any, S: Any, L: Any, bits: int, lambda2: float, starts: int) -> Any:
     """Percent by which the solver ends above the literal algorithm, for each start."""
-    options = {"n_bits": bits, "lambda1": LAMBDA1, "lambda2": lambda2}
+    options: dict[str, Any] = {"n_bits": bits, "lambda1": LAMBDA1, "lambda2": lambda2}
     found = []
     for seed in range(starts):
         rng = np.random.RandomState(seed)
