@@ -203,7 +203,7 @@ def full_rank_coordinates(X: InMemory, mean: Array) -> Coordinates:
             f"{EXACT_LIMIT} rows or columns; reduce it first, for example with sklearn's TruncatedSVD."
         )
     if d <= n:
-        return _tall_coordinates(X.toarray() if sparse.issparse(X) else np.asarray(X), mean)
+        return _tall_coordinates(sparse.csr_array(X).toarray() if sparse.issparse(X) else np.asarray(X), mean)
     U, s = _row_factors(X, mean, n)
     U, s = U[:, : _rank(s)], s[: _rank(s)]
     # The sign of a coordinate is arbitrary: its largest entry is made positive, so that LAPACK does not matter.
