@@ -113,8 +113,9 @@ def test_bad_input_is_one_line_that_names_it(shop, tmp_path, refused):
     assert "n_bits=65 is more than" in refused(["fit", target, out, "--bits", "65"])
     assert "choose one: " in refused(["fit", views, out])
     assert "no array 'tagret', only target, same, more" in refused(["fit", f"{views}:tagret", out])
-    assert "line 2, column sku: 'A-000' is not a finite number (--ignore sku" in refused(
-        ["fit", shop / "shop.csv", out]
+    assert (
+        "line 2, column sku: 'A-000' is not a finite number (--id sku if it names the items, --ignore sku"
+        in refused(["fit", shop / "shop.csv", out])
     )
     assert "no column 'color', only sku, digit" in refused(["fit", shop / "shop.csv", out, "--ignore", "color"])
     assert "does not exist" in refused(["fit", tmp_path / "no.npy", out])
