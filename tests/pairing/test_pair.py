@@ -177,7 +177,7 @@ def test_numbers_and_their_texts_are_the_same_id():
         ([1.0, 2.0, 3.0, 4.0], "privileged has the id 1.0 in row 0; ids must be whole numbers or texts"),
         (
             ["x", "y", "z", "w"],
-            "no id of target is in privileged: target has 'a', 'b', 'c' and 1 more; privileged has 'x'",
+            "no id of target is in privileged: target has 'a', 'b', 'c' and 1 more; priv",
         ),
     ],
 )

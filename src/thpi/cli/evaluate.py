@@ -131,7 +131,7 @@ def _relevance(
         raise ValueError("--labels and --query-labels: both files need labels, or neither.")
     if asked.labels is not None and database.labels is not None:
         if not set(asked.labels) & set(database.labels):
-            few = ", ".join(map(repr, asked.labels[:3]))
+            few = ", ".join(map(repr, asked.labels[:3].tolist()))
             raise ValueError(f"--labels: no row of DATA has the label of any query ({few}), so nothing is relevant.")
         return label_relevance_blocks(asked.labels, database.labels), "rows with the label of the query"
     if radius is not None:
