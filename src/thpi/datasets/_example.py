@@ -38,8 +38,8 @@ def write_example(folder: PathLike) -> tuple[Path, ...]:
     items = rng.permutation(digits.n)[: _NEW.stop]
     kinds = np.array(_NUMBERS)[digits.labels]
     names = np.array([f"{kind}-{i}" for i, kind in enumerate(kinds)])
-    pictures = {f"p{j}": column for j, column in enumerate(digits.target.T.round(1))}
-    texts = {f"t{j}": column for j, column in enumerate(digits.source.T.round(2))}
+    pictures = {f"p{j}": column for j, column in enumerate(np.asarray(digits.target).T.round(1))}
+    texts = {f"t{j}": column for j, column in enumerate(np.asarray(digits.source).T.round(2))}
     tables = (
         _table(names, pictures, items[_PICTURES]),
         _table(names, texts, rng.permutation(items[_TEXTS])),
