@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
 from pathlib import Path
 
@@ -84,6 +85,14 @@ def test_too_little_space(tmp_path, shop, refused):
             pytest.skip("the file system has no files that large")
     text = refused(["encode", shop / "shop.thpi", tmp_path / "rows.npy", tmp_path / "c.npy"])
     assert "bytes are free there; it needs about" in text
+
+
+def test_a_port_that_is_taken(tmp_path, refused):
+    pytest.importorskip("fastapi", reason="needs the extra serve")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        text = refused(["serve", "--port", port, "--model", tmp_path / "no.thpi", "--index", tmp_path / "no.index"])
+    assert f"--port {port}: Address already in use" in text
 
 
 def test_an_answer_is_printed_even_if_its_page_fails(pairs, tmp_path, capsys, monkeypatch):

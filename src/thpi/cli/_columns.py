@@ -78,7 +78,7 @@ def csv_rows(argument: str, spec: str, lines: Iterable[str]) -> Iterator[tuple[i
 
 
 def read_column(argument: str, spec: str) -> list[Value]:
-    """Read ids or labels: a 1-D array, a column (``FILE:NAME``), or a text file with one value per line."""
+    """Read ids or labels: a 1-D array, a text file with one value per line, or a column: ``FILE:NAME``, else id."""
     path, name = split_spec(spec)
     kind = path.suffix.lower()
     if kind in (".npy", ".npz"):
@@ -87,7 +87,9 @@ def read_column(argument: str, spec: str) -> list[Value]:
             raise ValueError(f"{argument}={spec!r} has shape {array.shape} and dtype {array.dtype}; it must be 1-D.")
         return list(array.tolist())
     if kind in NAMED_COLUMNS:
-        return _read_named(argument, path, lambda header: [_only(argument, spec, header, name)])[0]
+        return _read_named(argument, path, lambda header: [_only(argument, spec, header, name or default_id(header))])[
+            0
+        ]
     with open(path, encoding="utf-8-sig", newline="") as file:
         return [line.strip() for line in file if line.strip()]
 

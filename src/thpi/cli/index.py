@@ -15,7 +15,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, help="Build, chang
 
 _RECALL = typer.Option(help="Allow approximate search with this recall, e.g. 0.99.")
 _RENUMBER = typer.Option("--renumber", help="Continue numbering from the largest id, instead of their own ids.")
-_FROM = typer.Option("--from", metavar="FILE", help="File of ids: one per line, or FILE:COLUMN.")
+_FROM = typer.Option("--from", metavar="FILE", help="File of ids: one per line, or FILE:COLUMN; default: id.")
 CodesFile = Annotated[Path, typer.Argument(metavar="CODES", help="Codes, from thpi encode.")]
 
 
