@@ -214,4 +214,3 @@ def judge_claims(results: Results, protocol: str) -> list[Verdict]:
     sets = [Numbers(results, protocol, [name], name) for name in results.datasets]
     mean = Numbers(results, protocol, counted, MEAN)
     return [Verdict(claim, rule, judge(mean), tuple(map(judge, sets))) for claim, rule, judge in CLAIMS]
-

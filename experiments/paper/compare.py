@@ -78,7 +78,9 @@ def agreement(results: Results, dataset: str) -> Agreement | None:
     groups = {name: [c for c in found if c.table == name] for name in ("table1", "figure1")}
     groups |= {METHOD_TITLES[method]: [c for c in found if c.method == method] for method in SIX}
     distance = {
-        name: (float(np.mean([abs(c.difference) for c in group])), len(group)) for name, group in groups.items() if group
+        name: (float(np.mean([abs(c.difference) for c in group])), len(group))
+        for name, group in groups.items()
+        if group
     }
     lsh = [abs(c.difference) <= 2 for c in groups["LSH"]]
     curves = {method: sorted((c.alpha, c.ours) for c in groups["figure1"] if c.method == method) for method in SIX}

@@ -154,7 +154,14 @@ def tasks_of(
                     runs.setdefault((dataset, protocol, alpha, seed), {})[run] = None
     tasks = [
         PaperTask(
-            dataset, settings.data(dataset), protocol, alpha, seed, _ordered(found), identities[dataset], settings.selection
+            dataset,
+            settings.data(dataset),
+            protocol,
+            alpha,
+            seed,
+            _ordered(found),
+            identities[dataset],
+            settings.selection,
         )
         for (dataset, protocol, alpha, seed), found in runs.items()
     ]

@@ -120,6 +120,7 @@ def test_bad_input_is_one_line_that_names_it(shop, tmp_path, refused):
     assert "no column 'color', only sku, digit" in refused(
         ["fit", shop / "shop.csv", out, "--id", "sku", "--ignore", "color"]
     )
+    assert "--labels 'kind' is neither a file nor a column of DATA" in refused(["fit", target, out, "--labels", "kind"])
     assert "does not exist" in refused(["fit", tmp_path / "no.npy", out])
     assert "must be a .npy," in refused(["fit", shop / "labels.txt", out])
     assert "the folder" in refused(["fit", target, tmp_path / "no" / "m"])

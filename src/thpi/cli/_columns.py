@@ -81,6 +81,8 @@ def read_column(argument: str, spec: str) -> list[Value]:
     """Read ids or labels: a 1-D array, a text file with one value per line, or a column: ``FILE:NAME``, else id."""
     path, name = split_spec(spec)
     kind = path.suffix.lower()
+    if not path.exists():
+        raise ValueError(f"{argument} {spec!r} does not exist.")
     if kind in (".npy", ".npz"):
         array = np.asarray(load_array(argument, path, name))
         if array.ndim != 1 or array.dtype.kind not in "iuUf":
@@ -99,6 +101,8 @@ def read_labels(
 ) -> list[Value | None]:
     """Read the labels of the rows of ``data``: by id if the file of labels has ids too, else by position."""
     path, name = split_spec(spec)
+    if not path.exists():
+        raise ValueError(f"{argument} {spec!r} is neither a file nor a column of {data}.")
 
     def columns(header: list[str]) -> list[str]:
         key = id if id in header else default_id([each for each in header if each != name])

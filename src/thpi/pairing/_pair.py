@@ -107,7 +107,7 @@ def pair(
         unpaired = more.rows if unpaired is None else stack(unpaired, more.rows)
     ids = _array(T.ids)[paired]
     y = None if labels is None else _labels(labels, [T_names[i] for i in paired], paired, len(T_names))
-    n_source = 0 if unpaired is None else int(unpaired.shape[0])
+    n_source = len(rest) + (0 if more is None else int(more.rows.shape[0]))
     X, privileged = take(T.rows, paired), take(S.rows, partner[paired])
     if hasattr(X, "index") and hasattr(privileged, "index"):
         privileged = privileged.set_axis(X.index, axis=0)  # 7 and "7" are one id: ``fit`` sees that they agree
