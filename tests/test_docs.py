@@ -51,6 +51,20 @@ def test_python_blocks_run(page, tmp_path, monkeypatch):
         exec(compile("\n" * line + block, str(page), "exec"), namespace)
 
 
+@pytest.mark.slow
+def test_the_script_from_two_tables_to_search_finds_names(tmp_path, monkeypatch, capsys):
+    (block,) = (block for _, block in _python_blocks(DOCS / "guide.md") if "thpi.pair(" in block)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(block, "guide.md", "exec"), {"__name__": "page", "thpi": thpi})
+    first, *found = capsys.readouterr().out.splitlines()
+    shown = re.findall(r"print\(.*\)  # (.*)", block)
+    assert first == shown[0]
+    assert shown[1] in found
+    assert len(found) == 10
+    kinds = [[name.split("-")[0] for name in re.split(" -> |, ", line)] for line in found]
+    assert sum(query == nearest for query, nearest, *_ in kinds) >= 8
+
+
 def test_the_pages_that_show_how_to_use_it_have_blocks():
     for name in ("index", "guide", "architecture"):
         assert _python_blocks(DOCS / f"{name}.md"), name
@@ -101,7 +115,7 @@ def test_every_public_name_of_thpi_is_in_the_api(name):
 
 
 MODULES = ["codes", "datasets", "datasets.preprocessing", "diagnosis", "evaluation", "graph", "ground_truth", "metrics"]
-MODULES += ["model_file", "pages", "registry", "stores"]
+MODULES += ["model_file", "pages", "pairing", "registry", "stores"]
 MODULES += [f"solvers.{file.stem}" for file in sorted((ROOT / "src/thpi/solvers").glob("[a-z]*.py"))]
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         TransferITQ,
     )
     from thpi.model_file import ModelFileError
+    from thpi.pairing import pair
     from thpi.registry import HASHERS, RELEVANCES, load, register
 
 _HOME = {
@@ -42,6 +43,7 @@ _HOME = {
     "Whole": "base",
     "diagnose": "diagnosis",
     "load": "registry",
+    "pair": "pairing",
     "register": "registry",
 }
 
@@ -67,6 +69,7 @@ __all__ = [
     "Whole",
     "diagnose",
     "load",
+    "pair",
     "register",
 ]
 

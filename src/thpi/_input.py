@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _check_feature_names, _num_samples, check_array, validate_data
+from sklearn.utils.validation import _num_samples, check_array, validate_data
 
 from thpi._types import Array, InMemory, Ints, MatrixLike, is_sparse
+from thpi.pairing import align, check_index
 from thpi.rows import Rows, as_rows
 from thpi.solvers.blocks import spread
 from thpi.solvers.moments import EXACT_LIMIT, column_mean
@@ -107,12 +108,23 @@ def pair_limit(views: Views) -> tuple[int, str]:
 
 def check_views(hasher: BaseHasher, X: Any, y: Any, privileged: Any, source: Any, target: Any) -> Views:
     """Check the arguments of ``fit`` and keep those that the method uses."""
+    if hasher.needs_privileged or hasher.uses_source:
+        check_index("privileged", privileged, X)
+        source = _aligned("source", source, "privileged", privileged)
+    if hasher.uses_target:
+        target = _aligned("target", target, "X", X)
+    if hasher.uses_labels:
+        check_index("y", y, X)
     X = _check_target(hasher, X)
     S = _check_privileged(hasher, X, privileged, source)
     S_U = _check_source(hasher, X, S, source) if S is not None and hasher.uses_source and source is not None else None
     X_more = _check_more(hasher, X, target) if hasher.uses_target and target is not None else None
     labels = _check_labels(y, X.shape[0]) if hasher.uses_labels and y is not None else None
     return Views(X, S, S_U, X_more, labels)
+
+
+def _aligned(name: str, rows: Any, like_name: str, like: Any) -> Any:
+    return align(name, rows.array if isinstance(rows, Whole) else rows, like_name, like)
 
 
 def _check_target(hasher: BaseHasher, X: Any) -> Any:
@@ -151,7 +163,6 @@ def _check_privileged(hasher: BaseHasher, X: Any, privileged: Any, source: Any) 
 
 
 def _check_source(hasher: BaseHasher, X: Any, S: Any, source: Any) -> Any:
-    source = source.array if isinstance(source, Whole) else source
     S_U: Any = as_rows(source)
     if S_U is None or not hasher.streams_source:
         if S_U is not None:
@@ -165,9 +176,6 @@ def _check_source(hasher: BaseHasher, X: Any, S: Any, source: Any) -> Any:
 
 
 def _check_more(hasher: BaseHasher, X: Any, target: Any) -> InMemory:
-    target = target.array if isinstance(target, Whole) else target
-    if hasattr(target, "columns") and hasattr(hasher, "feature_names_in_"):
-        named_errors("target", lambda: _check_feature_names(hasher, target, reset=False))
     X_more = check_rows("target", some_rows(target, MAX_TARGET), X.dtype, min_rows=0)
     if X_more.shape[1] != X.shape[1]:
         raise ValueError(f"target has {X_more.shape[1]} columns and X has {X.shape[1]}; both must have the same.")

@@ -20,3 +20,22 @@ def require(module: str, extra: str) -> Any:
         raise ImportError(
             f'this needs the package {error.name!r}; install it with: pip install "thpi[{extra}]"'
         ) from None
+
+
+PACKAGES = {
+    "dask": "distributed",
+    "milvus": "pymilvus",
+    "parquet": "pyarrow",
+    "pgvector": "psycopg",
+    "plots": "matplotlib",
+}
+"""A package of each extra that commands may need at their end."""
+
+
+def require_extra(extra: str) -> None:
+    """Raise an error if a package of an extra is missing: before the work, rather than after it.
+
+    Extras of stores that others have registered are theirs to check.
+    """
+    if extra in PACKAGES:
+        require(PACKAGES[extra], extra)

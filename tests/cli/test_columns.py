@@ -17,6 +17,11 @@ def test_a_column_reads_the_same_from_every_format(tmp_path):
     pq.write_table(pa.table({"n": [1, 2, 3], "names": names}), tmp_path / "x.parquet")
     for spec in ("x.npy", "x.npz:names", "x.txt", "x.csv:names", "one.csv", "x.parquet:names"):
         assert read_column("--ids", str(tmp_path / spec)) == names
+    (tmp_path / "id.csv").write_text("n,id\n1,b\n2,a c\n3,007\n")
+    assert read_column("--from", str(tmp_path / "id.csv")) == names
+    (tmp_path / "short.csv").write_text("n,names\n1,b\n2\n")
+    with pytest.raises(ValueError, match="line 3 has 1 cells; the first has 2"):
+        read_column("--ids", str(tmp_path / "short.csv:names"))
     with pytest.raises(ValueError, match="must name one of the columns n, names, as FILE:NAME"):
         read_column("--ids", str(tmp_path / "x.csv"))
 

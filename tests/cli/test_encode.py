@@ -76,7 +76,9 @@ def test_bad_input_is_one_line_and_leaves_nothing(shop, tmp_path, refused):
     assert "has 300 ids; DATA has 3 rows" in refused(
         ["encode", model, _three(shop, tmp_path), codes, "--ids", shop / "labels.txt"]
     )
-    assert "occurs more than once" in refused(["encode", model, shop / "shop.csv", codes, "--ids", "digit"])
+    assert "10 ids occur more than once: '2', '5', '3' and 7 more." in refused(
+        ["encode", model, shop / "shop.csv", codes, "--ids", "digit"]
+    )
     (tmp_path / "few.csv").write_text("kar0,kar1\n1,2\n")
     assert "no column 'kar2', which is one of the features" in refused(["encode", model, tmp_path / "few.csv", codes])
     assert not codes.exists()

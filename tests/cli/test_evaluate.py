@@ -71,6 +71,9 @@ def test_bad_input_is_one_line(shop, tmp_path, refused, halves):
     assert "--n-queries 300 must be less" in refused([*command, "--n-queries", "300"])
     assert "--neighbours 200 must be at most" in refused([*command, "--neighbours", "200"])
     assert "--radius 0 must be above 0" in refused([*command, "--radius", "0"])
+    table = ["evaluate", shop / "shop.thpi", shop / "shop.csv", "--labels", "sku"]
+    assert "no row of DATA has the label of any query ('A-" in refused(table)
+    assert "no row of DATA is that near to any query" in refused([*command, "--radius", "1e-9"])
     assert "has 50 labels" in refused([*command, "--labels", tmp_path / "q.txt"])
     assert "needs --queries" in refused([*command, "--query-labels", tmp_path / "q.txt"])
     assert "both files need labels" in refused(

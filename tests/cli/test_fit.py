@@ -113,10 +113,14 @@ def test_bad_input_is_one_line_that_names_it(shop, tmp_path, refused):
     assert "n_bits=65 is more than" in refused(["fit", target, out, "--bits", "65"])
     assert "choose one: " in refused(["fit", views, out])
     assert "no array 'tagret', only target, same, more" in refused(["fit", f"{views}:tagret", out])
-    assert "line 2, column sku: 'A-000' is not a finite number (--ignore sku" in refused(
-        ["fit", shop / "shop.csv", out]
+    assert (
+        "line 2, column sku: 'A-000' is not a finite number (--id sku if it names the items, --ignore sku"
+        in refused(["fit", shop / "shop.csv", out])
     )
-    assert "no column 'color', only sku, digit" in refused(["fit", shop / "shop.csv", out, "--ignore", "color"])
+    assert "no column 'color', only sku, digit" in refused(
+        ["fit", shop / "shop.csv", out, "--id", "sku", "--ignore", "color"]
+    )
+    assert "--labels 'kind' is neither a file nor a column of DATA" in refused(["fit", target, out, "--labels", "kind"])
     assert "does not exist" in refused(["fit", tmp_path / "no.npy", out])
     assert "must be a .npy," in refused(["fit", shop / "labels.txt", out])
     assert "the folder" in refused(["fit", target, tmp_path / "no" / "m"])

@@ -137,6 +137,8 @@ def test_bad_input_is_one_line(shop, tmp_path, refused):
     assert "without metadata" in refused(["search", index, shop / "target.npy"])
     assert "is a npy file; an index is needed" in refused(["search", shop / "codes.npy", "--row", "1"])
     assert "leave out QUERIES" in refused(["search", index, shop / "codes.npy", "--id", "A-000"])
+    for queries in (shop / "shop.csv", f"{shop}/views.npz:target", shop / "target.npy"):
+        assert "--model names the model that encodes them" in refused(["search", index, queries])
     thpi.LSH(n_bits=16, random_state=0).fit(np.load(shop / "target.npy")).save(tmp_path / "other.thpi")
     assert "codes of 16 bits" in refused(["search", index, shop / "target.npy", "--model", tmp_path / "other.thpi"])
     assert "--row 900 is beyond" in refused(

@@ -8,6 +8,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
 from thpi.cli import _tables
+from thpi.cli._choice import Choice
 from thpi.cli._tables import open_table, read_matrix
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -24,7 +25,7 @@ def test_csv_gives_back_every_bit(tmp_path_factory, X, delimiter):
     header = delimiter.join(f"c{j}" for j in range(X.shape[1]))
     for lines in (rows, [header, *rows], ["\ufeff" + header, *rows, ""]):
         path.write_text("\n".join(lines), encoding="utf-8")
-        np.testing.assert_array_equal(read_matrix("DATA", str(path))[0], X)
+        np.testing.assert_array_equal(read_matrix(Choice("DATA", str(path)))[0], X)
 
 
 def test_portions_are_the_whole(tmp_path, monkeypatch):
@@ -36,35 +37,35 @@ def test_portions_are_the_whole(tmp_path, monkeypatch):
     pq.write_table(pa.table({f"c{j}": X[:, j] for j in range(4)}), tmp_path / "x.parquet")
     pq.write_table(pa.table({"vector": list(X)}), tmp_path / "lists.parquet")
     for name in ("x.npy", "x.csv", "x.parquet"):
-        batches = list(open_table("DATA", str(tmp_path / name)).batches)
+        batches = list(open_table(Choice("DATA", str(tmp_path / name))).batches)
         assert len(batches) > 3
         assert [batch.done for batch in batches] == sorted(batch.done for batch in batches)
         assert batches[-1].done == 1
         np.testing.assert_array_equal(np.concatenate([batch.values for batch in batches]), X)
-    np.testing.assert_array_equal(read_matrix("DATA", str(tmp_path / "lists.parquet"))[0], X)
+    np.testing.assert_array_equal(read_matrix(Choice("DATA", str(tmp_path / "lists.parquet")))[0], X)
 
 
 def test_sparse_matrices_stay_sparse(tmp_path):
     X = sparse.random(20, 30, density=0.1, format="csr", random_state=0)
     sparse.save_npz(tmp_path / "x.npz", X)
-    read = read_matrix("DATA", str(tmp_path / "x.npz"))[0]
+    read = read_matrix(Choice("DATA", str(tmp_path / "x.npz")))[0]
     assert sparse.issparse(read)
     assert abs(read - X).max() == 0
 
 
 def test_columns_are_found_by_name_and_the_key_kept_apart(tmp_path):
     (tmp_path / "x.csv").write_text('a,"name, long",b\n1,"x ""1""",2\n3,"y\nz",4\n')
-    X, keys, names = read_matrix("DATA", str(tmp_path / "x.csv"), key="name, long", features=("b", "a"))
-    np.testing.assert_array_equal(X, [[2, 1], [4, 3]])
-    assert keys == ['x "1"', "y\nz"]
-    assert names == ("b", "a")
+    table = read_matrix(Choice("DATA", str(tmp_path / "x.csv"), id="name, long", features=("b", "a")))
+    np.testing.assert_array_equal(table.X, [[2, 1], [4, 3]])
+    assert table.ids == ['x "1"', "y\nz"]
+    assert table.names == ("b", "a")
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("a,b\n1,2\n3\n", "line 3 has 1 cells; the first has 2"),
-        ("a,b\n1,2\n3,x\n", "line 3, column b: 'x' is not a finite number (--ignore b"),
+        ("a,b\n1,2\n3,x\n", "line 3, column b: 'x' is not a finite number (--id b if it names"),
         ("1,2\n3,nan\n", "line 2, column 2: 'nan' is not a finite number."),
         ("a,b\n1,\n", "column b: '' is not"),
         ("a,a\n1,2\n", "two columns with the same name"),
@@ -78,7 +79,7 @@ def test_what_is_wrong_in_a_csv_file_is_named(tmp_path, text, message):
     path = tmp_path / "x.csv"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(ValueError, match="^DATA=") as error:
-        read_matrix("DATA", str(path))
+        read_matrix(Choice("DATA", str(path)))
     assert message in str(error.value)
 
 
@@ -100,7 +101,7 @@ def test_what_is_wrong_in_an_array_is_named(tmp_path):
         ("empty.npy", "is not readable"),
     ):
         with pytest.raises(ValueError, match="^DATA=") as error:
-            read_matrix("DATA", str(tmp_path / name))
+            read_matrix(Choice("DATA", str(tmp_path / name)))
         assert message in str(error.value)
 
 
@@ -119,5 +120,5 @@ def test_what_is_wrong_in_a_parquet_file_is_named(tmp_path):
         ("noise.parquet", "is not a Parquet file"),
     ):
         with pytest.raises(ValueError, match="^DATA=") as error:
-            read_matrix("DATA", str(tmp_path / name))
+            read_matrix(Choice("DATA", str(tmp_path / name)))
         assert message in str(error.value)

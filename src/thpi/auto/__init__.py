@@ -9,6 +9,7 @@ from __future__ import annotations
 from thpi.auto._auto import AutoHasher
 from thpi.auto._folds import Folds, FoldScores
 from thpi.auto._kernel_auto import KernelAutoHasher
+from thpi.auto._relation import UnrelatedPairsWarning, relation
 from thpi.auto._relevance import Candidate, Relevance, Spaces
 from thpi.auto._relevances import OFFERED, RELEVANCES, candidates, find_relevance
 from thpi.auto._trial import Plan, Trial
@@ -25,6 +26,8 @@ __all__ = [
     "Relevance",
     "Spaces",
     "Trial",
+    "UnrelatedPairsWarning",
     "candidates",
     "find_relevance",
+    "relation",
 ]

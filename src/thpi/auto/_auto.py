@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any
@@ -13,9 +14,10 @@ from sklearn.utils._param_validation import Interval
 from thpi._params import count, parameter, weight
 from thpi._types import Array, Fitted
 from thpi.auto._decision import Entry, decide
+from thpi.auto._relation import UnrelatedPairsWarning, relation
 from thpi.auto._relevance import Candidate, Relevance
 from thpi.auto._relevances import candidates, find_relevance
-from thpi.auto._trial import LEAST_PAIRS, Plan, Trial
+from thpi.auto._trial import LEAST_PAIRS, Plan, Trial, least_r2
 from thpi.base import BaseHasher, Views
 
 
@@ -81,7 +83,9 @@ class AutoHasher(BaseHasher):
     pairs_r2_ : float
         Share of one view of the pairs that ridge regression on the other explains (leave-one-out), the larger of both
         directions; 0 if there is no source. If it is not above 2 / n, the views are unrelated and the source is not
-        used: is row i of both really the same item?
+        used: is row i of both really the same item? ``fit`` warns then (:class:`thpi.auto.UnrelatedPairsWarning`).
+    related_, relation_ : bool, str or None
+        False if the views are unrelated; the same in words, None if there is no source.
     projection_, mean_, codes_
         The hash function and the codes of the training rows.
 
@@ -142,6 +146,18 @@ class AutoHasher(BaseHasher):
         return float(low), float(high)
 
     @property
+    def related_(self) -> bool:
+        """False if the two views of the pairs have nothing to do with each other."""
+        r2 = self._fitted("pairs_r2_")
+        return bool(r2 == 0 or r2 > least_r2(len(self.codes_)))
+
+    @property
+    def relation_(self) -> str | None:
+        """How closely the two views of the pairs are related, in words; None if there is no source."""
+        r2 = self._fitted("pairs_r2_")
+        return None if r2 == 0 else relation(len(self.codes_), r2)
+
+    @property
     def _chosen(self) -> Entry:
         return next(entry for entry in self.candidates_ if entry["chosen"])
 
@@ -153,6 +169,9 @@ class AutoHasher(BaseHasher):
     def _fit(self, views: Views, rng: np.random.RandomState) -> Fitted:
         trial = self._trial(views, rng)
         chosen, evidence = self._decide(trial)
+        if views.S is not None and not trial.related:
+            # Seen from the caller of fit.
+            warnings.warn(relation(views.X.shape[0], trial.r2), UnrelatedPairsWarning, stacklevel=3)
         return evidence | trial.learn(chosen)
 
     def _decide(self, trial: Trial) -> tuple[Candidate, Fitted]:

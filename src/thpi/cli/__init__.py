@@ -19,7 +19,20 @@ from thpi.cli._output import resend_lost_interrupts
 
 __all__ = ["COMMANDS", "app", "main", "run"]
 
-COMMANDS = ("demo", "fit", "encode", "index", "search", "evaluate", "info", "export", "serve", "diagnose", "datasets")
+COMMANDS = (
+    "demo",
+    "example",
+    "fit",
+    "encode",
+    "index",
+    "search",
+    "evaluate",
+    "info",
+    "export",
+    "serve",
+    "diagnose",
+    "datasets",
+)
 
 
 class _LazyGroup(TyperGroup):

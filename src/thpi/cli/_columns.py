@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -12,9 +12,12 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from thpi._types import Ints
+from thpi._types import Array, Ints
+from thpi.pairing import check_labels, default_id, id_names
 
 Value: TypeAlias = "int | float | str"  # an id or a label
+
+NAMED_COLUMNS = (".csv", ".tsv", ".parquet")
 
 _NAMED = re.compile(r"(.+\.(?:npz|csv|tsv|parquet)):([^:/\\]+)", re.IGNORECASE)
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,18}")
@@ -32,7 +35,7 @@ def column_of(spec: str, name: str | None) -> str | None:
     >>> column_of("shop.csv", "sku"), column_of("shop.npy", "sku")
     ('sku', None)
     """
-    named = Path(spec).suffix.lower() in (".csv", ".tsv", ".parquet")
+    named = Path(spec).suffix.lower() in NAMED_COLUMNS
     return name if named and name is not None and not split_spec(name)[0].exists() else None
 
 
@@ -75,26 +78,78 @@ def csv_rows(argument: str, spec: str, lines: Iterable[str]) -> Iterator[tuple[i
 
 
 def read_column(argument: str, spec: str) -> list[Value]:
-    """Read ids or labels: a 1-D array, a column (``FILE:NAME``), or a text file with one value per line."""
+    """Read ids or labels: a 1-D array, a text file with one value per line, or a column: ``FILE:NAME``, else id."""
     path, name = split_spec(spec)
     kind = path.suffix.lower()
+    if not path.exists():
+        raise ValueError(f"{argument} {spec!r} does not exist.")
     if kind in (".npy", ".npz"):
         array = np.asarray(load_array(argument, path, name))
         if array.ndim != 1 or array.dtype.kind not in "iuUf":
             raise ValueError(f"{argument}={spec!r} has shape {array.shape} and dtype {array.dtype}; it must be 1-D.")
         return list(array.tolist())
-    if kind == ".parquet":
+    if kind in NAMED_COLUMNS:
+        return _read_named(argument, path, lambda header: [_only(argument, spec, header, name or default_id(header))])[
+            0
+        ]
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        return [line.strip() for line in file if line.strip()]
+
+
+def read_labels(
+    argument: str, spec: str, data: str, n_rows: int, ids: Sequence[Value] | None, id: str | None
+) -> list[Value | None]:
+    """Read the labels of the rows of ``data``: by id if the file of labels has ids too, else by position."""
+    path, name = split_spec(spec)
+    if not path.exists():
+        raise ValueError(f"{argument} {spec!r} is neither a file nor a column of {data}.")
+
+    def columns(header: list[str]) -> list[str]:
+        key = id if id in header else default_id([each for each in header if each != name])
+        if ids is None or key is None:
+            return [_only(argument, spec, header, name)]
+        return [_only(argument, spec, [each for each in header if each != key], name), key]
+
+    if path.suffix.lower() in NAMED_COLUMNS:
+        values, *keys = _read_named(argument, path, columns)
+        if keys and ids is not None:
+            by_id = dict(zip(id_names(f"{argument} {spec!r}", keys[0]), values, strict=True))
+            return [by_id.get(str(each)) for each in ids]
+    else:
+        values = read_column(argument, spec)
+    if len(values) != n_rows:
+        raise ValueError(f"{argument} {spec!r} has {len(values)} labels; {data} has {n_rows} rows.")
+    return list(values)
+
+
+def label_texts(argument: str, labels: Sequence[Value | None], rows: Sequence[object]) -> Array:
+    """Return labels as texts: so those of csv files and of arrays of integers are equal. Each row must have one."""
+    check_labels(labels, rows, argument)
+    return np.array([str(label) for label in labels])
+
+
+def _read_named(argument: str, path: Path, choose: Callable[[list[str]], list[str]]) -> list[list[Value]]:
+    """Read columns of a csv or parquet file, chosen by the names of all."""
+    if path.suffix.lower() == ".parquet":
         from thpi._optional import require
 
-        table = require("pyarrow.parquet", "parquet").read_table(path, columns=None if name is None else [name])
-        return list(table.column(_only(argument, spec, table.column_names, name)).to_pylist())
+        parquet = require("pyarrow.parquet", "parquet")
+        names = choose(parquet.read_schema(path).names)
+        table = parquet.read_table(path, columns=names)
+        return [table.column(name).to_pylist() for name in names]
     with open(path, encoding="utf-8-sig", newline="") as file:
-        if kind not in (".csv", ".tsv"):
-            return [line.strip() for line in file if line.strip()]
-        rows = [cells for _, cells in csv_rows(argument, str(path), file)]
-    header = rows[0] if rows else []
-    at = header.index(_only(argument, spec, header, name))
-    return [cells[at] for cells in rows[1:] if len(cells) > at]
+        rows = csv_rows(argument, str(path), file)
+        header = [cell.strip() for cell in next(rows, (0, [""]))[1]]
+        places = [header.index(name) for name in choose(header)]
+        columns: list[list[Value]] = [[] for _ in places]
+        for line, cells in rows:
+            if len(cells) != len(header):
+                raise ValueError(
+                    f"{argument}={str(path)!r} line {line} has {len(cells)} cells; the first has {len(header)}."
+                )
+            for column, at in zip(columns, places, strict=True):
+                column.append(cells[at])
+        return columns
 
 
 def _only(argument: str, spec: str, columns: list[str], name: str | None) -> str:
@@ -102,13 +157,6 @@ def _only(argument: str, spec: str, columns: list[str], name: str | None) -> str
     if chosen not in columns:
         raise ValueError(f"{argument}={spec!r} must name one of the columns {', '.join(columns)}, as FILE:NAME.")
     return chosen
-
-
-def read_labels(argument: str, spec: str, data: str, n_rows: int) -> list[Value]:
-    values = read_column(argument, spec)
-    if len(values) != n_rows:
-        raise ValueError(f"{argument} {spec!r} has {len(values)} labels; {data} has {n_rows} rows.")
-    return values
 
 
 def as_ids(values: Sequence[Value]) -> Ints | list[str]:

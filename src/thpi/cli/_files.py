@@ -69,20 +69,26 @@ def parameters(hasher: BaseHasher) -> Facts:
     return {key: value for key, value in hasher.get_params().items() if key not in ("n_bits", "random_state")}
 
 
-def model_facts(path: Path, hasher: Any, rows: Facts, as_json: bool) -> Facts:
+def model_facts(path: Path | None, hasher: Any, rows: Facts, as_json: bool) -> Facts:
     """Describe a model that was fitted on ``rows``; of AutoHasher also what it chose, and why."""
-    facts = {"model": str(path), "method": type(hasher).__name__, **rows, "features": hasher.n_features_in_}
+    facts = {
+        "model": None if path is None else str(path),
+        "method": type(hasher).__name__,
+        **rows,
+        "features": hasher.n_features_in_,
+    }
     facts |= {"bits": hasher.n_bits, "seed": hasher.random_state, "parameters": parameters(hasher) or None}
     if not hasattr(hasher, "choice_"):
         return facts
     low, high = hasher.gain_interval_
     if as_json:
         facts |= {"choice": hasher.choice_, "choice_params": hasher.choice_params_, "uses_source": hasher.uses_source_}
-        return facts | {"gain": hasher.gain_, "gain_interval": [low, high], "pairs_r2": hasher.pairs_r2_}
+        facts |= {"gain": hasher.gain_, "gain_interval": [low, high], "pairs_r2": hasher.pairs_r2_}
+        return facts | {"relation": hasher.relation_, "related": hasher.related_}
     facts |= {"chosen": hasher.choice_, "chosen_parameters": hasher.choice_params_ or None}
     if any(c["uses_source"] and c["score"] is not None for c in hasher.candidates_):
         facts["source"] = f"{hasher.gain_:+.1f} ({low:+.1f} to {high:+.1f}) points of MAP on folds of the pairs"
-    return facts
+    return facts | {"relation" if hasher.related_ else "warning": hasher.relation_}
 
 
 def open_index(path: Path, mode: Literal["r", "a"] = "r") -> HammingIndex:
@@ -135,7 +141,8 @@ def read_codes(argument: str, path: Path, n_bits: int | None = None) -> CodeTabl
 
 
 def check_codes_output(
-    argument: str, path: Path, kind: FileFormat, *, force: bool, inputs: tuple[Path | str, ...]
+    argument: str, path: Path, kind: FileFormat, *, force: bool, inputs: tuple[Path | str, ...], n_bytes: int = 0
 ) -> None:
     for suffix in ("", *kind.beside):  # the file, and those that are written beside it
-        check_output(argument, Path(f"{path}{suffix}"), force=force, inputs=inputs)
+        output = Path(f"{path}{suffix}")
+        check_output(argument, output, force=force, inputs=inputs, extra=kind.extra, n_bytes=n_bytes)

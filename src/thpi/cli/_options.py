@@ -22,11 +22,16 @@ Data = Annotated[str, Argument(metavar="DATA", help=f"Target rows: {TABLES}.")]
 DataOrFolder = Annotated[str, Argument(metavar="DATA", help="Target rows: npy, npz, csv, tsv, parquet, or a folder.")]
 ModelFile = Annotated[Path, Argument(metavar="MODEL", help="Model file, from thpi fit.")]
 IndexFile = Annotated[Path, Argument(metavar="INDEX", help="Index file, from thpi index build.")]
-PRIVILEGED = Option("--privileged", metavar="FILE", help="Source rows; row i is the same item as row i of DATA.")
+PRIVILEGED = Option("--privileged", metavar="FILE", help="Source rows of the items of DATA: by id, else by position.")
+ID = Option(
+    "--id", "--ids", metavar="COLUMN", help="Column of ids, in every table that has it. Default: one called id."
+)
+Id = Annotated[Optional[str], ID]
+LABELS = "a column of DATA; FILE:COLUMN, by id, else by position; or a file with one line per row."
 FurtherSource = Annotated[Optional[str], Option(metavar="FILE", help="Further source rows, without a target row.")]
 FurtherTarget = Annotated[Optional[str], Option(metavar="FILE", help="Further target rows, without a source row.")]
 Ignore = Annotated[
-    Optional[list[str]], Option(metavar="COLUMN", help="Column of DATA that is not a feature; may be repeated.")
+    Optional[list[str]], Option(metavar="COLUMN", help="Column that is not a feature, of any table; may be repeated.")
 ]
 Bits = Annotated[int, Option("--bits", min=1, help="Length of a code.")]
 CodeBits = Annotated[Optional[int], Option(min=1, help="Bits of a code; needed for plain arrays of bytes only.")]

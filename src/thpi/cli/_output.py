@@ -6,8 +6,10 @@ import _thread
 import json
 import math
 import os
+import shutil
 import signal
 import sys
+import tempfile
 import textwrap
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,14 +20,29 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import typer
 
+from thpi._optional import require_extra
+
 if TYPE_CHECKING:
     from rich.progress import ProgressColumn
 
 Facts: TypeAlias = "dict[str, Any]"
 
+_LEAST_FREE = 2**20  # models and pages are larger than a few bytes
 
-def check_output(argument: str, path: Path, *, force: bool, inputs: tuple[Path | str | None, ...] = ()) -> None:
-    """Refuse an output that exists, is one of the inputs, or has no folder, before any work is done."""
+
+def check_output(
+    argument: str,
+    path: Path,
+    *,
+    force: bool,
+    inputs: Sequence[Path | str | None] = (),
+    extra: str | None = None,
+    n_bytes: int = 0,
+) -> None:
+    """Refuse an output before any work is done: if it exists, is one of the inputs, or cannot be written.
+
+    ``extra`` is the extra that writing it needs, and ``n_bytes`` its size, as far as it is known.
+    """
     from thpi.cli._columns import split_spec  # imports numpy
 
     if not path.parent.is_dir():
@@ -38,6 +55,21 @@ def check_output(argument: str, path: Path, *, force: bool, inputs: tuple[Path |
             raise ValueError(f"{argument}={str(path)!r} is also an input of this command; name another file.")
         if not force:
             raise ValueError(f"{argument}={str(path)!r} exists already; --force replaces it.")
+    if extra is not None:
+        require_extra(extra)
+    check_writable(argument, path, path.parent, n_bytes)
+
+
+def check_writable(argument: str, path: Path, folder: Path, n_bytes: int = 0) -> None:
+    """Refuse an output whose folder takes no files, or has too little space."""
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise ValueError(f"{argument}={str(path)!r} cannot be written: {error.strerror or error}.") from None
+    if (free := shutil.disk_usage(folder).free) < max(n_bytes, _LEAST_FREE):
+        needs = f"; it needs about {n_bytes:,}" if n_bytes > free else ""
+        raise ValueError(f"{argument}={str(path)!r} cannot be written: {free:,} bytes are free there{needs}.")
 
 
 @contextmanager
@@ -86,7 +118,10 @@ def show(as_json: bool, facts: Facts) -> None:
     width = max(len(name) for name in facts)
     for name, value in facts.items():
         if value is not None:
-            lines = textwrap.wrap(_text(value), 76 - width) if isinstance(value, Mapping) else [_text(value)]
+            text = _text(value)
+            # Not paths: a sentence has spaces.
+            long = isinstance(value, Mapping) or text.count(" ") > 5
+            lines = textwrap.wrap(text, 76 - width, break_long_words=False) if long else [text]
             typer.echo(f"  {name.replace('_', ' '):{width}}  " + f"\n{'':{width + 4}}".join(lines))
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from thpi.diagnosis import Answer, Diagnosis
 
-_LABELS = typer.Option(metavar="COLUMN|FILE", help="Labels of the pairs: a column of DATA, or a file.")
+_LABELS = typer.Option(metavar="COLUMN|FILE", help=f"Labels: {options.LABELS}")
 _RELEVANCE = typer.Option(
     autocompletion=options.names_of("thpi", "RELEVANCES"),
     help="target, labels, source or groups; may be repeated. Default: target, source and, if given, labels.",
@@ -34,6 +34,7 @@ def diagnose(
     relevance: Annotated[Optional[list[str]], _RELEVANCE] = None,
     bits: options.Bits = 32,
     folds: Annotated[int, typer.Option(min=2, help="Number of folds of the pairs.")] = 5,
+    id: options.Id = None,
     ignore: options.Ignore = None,
     output: Annotated[Optional[Path], _OUTPUT] = None,
     seed: options.Seed = 0,
@@ -45,38 +46,41 @@ def diagnose(
     The answer comes from cross-validation on the pairs: held-out rows are the
     queries, and the best method with source is compared with the best without.
     Relevant may mean near in target space, near in source space, same label, or
-    same group of the source (groups), if there are no labels.
+    same group of the source (groups), if there are no labels. Tables are joined
+    as by thpi fit: by id, else by position.
 
     \b
     Examples:
       thpi diagnose pictures.npy --privileged texts.npz:same \\
           --source texts.npz:more --output page.html
-      thpi diagnose shop.csv --privileged texts.npy --labels class --ignore sku
+      thpi diagnose pictures.csv --privileged texts.csv --labels kinds.csv:kind
     """
     from thpi import RELEVANCES
     from thpi._files import atomic_write
-    from thpi.cli._views import read_labelled, read_other_views
+    from thpi.cli._learning import Files, read_learning
 
     for name in relevance or ():
         if name not in RELEVANCES:
             raise ValueError(f"--relevance {name!r} must be one of {', '.join(RELEVANCES)}.")
         if RELEVANCES[name].needs_labels and labels is None:
             raise ValueError(f"--relevance {name} needs --labels.")
+    files = Files(data, privileged, source, target, labels)
     if output is not None:
-        check_output("--output", output, force=force, inputs=(data, privileged, source, target, labels))
+        check_output("--output", output, force=force, inputs=files, extra="plots")
     with progress_bar("reading"):
-        X, y, names = read_labelled("DATA", data, labels, ignore=ignore)
-        views = read_other_views(X, names, privileged, source, target)
-    found = _diagnosed({"X": X, "y": y, **views}, relevance, bits, folds, seed)
-    if output is not None:
-        page = found.to_html()
-        with uninterrupted():
-            atomic_write(output, page)
+        rows = read_learning(files, id=id, ignore=ignore)
+    found = _diagnosed({"X": rows.X, "y": rows.y, **rows.views}, relevance, bits, folds, seed)
+    # The answer comes first: if the page cannot be written, the work was not in vain.
     if as_json:
-        show(True, found.to_dict())
+        show(True, found.to_dict() | {"joined": rows.joined and rows.joined._asdict()})
+    else:
+        _print(found, rows.pairing)
+    if output is None:
         return
-    _print(found)
-    if output is not None:
+    page = found.to_html()
+    with uninterrupted():
+        atomic_write(output, page)
+    if not as_json:
         typer.echo(f"page: {output}")
 
 
@@ -90,12 +94,13 @@ def _diagnosed(rows: Facts, relevance: list[str] | None, bits: int, folds: int, 
         return run(on_step=lambda text: update(description=text, completed=next(steps), total=total))
 
 
-def _print(found: Diagnosis) -> None:
+def _print(found: Diagnosis, pairing: str | None) -> None:
     from rich.console import Console
     from rich.text import Text
 
     console, colours = Console(), {"helps": "green", "hurts": "red"}
     console.print(Text(f"{found.rows}, {found.n_bits} bits", style="dim"))
+    console.print(Text(f"Paired {pairing}.", style="dim"))
     console.print(Text(found.relation, style="dim" if found.related else "bold red"))
     for answer in found.answers:
         before, after = answer.sentence.split(answer.verdict, 1)

@@ -9,21 +9,25 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
+from thpi._optional import require_extra
 from thpi.cli._files import check_codes_output, check_width, load_model
 from thpi.cli._options import DataOrFolder, Force, Json, ModelFile, Scheduler
-from thpi.cli._output import Facts, progress_bar, show, uninterrupted
+from thpi.cli._output import Facts, check_writable, progress_bar, show, uninterrupted
 
 if TYPE_CHECKING:
     from thpi._types import Codes
     from thpi.base import BaseHasher
     from thpi.cli._columns import Value
+    from thpi.cli._tables import Table
 
 _CODES = typer.Argument(
     metavar="CODES", help="Output; the suffix sets the format (thpi export --formats). A folder if DATA is one."
 )
-_IDS = typer.Option(
+_ID = typer.Option(
+    "--id",
+    "--ids",
     metavar="COLUMN|FILE",
-    help="Ids of the rows: a column of DATA, or a file with one id per row. Default: 0, 1, 2, ...",
+    help="Ids: a column of DATA, or a file with one id per row. Default: the column called id, else 0, 1, 2, ...",
 )
 
 
@@ -31,7 +35,7 @@ def encode(
     model: ModelFile,
     data: DataOrFolder,
     output: Annotated[Path, _CODES],
-    ids: Annotated[Optional[str], _IDS] = None,
+    id: Annotated[Optional[str], _ID] = None,
     scheduler: Scheduler = None,
     force: Force = False,
     as_json: Json = False,
@@ -48,25 +52,27 @@ def encode(
 
     \b
     Examples:
-      thpi encode shop.thpi shop.csv codes.npy --ids sku
-      thpi encode shop.thpi pictures.npy codes.parquet --ids names.txt
+      thpi encode shop.thpi shop.csv codes.npy --id sku
+      thpi encode shop.thpi pictures.npy codes.parquet --id names.txt
       thpi encode big.thpi vectors/ codes/ --scheduler tcp://head:8786
     """
     start = time.perf_counter()
     if Path(data).is_dir():
-        facts = _encode_folder(model, Path(data), output, ids, scheduler)
+        facts = _encode_folder(model, Path(data), output, id, scheduler)
     elif scheduler is not None:
         raise ValueError(f"DATA={data!r} must be a folder of parquet files with --scheduler.")
     else:
-        facts = _encode_file(model, data, output, ids, force)
+        facts = _encode_file(model, data, output, id, force)
     seconds = time.perf_counter() - start
     show(as_json, facts | ({"seconds": round(seconds, 3)} if as_json else {"encoded_in": f"{seconds:.2f} s"}))
 
 
-def _encode_folder(model: Path, data: Path, output: Path, ids: str | None, scheduler: str | None) -> Facts:
+def _encode_folder(model: Path, data: Path, output: Path, id: str | None, scheduler: str | None) -> Facts:
     from rich.progress import MofNCompleteColumn, TimeRemainingColumn
 
+    from thpi.cli._choice import Choice
     from thpi.cli._views import cluster
+    from thpi.rows import Parquet
     from thpi.stores import encode_parts
 
     if output.exists() and not output.is_dir():
@@ -75,18 +81,24 @@ def _encode_folder(model: Path, data: Path, output: Path, ids: str | None, sched
         raise ValueError(f"CODES={str(output)!r}: the folder {str(output.parent)!r} does not exist.")
     if output.exists() and output.samefile(data):
         raise ValueError(f"CODES={str(output)!r} is also an input of this command; name another folder.")
+    require_extra("parquet" if scheduler is None else "dask")
+    check_writable("CODES", output, output if output.exists() else output.parent)
     hasher, features = load_model("MODEL", model)
+    columns = Choice("DATA", str(data), id, features=features).of(Parquet(data).names)
     bar = progress_bar("encoding", MofNCompleteColumn(), TimeRemainingColumn())
-    run = partial(encode_parts, hasher, data, output, columns=features, ids=ids)
+    run = partial(encode_parts, hasher, data, output, columns=features, ids=columns.id)
     with cluster(scheduler) as client, bar as update:
         report = run(client=client, progress=lambda done, total: update(completed=done, total=total))
     facts = {"codes": str(output), "format": "parts", "parts": report.parts, "kept": report.kept, "rows": report.rows}
-    return facts | {"bits": hasher.n_bits}
+    return facts | {"bits": hasher.n_bits, "ids": _ids_text(columns.id)}
 
 
-def _encode_file(model: Path, data: str, output: Path, ids: str | None, force: bool) -> Facts:
+def _encode_file(model: Path, data: str, output: Path, id: str | None, force: bool) -> Facts:
+    from thpi.cli._choice import Choice
     from thpi.cli._columns import as_ids, column_of, read_column
-    from thpi.index._ids import check_ids, check_unique
+    from thpi.cli._tables import open_table
+    from thpi.codes import n_bytes
+    from thpi.pairing import id_names
     from thpi.stores import FORMATS
 
     kinds = {kind.suffix: kind for kind in FORMATS.values()}
@@ -95,31 +107,33 @@ def _encode_file(model: Path, data: str, output: Path, ids: str | None, force: b
     kind = kinds[output.suffix.lower()]
     check_codes_output("CODES", output, kind, force=force, inputs=(model, data))
     hasher, features = load_model("MODEL", model)
-    key = column_of(data, ids)
+    key = column_of(data, id)
     # A file of ids is read first, so that errors in it show early.
-    chosen = None if ids is None or key is not None else as_ids(read_column("--ids", ids))
-    codes, keys = _codes(hasher, data, features, key)
-    if key is not None:
-        chosen = as_ids(keys)
-    if chosen is not None:
-        if len(chosen) != len(codes):
-            raise ValueError(f"--ids {ids!r} has {len(chosen)} ids; DATA has {len(codes)} rows.")
-        check_unique(check_ids(chosen))
+    named = None if id is None or key is not None else read_column("--id", id)
+    table = open_table(Choice("DATA", data, key, features=features))
+    if table.whole is not None:  # the number of rows is known
+        check_writable("CODES", output, output.parent, table.whole.shape[0] * (8 + n_bytes(hasher.n_bits)))
+    codes, found = _codes(hasher, data, table)
+    if named is None and table.columns is not None and table.columns.id is not None:
+        key, named = table.columns.id, found
+    if named is not None:
+        if len(named) != len(codes):
+            raise ValueError(f"--id {id!r} has {len(named)} ids; DATA has {len(codes)} rows.")
+        id_names(f"--id {id or key!r}", named)
     with uninterrupted():
-        kind.write(output, codes, hasher.n_bits, chosen)
+        kind.write(output, codes, hasher.n_bits, None if named is None else as_ids(named))
     facts = {"codes": str(output), "format": kind.name, "rows": len(codes), "bits": hasher.n_bits}
-    return facts | {"bytes_per_code": codes.shape[1]}
+    return facts | {"bytes_per_code": codes.shape[1], "ids": _ids_text(key or id)}
 
 
-def _codes(
-    hasher: BaseHasher, data: str, features: tuple[str, ...] | None, key: str | None
-) -> tuple[Codes, list[Value]]:
+def _ids_text(column: str | None) -> str:
+    return "numbers of the rows" if column is None else column
+
+
+def _codes(hasher: BaseHasher, data: str, table: Table) -> tuple[Codes, list[Value]]:
     import numpy as np
     from rich.progress import TimeRemainingColumn
 
-    from thpi.cli._tables import open_table
-
-    table = open_table("DATA", data, key=key, features=features)
     codes: list[Codes] = []
     keys: list[Value] = []
     rows = 0
@@ -127,7 +141,7 @@ def _codes(
         for batch in table.batches:
             check_width("DATA", data, batch.values, hasher)
             codes.append(hasher.transform(batch.values))
-            keys += batch.keys or []
+            keys += batch.ids or []
             rows += batch.values.shape[0]
             update(rows=rows, total=None if batch.done is None else 1.0, completed=batch.done or 0.0)
     if not codes:

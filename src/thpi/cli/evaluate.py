@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
 from thpi.cli._files import check_width, load_model
-from thpi.cli._options import Data, Json, ModelFile
+from thpi.cli._options import LABELS, Data, Id, Json, ModelFile
 from thpi.cli._output import Facts, print_table, progress_bar, show
 
 if TYPE_CHECKING:
@@ -29,8 +30,8 @@ def _measure_names() -> list[str]:
 
 
 _QUERIES = typer.Option(metavar="FILE", help="Query rows, searched in DATA. Default: some rows of DATA.")
-_LABELS = typer.Option(metavar="COLUMN|FILE", help="Relevant: rows with the label of the query.")
-_QUERY_LABELS = typer.Option(metavar="FILE", help="Labels of the rows of --queries.")
+_LABELS = typer.Option(metavar="COLUMN|FILE", help=f"Relevant are rows with the label of the query: {LABELS}")
+_QUERY_LABELS = typer.Option(metavar="COLUMN|FILE", help="Labels of --queries. Default: their column of --labels.")
 _NEIGHBOURS = typer.Option(metavar="N", min=1, help="Without --labels: relevant are the N nearest rows.")
 _RADIUS = typer.Option(help="Without --labels: relevant are rows nearer than this, instead of --neighbours.")
 _MEASURE = typer.Option(autocompletion=_measure_names, help="Measure, e.g. precision@10; may be repeated.")
@@ -46,6 +47,7 @@ def evaluate(
     neighbours: Annotated[int, _NEIGHBOURS] = 50,
     radius: Annotated[Optional[float], _RADIUS] = None,
     measure: Annotated[Optional[list[str]], _MEASURE] = None,
+    id: Id = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the draw of queries.")] = 0,
     as_json: Json = False,
 ) -> None:
@@ -74,13 +76,13 @@ def evaluate(
             raise ValueError(f"--measure {name!r} must be one of {', '.join(_measure_names())}.")
     hasher, features = load_model("MODEL", model)
     with progress_bar("reading"):
-        database = _read(hasher, "DATA", data, features, labels)
+        database = _read(hasher, "DATA", data, features, labels, id)
         if queries is None:
             if query_labels is not None:
                 raise ValueError(f"--query-labels {query_labels!r} needs --queries.")
             asked, database = _drawn(database, n_queries, seed)
         else:
-            asked = _read(hasher, "--queries", queries, features, query_labels or column_of(queries, labels))
+            asked = _read(hasher, "--queries", queries, features, query_labels or column_of(queries, labels), id)
     n, m = asked.X.shape[0], database.X.shape[0]
     with progress_bar(f"measuring {n:,} queries in {m:,} rows"):
         relevance, truth = _relevance(asked, database, neighbours, radius)
@@ -91,12 +93,17 @@ def evaluate(
 
 
 def _read(
-    hasher: BaseHasher, argument: str, spec: str, features: tuple[str, ...] | None, labels: str | None
+    hasher: BaseHasher,
+    argument: str,
+    spec: str,
+    features: tuple[str, ...] | None,
+    labels: str | None,
+    id: str | None,
 ) -> Labelled:
     from thpi.cli._views import read_labelled
 
     option = "--labels" if argument == "DATA" else "--query-labels"
-    rows = read_labelled(argument, spec, labels, option, features=features)
+    rows = read_labelled(argument, spec, labels, option, features, id)
     check_width(argument, spec, rows.X, hasher)
     return rows
 
@@ -123,11 +130,16 @@ def _relevance(
     if (asked.labels is None) != (database.labels is None):
         raise ValueError("--labels and --query-labels: both files need labels, or neither.")
     if asked.labels is not None and database.labels is not None:
+        if not set(asked.labels) & set(database.labels):
+            few = ", ".join(map(repr, asked.labels[:3].tolist()))
+            raise ValueError(f"--labels: no row of DATA has the label of any query ({few}), so nothing is relevant.")
         return label_relevance_blocks(asked.labels, database.labels), "rows with the label of the query"
     if radius is not None:
         if radius <= 0:
             raise ValueError(f"--radius {radius:g} must be above 0.")
         near = radius_relevance(asked.X, database.X, radius, sparse_output=True)
+        if near.sum() == 0:
+            raise ValueError(f"--radius {radius:g}: no row of DATA is that near to any query, so nothing is relevant.")
         return near, f"rows nearer than {radius:g} (Euclidean)"
     if neighbours > database.X.shape[0]:
         raise ValueError(f"--neighbours {neighbours} must be at most the rows searched, {database.X.shape[0]}.")
@@ -150,5 +162,7 @@ def _print(as_json: bool, facts: Facts, values: Facts) -> None:
         return
     show(False, facts)
     typer.echo()
-    rows = [(name, f"{100 * row['value']:.2f}", f"{row['queries']:,}") for name, row in measures.items()]
+    # A measure may have no value, as the precision within a radius in which there is nothing.
+    percent = {name: f"{100 * v:.2f}" if isfinite(v := row["value"]) else "-" for name, row in measures.items()}
+    rows = [(name, percent[name], f"{row['queries']:,}") for name, row in measures.items()]
     print_table(("measure", "percent", "queries"), rows, numbers=("percent", "queries"))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
+from thpi._optional import require_extra
 from thpi.cli._files import check_codes_output, read_codes
 from thpi.cli._options import CodeBits, Force, Json, names_of
 from thpi.cli._output import print_table, progress_bar, show, uninterrupted
@@ -76,9 +77,12 @@ def export(
 
     chosen = _format(target, kind)
     if isinstance(chosen, FileFormat):
-        check_codes_output("TARGET", Path(target), chosen, force=force, inputs=(codes,))
+        size = codes.stat().st_size if codes.is_file() else 0
+        check_codes_output("TARGET", Path(target), chosen, force=force, inputs=(codes,), n_bytes=size // 4)
     elif force:
         raise ValueError(f"--force replaces files; a table is never emptied. Drop {table!r} yourself, or use --append.")
+    elif chosen.extra is not None:
+        require_extra(chosen.extra)
     read = read_codes("CODES", codes, bits)
     if isinstance(chosen, FileFormat):
         with uninterrupted():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
@@ -12,10 +13,11 @@ import typer
 
 from thpi.cli import _options as options
 from thpi.cli._files import model_facts, parameters
-from thpi.cli._output import check_output, print_table, progress_bar, show, uninterrupted
+from thpi.cli._output import Facts, check_output, print_table, progress_bar, show, uninterrupted
 
 if TYPE_CHECKING:
     from thpi.base import BaseHasher
+    from thpi.cli._learning import Files, Learning
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 
@@ -37,10 +39,7 @@ _METHOD = typer.Option(
     autocompletion=options.names_of("thpi", "HASHERS"),
     help="Method. Default: AutoHasher with --privileged or --labels, else ITQ.",
 )
-_LABELS = typer.Option(
-    metavar="FILE",
-    help="Classes of DATA: a 1-D array, FILE:COLUMN, or one line per row. Relevant then means same class.",
-)
+_LABELS = typer.Option(metavar="COLUMN|FILE", help=f"Classes: {options.LABELS} Relevant then means same class.")
 _SET = typer.Option("--set", metavar="NAME=VALUE", help="Parameter of the method; may be repeated.")
 _METHODS = typer.Option("--methods", is_eager=True, callback=_print_methods, help="List methods and parameters.")
 
@@ -54,6 +53,7 @@ def fit(
     source: options.FurtherSource = None,
     target: options.FurtherTarget = None,
     labels: Annotated[Optional[str], _LABELS] = None,
+    id: options.Id = None,
     ignore: options.Ignore = None,
     parameter: Annotated[Optional[list[str]], _SET] = None,
     seed: options.Seed = 0,
@@ -70,47 +70,70 @@ def fit(
     only then. Relevant means near in target space, with --labels same class; set
     another meaning with --set relevance=source or groups.
 
+    Tables with a column of ids are joined by it, whatever the order of the rows.
+    Rows without a partner are further source and target rows. Other files are
+    joined by position: row i of both is the same item. Each row needs a label.
+
     Choose an array of an npz file as FILE:NAME. The model stores column names. A
     folder of parquet files may be larger than memory (methods ITQ, LSH and
     SpectralHashing; and --source, of which AutoHasher takes a sample).
 
     \b
     Examples:
-      thpi fit shop.csv shop.thpi --ignore sku --ignore class
+      thpi fit pictures.csv shop.thpi --privileged texts.csv --bits 32
+      thpi fit shop.csv shop.thpi --id sku --labels class --ignore price
       thpi fit pictures.npy shop.thpi --privileged texts.npz:same \\
           --source texts.npz:more --bits 64 --labels kinds.txt
       thpi fit pictures.npy shop.thpi --method ITQ --set n_init=5 --seed 1
       thpi fit vectors/ big.thpi --bits 64 --scheduler tcp://head:8786
       thpi fit --methods
     """
-    import numpy as np
+    from thpi.cli._learning import Files, read_learning
+    from thpi.cli._views import cluster
 
-    from thpi.cli._columns import read_labels
-    from thpi.cli._views import cluster, read_other_views, read_rows
-
-    check_output("MODEL", model, force=force, inputs=(data, privileged, source, target))
-    hasher = _hasher(method, (privileged, source, target, labels), bits, seed, parameter or [])
+    files = Files(data, privileged, source, target, labels)
+    check_output("MODEL", model, force=force, inputs=files)
+    hasher = _hasher(method, files, bits, seed, parameter or [])
     with cluster(scheduler) as client:
         with progress_bar("reading"):
-            X, names = read_rows("DATA", data, ignore=ignore, client=client)
-            views = read_other_views(X, names, privileged, source, target, client)
-            n_rows = X.shape[0]
-            y = None if labels is None else read_labels("--labels", labels, "DATA", n_rows)
-        start = time.perf_counter()
-        with progress_bar(f"fitting {type(hasher).__name__} on {n_rows:,} rows"):
-            hasher.fit(X, y, **{name: rows for name, rows in views.items() if rows is not None})
-        seconds = time.perf_counter() - start
-    if names is not None:
-        hasher.feature_names_in_ = np.array(names, dtype=object)
-    with uninterrupted():
-        hasher.save(model)
-    _report(as_json, model, hasher, n_rows, seconds)
+            pairs = hasher.needs_privileged or hasher.uses_source
+            rows = read_learning(files, id=id, ignore=ignore, pairs=pairs, client=client)
+        seconds = _fit(hasher, rows)
+    facts = {"rows": rows.X.shape[0], "pairs": rows.pairing}
+    if as_json:
+        facts["pairs"] = None if rows.joined is None else rows.joined._asdict()
+    try:
+        with uninterrupted():
+            hasher.save(model)
+    except OSError:
+        _report(as_json, None, hasher, facts, seconds)  # what was found is worth reading all the same
+        raise
+    _report(as_json, model, hasher, facts, seconds)
 
 
-def _hasher(method: str | None, views: Sequence[str | None], bits: int, seed: int, settings: list[str]) -> BaseHasher:
+def _fit(hasher: BaseHasher, rows: Learning) -> float:
+    """Fit, remember the names of the columns, and return the seconds it took."""
+    import numpy as np
+
+    from thpi.auto import UnrelatedPairsWarning
+
+    if rows.joined is not None and rows.joined.n_target and not hasher.uses_target:
+        unused = f"{rows.joined.n_target:,} target rows without a source are not used"
+        typer.echo(f"{unused}: {type(hasher).__name__} learns from pairs only.", err=True)
+    start = time.perf_counter()
+    bar = progress_bar(f"fitting {type(hasher).__name__} on {rows.X.shape[0]:,} rows")
+    with bar, warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnrelatedPairsWarning)  # the report has it
+        hasher.fit(rows.X, rows.y, **{name: view for name, view in rows.views.items() if view is not None})
+    if rows.names is not None:
+        hasher.feature_names_in_ = np.array(rows.names, dtype=object)
+    return time.perf_counter() - start
+
+
+def _hasher(method: str | None, files: Files, bits: int, seed: int, settings: list[str]) -> BaseHasher:
     from thpi import HASHERS
 
-    privileged, source, target, labels = views
+    _, privileged, source, target, labels = files
     if method is None:
         method = "ITQ" if privileged is None and labels is None else "AutoHasher"
     if method not in HASHERS:
@@ -160,9 +183,9 @@ def _value(text: str) -> Any:
         return text
 
 
-def _report(as_json: bool, model: Path, hasher: BaseHasher, n_rows: int, seconds: float) -> None:
+def _report(as_json: bool, model: Path | None, hasher: BaseHasher, rows: Facts, seconds: float) -> None:
     objective = [float(value) for value in hasher.objective_]
-    facts = model_facts(model, hasher, {"rows": n_rows}, as_json)
+    facts = model_facts(model, hasher, rows, as_json)
     if as_json:
         more = {"objective": objective, "iterations": hasher.n_iter_, "converged": hasher.converged_}
         show(True, facts | more | {"seconds": round(seconds, 3)})

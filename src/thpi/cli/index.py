@@ -9,13 +9,13 @@ import typer
 
 from thpi.cli._files import open_index, read_codes, show_index
 from thpi.cli._options import CodeBits, Force, IndexFile, Json
-from thpi.cli._output import check_output, progress_bar, show, uninterrupted
+from thpi.cli._output import check_output, check_writable, progress_bar, show, uninterrupted
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Build, change and describe an index of codes.")
 
 _RECALL = typer.Option(help="Allow approximate search with this recall, e.g. 0.99.")
 _RENUMBER = typer.Option("--renumber", help="Continue numbering from the largest id, instead of their own ids.")
-_FROM = typer.Option("--from", metavar="FILE", help="File of ids: one per line, or FILE:COLUMN.")
+_FROM = typer.Option("--from", metavar="FILE", help="File of ids: one per line, or FILE:COLUMN; default: id.")
 CodesFile = Annotated[Path, typer.Argument(metavar="CODES", help="Codes, from thpi encode.")]
 
 
@@ -44,6 +44,7 @@ def build(
 
     check_output("INDEX", index, force=force, inputs=(codes,))
     table = read_codes("CODES", codes, bits)
+    check_writable("INDEX", index, index.parent, table.codes.nbytes)
     built = HammingIndex(table.n_bits, recall)
     built.add(table.codes, table.ids)
     if recall is not None and recall < 1 and len(built):

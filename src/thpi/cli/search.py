@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, Optional
 
 import typer
 
-from thpi.cli._files import check_width, file_kind, load_model, open_index, read_codes
+from thpi.cli._files import check_width, load_model, open_index, read_codes
 from thpi.cli._options import TABLES, IndexFile, Json
 from thpi.cli._output import plain
 
@@ -30,6 +30,12 @@ class _Queries(NamedTuple):
 
 _QUERIES = typer.Argument(metavar="QUERIES", help=f"Rows to search for: {TABLES}; codes; or - for standard input.")
 _MODEL = typer.Option(help="Model of the codes of the index; not needed for codes.")
+_ID = typer.Option(
+    "--id",
+    "--ids",
+    metavar="ID|COLUMN",
+    help="Without QUERIES, an item of the index by its id; else the column of QUERIES with their ids (default: id).",
+)
 _RERANK = typer.Option(metavar="N", min=1, help="Order the N nearest by a finer distance, then show k.")
 
 
@@ -38,8 +44,7 @@ def search(
     queries: Annotated[Optional[str], _QUERIES] = None,
     model: Annotated[Optional[Path], _MODEL] = None,
     row: Annotated[Optional[int], typer.Option(min=0, help="Row of QUERIES, or of the index, from 0.")] = None,
-    item: Annotated[Optional[str], typer.Option("--id", help="Item of the index by its id.")] = None,
-    ids: Annotated[Optional[str], typer.Option(metavar="COLUMN", help="Column of QUERIES that names the rows.")] = None,
+    id: Annotated[Optional[str], _ID] = None,
     k: Annotated[int, typer.Option("-k", min=1, help="Number of neighbours.")] = 10,
     radius: Annotated[Optional[int], typer.Option(min=0, help="All items within this many bits, instead of k.")] = None,
     rerank: Annotated[Optional[int], _RERANK] = None,
@@ -60,7 +65,7 @@ def search(
     Examples:
       thpi search shop.index --row 0 -k 5
       thpi search shop.index --id A-17
-      thpi search shop.index new.csv --model shop.thpi --ids sku --json
+      thpi search shop.index new.csv --model shop.thpi --id sku --json
       thpi search shop.index new.csv --model shop.thpi -k 10 --rerank 100
       echo '[0.5, 1.0, 0.25]' | thpi search shop.index - --model shop.thpi
     """
@@ -69,11 +74,9 @@ def search(
     if len(opened) == 0:
         raise ValueError(f"INDEX={str(index)!r} is empty.")
     if queries is None:
-        portions = iter([_stored(opened, row, item)])
-    elif item is not None:
-        raise ValueError(f"--id {item!r} is an item of the index; leave out QUERIES={queries!r}, or use --row.")
+        portions = iter([_stored(opened, row, id)])
     else:
-        portions = _chosen(_asked(opened, queries, model, ids, rerank is not None), queries, row)
+        portions = _chosen(_asked(opened, queries, model, id, rerank is not None), queries, row)
     recall = opened.recall
     for asked in portions:
         # Building an approximate structure takes longer than answering a few queries exactly.
@@ -149,34 +152,52 @@ def _stored(index: HammingIndex, row: int | None, item: str | None) -> _Queries:
     return _Queries(index.ids[at : at + 1].tolist(), index.codes[at : at + 1])
 
 
-def _asked(index: HammingIndex, queries: str, model: Path | None, ids: str | None, finer: bool) -> Iterator[_Queries]:
+def _asked(index: HammingIndex, queries: str, model: Path | None, id: str | None, finer: bool) -> Iterator[_Queries]:
     """Iterate over the rows of a file in portions, with projections for a ``finer`` order."""
+    from thpi.cli._choice import Choice
     from thpi.cli._tables import open_table, read_stdin
-    from thpi.stores import FORMATS
 
     if model is None:
-        path = Path(queries)
-        if queries == "-" or file_kind("QUERIES", path) not in ("index", *FORMATS):
-            raise ValueError(f"QUERIES={queries!r} holds rows of numbers; --model names the model that encodes them.")
-        table = read_codes("QUERIES", path)
-        if table.n_bits != index.n_bits:
-            raise ValueError(f"QUERIES={queries!r} has codes of {table.n_bits} bits, INDEX of {index.n_bits}.")
-        yield _Queries(table.ids.tolist(), table.codes)
+        yield _coded(index, queries, id)
         return
     hasher, features = load_model("--model", model)
     if (n := hasher.n_bits) != index.n_bits:
         raise ValueError(f"--model {str(model)!r} makes codes of {n} bits; those of INDEX have {index.n_bits}.")
     if queries == "-":
-        batches = read_stdin(ids, features)
+        batches = read_stdin(id, features)
     else:
-        batches = open_table("QUERIES", queries, key=ids, features=features).batches
+        batches = open_table(Choice("QUERIES", queries, id, features=features)).batches
     start = 0
     for batch in batches:
         check_width("QUERIES", queries, batch.values, hasher)
         codes = hasher.transform(batch.values)
-        names: list[Value] = batch.keys or list(range(start, start + len(codes)))
+        names: list[Value] = batch.ids or list(range(start, start + len(codes)))
         yield _Queries(names, codes, hasher.decision_function(batch.values) if finer else None)
         start += len(codes)
+
+
+def _coded(index: HammingIndex, queries: str, id: str | None) -> _Queries:
+    """Return the codes of a file of codes, or of another index."""
+    from thpi.cli._columns import split_spec
+
+    path = Path(queries)
+    if queries == "-" or split_spec(queries)[0].suffix.lower() in (".csv", ".tsv", ".npz"):
+        raise ValueError(f"QUERIES={queries!r} holds rows of numbers; --model names the model that encodes them.")
+    if id is not None:
+        raise ValueError(
+            f"--id {id!r}: codes have ids of their own. For an item of the index leave out QUERIES={queries!r}."
+        )
+    try:
+        table = read_codes("QUERIES", path)
+    except ValueError as error:
+        if not path.is_file():
+            raise
+        raise ValueError(
+            f"{str(error).rstrip('.')}. For rows of numbers, --model names the model that encodes them."
+        ) from None
+    if table.n_bits != index.n_bits:
+        raise ValueError(f"QUERIES={queries!r} has codes of {table.n_bits} bits, INDEX of {index.n_bits}.")
+    return _Queries(table.ids.tolist(), table.codes)
 
 
 def _print(as_json: bool, name: Value, distances: list[float], ids: list[Value], n_bits: int, farthest: float) -> None:

@@ -65,6 +65,7 @@ def serve(
     from thpi.web import Catalogue, Engine
     from thpi.web.settings import LOOPBACK_NAMES, Settings, is_loopback
 
+    _check_address(host, port)
     host_names = LOOPBACK_NAMES if is_loopback(host) else ()
     settings = Settings(token, host_names, max_body, max_k, max_batch, time_limit, n_threads=os.cpu_count() or 1)
     if demo and (model or index):
@@ -79,6 +80,16 @@ def serve(
     if not is_loopback(host) and token is None:
         typer.echo(f"warning: anyone who reaches {host} can search; set THPI_TOKEN to require a token.", err=True)
     _run(catalogue, settings, host, port)
+
+
+def _check_address(host: str, port: int) -> None:
+    """Refuse an address that is taken, before models are loaded or fitted."""
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise ValueError(f"--host {host} --port {port}: {error.strerror}.") from None
 
 
 def _demo(dataset: str, data_home: Path | None) -> Catalogue:

@@ -20,6 +20,7 @@ from thpi.datasets._entry import (
     TransferRole,
     data_home_path,
 )
+from thpi.datasets._example import EXAMPLE_FILES, write_example
 from thpi.datasets._mediamill import load_mediamill
 from thpi.datasets._nuswide import load_nuswide
 from thpi.datasets._openclipart import load_openclipart
@@ -34,6 +35,7 @@ __all__ = [
     "DataNotFoundError",
     "DatasetInfo",
     "Demo",
+    "EXAMPLE_FILES",
     "Item",
     "OtherEditions",
     "PairedDataset",
@@ -53,4 +55,5 @@ __all__ = [
     "load_reuters",
     "load_wikipedia",
     "verify",
+    "write_example",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from thpi.auto import relation
 from thpi.auto._decision import Entry
 from thpi.diagnosis._learning_curve import LearningCurve
 from thpi.evaluation import PairedDifference
@@ -87,13 +88,7 @@ class Diagnosis:
     @property
     def relation(self) -> str:
         """How closely the two views of the pairs are related, in words."""
-        if self.related:
-            return f"One view of the pairs explains {100 * self.pairs_r2:.1f} % of the other (ridge, leave-one-out)."
-        return (
-            f"Neither view of the {self.n_pairs:,} pairs explains anything of the other (ridge, leave-one-out). "
-            "Either there are too few pairs to show a relation, or row i of both is not the same item. AutoHasher does "
-            "not use such a source, whatever the candidates below seem to gain."
-        )
+        return relation(self.n_pairs, self.pairs_r2)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""

@@ -1,0 +1,24 @@
+"""Rows of two tables joined by id: which of them are pairs, and which have no partner.
+
+``fit`` takes pairs by position. Tables rarely have their rows in the same order, nor for the same items; :func:`pair`
+makes of them what ``fit`` and :func:`thpi.diagnose` take.
+"""
+
+from __future__ import annotations
+
+from thpi.pairing._frames import Items, align, check_index, stack
+from thpi.pairing._ids import check_labels, default_id, id_names
+from thpi.pairing._pair import Paired, PairingReport, pair
+
+__all__ = [
+    "Items",
+    "Paired",
+    "PairingReport",
+    "align",
+    "check_index",
+    "check_labels",
+    "default_id",
+    "id_names",
+    "pair",
+    "stack",
+]
