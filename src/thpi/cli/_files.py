@@ -73,6 +73,7 @@ def model_facts(path: Path, hasher: Any, rows: Facts, as_json: bool) -> Facts:
     """Describe a model that was fitted on ``rows``; of AutoHasher also what it chose, and why."""
     facts = {"model": str(path), "method": type(hasher).__name__, **rows, "features": hasher.n_features_in_}
     facts |= {"bits": hasher.n_bits, "seed": hasher.random_state, "parameters": parameters(hasher) or None}
+    facts["fingerprint"] = hasher.fingerprint_
     if not hasattr(hasher, "choice_"):
         return facts
     low, high = hasher.gain_interval_
@@ -99,6 +100,7 @@ def show_index(as_json: bool, path: Path, index: HammingIndex) -> None:
         "codes": len(index),
         "bits": index.n_bits,
         "ids": index.id_kind,
+        "fingerprint": index.model,
         "search": "exact" if index.recall is None else f"recall {index.recall:g}",
         "file_bytes": path.stat().st_size,
     }
@@ -128,7 +130,7 @@ def read_codes(argument: str, path: Path, n_bits: int | None = None) -> CodeTabl
         table = stores.read_parts(path)
     else:
         index = open_index(path)
-        table = stores.CodeTable(index.codes, index.ids, index.n_bits)
+        table = stores.CodeTable(index.codes, index.ids, index.n_bits, index.model)
     if n_bits not in (None, table.n_bits):
         raise ValueError(f"--bits {n_bits} was given, but {str(path)!r} holds codes of {table.n_bits} bits.")
     return table

@@ -106,7 +106,7 @@ def _encode_file(model: Path, data: str, output: Path, ids: str | None, force: b
             raise ValueError(f"--ids {ids!r} has {len(chosen)} ids; DATA has {len(codes)} rows.")
         check_unique(check_ids(chosen))
     with uninterrupted():
-        kind.write(output, codes, hasher.n_bits, chosen)
+        kind.write(output, codes, hasher.n_bits, chosen, hasher.fingerprint_)
     facts = {"codes": str(output), "format": kind.name, "rows": len(codes), "bits": hasher.n_bits}
     return facts | {"bytes_per_code": codes.shape[1]}
 

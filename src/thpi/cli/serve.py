@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
-from thpi.cli._options import DataHome
+from thpi.cli._options import AnyModel, DataHome
 from thpi.cli._output import progress_bar
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ _TOKEN = typer.Option(envvar="THPI_TOKEN", help="Bearer token that requests must
 def serve(
     model: Annotated[Optional[Path], typer.Option(help="Model file that `thpi fit` wrote.")] = None,
     index: Annotated[Optional[Path], typer.Option(help="Index file of codes of that model.")] = None,
+    any_model: AnyModel = False,
     demo: Annotated[bool, typer.Option("--demo", help="Show a data set with every method, not a model.")] = False,
     dataset: Annotated[str, _DATASET] = "digits",
     data_home: DataHome = None,
@@ -74,7 +75,7 @@ def serve(
     elif model is None or index is None:
         raise ValueError("set --model and --index, or --demo to see the bundled digits.")
     else:
-        engine = Engine(thpi.load(model), HammingIndex.open(index))
+        engine = Engine(thpi.load(model), HammingIndex.open(index), any_model)
         catalogue = Catalogue(index.name, (engine,), description=f"Codes of {engine.n_bits} bits by {engine.method}.")
     if not is_loopback(host) and token is None:
         typer.echo(f"warning: anyone who reaches {host} can search; set THPI_TOKEN to require a token.", err=True)

@@ -15,6 +15,7 @@ UTF-8 texts. The header is a JSON object:
     version   1                         n         number of rows in the body
     thpi      version of the writer     recall    target recall, or null for exact search
     report    result of tuning, or null     random_state  seed of sampling and building
+    model     fingerprint of the model that made the codes, or null; not in files of early versions
 
 A record is one ``add`` or ``remove`` after the snapshot: length of its payload (uint64), kind (one byte, ``a`` or
 ``r``), sha256 of (digest of the previous record or of the snapshot; length; kind; payload), payload. The payload is
@@ -37,6 +38,7 @@ import numpy as np
 
 from thpi._types import Array, Codes
 from thpi.codes import check_codes, n_bytes
+from thpi.identity import check_fingerprint
 from thpi.index._ids import check_ids, id_kind
 
 MAGIC, FORMAT, VERSION = b"thpi-idx", "thpi-index", 1
@@ -54,6 +56,7 @@ class Header(TypedDict):
     recall: float | None
     random_state: int
     report: dict[str, Any] | None
+    model: str | None
 
 
 class Record(NamedTuple):
@@ -74,6 +77,15 @@ class Contents(NamedTuple):
     snapshot_digest: bytes
     digest: bytes
     end: int
+
+
+class Tail(NamedTuple):
+    """Records at the end of a file; the last ends at ``end``; a slot includes the bytes up to ``acknowledged``."""
+
+    records: list[Record]
+    digest: bytes
+    end: int
+    acknowledged: int
 
 
 def snapshot_bytes(header: Header, codes: Codes, ids: Array) -> tuple[bytes, bytes]:
@@ -130,6 +142,18 @@ def parse(data: bytes) -> Contents:
     return Contents(header, codes, ids, records, digest, last, end)
 
 
+def parse_tail(head: bytes, tail: bytes, start: int, snapshot: bytes, digest: bytes, n_bits: int) -> Tail:
+    """Read the records behind byte ``start`` of a file that is known up to there; the last one has digest ``digest``.
+
+    ``head`` is the file's first bytes, up to the header. ``IndexFileError`` if it is not the file that was known.
+    """
+    if head[:8] != MAGIC or head[104:136] != snapshot:
+        raise IndexFileError("it has another snapshot.")
+    acknowledged = max((end for at in SLOTS if (end := _slot_end(head, at, snapshot)) is not None), default=0)
+    records, last, end = _records(tail, 0, acknowledged - start, digest, n_bits)
+    return Tail(records, last, start + end, acknowledged)
+
+
 def _header(text: bytes) -> tuple[Header, int]:
     try:
         header = json.loads(text)
@@ -142,6 +166,7 @@ def _header(text: bytes) -> tuple[Header, int]:
     for name, least in (("n_bits", 1), ("n", 0)):
         if not isinstance(header.get(name), int) or header[name] < least:
             raise IndexFileError(f"its header has {name}={header.get(name)!r}.")
+    check_fingerprint(header.setdefault("model", None))
     return cast("Header", header), header["n"]
 
 

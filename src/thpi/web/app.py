@@ -34,7 +34,8 @@ def create_app(catalogue: Catalogue, settings: Settings | None = None) -> FastAP
     >>> from fastapi.testclient import TestClient
     >>> from thpi.index import HammingIndex
     >>> from thpi.web import Engine
-    >>> hasher, index = thpi.ITQ(8, random_state=0).fit(np.eye(20)), HammingIndex(8)
+    >>> hasher = thpi.ITQ(8, random_state=0).fit(np.eye(20))
+    >>> index = HammingIndex(8, model=hasher.fingerprint_)
     >>> _ = index.add(hasher.codes_)
     >>> client = TestClient(create_app(Catalogue("shop", (Engine(hasher, index),))))
     >>> client.get("/healthz").json()

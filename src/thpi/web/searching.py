@@ -10,7 +10,7 @@ import numpy as np
 
 from thpi._types import Array, Codes
 from thpi.codes import pack_signs
-from thpi.index import Neighbours, asymmetric_rerank
+from thpi.index import asymmetric_rerank
 from thpi.web.catalogue import Catalogue, Engine, Json
 from thpi.web.errors import RequestError
 from thpi.web.requests import SearchRequest
@@ -42,7 +42,7 @@ def search(catalogue: Catalogue, request: SearchRequest) -> Answer:
     if request.id is None:
         found = engine.index.search(codes, wanted)
     else:
-        found = _without(request.id, engine.index.search(codes, wanted + 1), wanted)
+        found = engine.index.search(codes, wanted + 1).without(request.id, wanted)
     if request.rerank is not None:
         assert projections is not None
         found = asymmetric_rerank(engine.index, found, projections, request.k)
@@ -65,11 +65,6 @@ def _projections(engine: Engine, ready: Array) -> Array:
     if not np.isfinite(projections).all():
         raise RequestError(422, "the vector has numbers so large that its projections are not finite.")
     return projections
-
-
-def _without(item: int | str, found: Neighbours, k: int) -> Neighbours:
-    kept = [place for place, other in enumerate(found.ids[0].tolist()) if other != item][:k]
-    return Neighbours(found.distances[:, kept], found.ids[:, kept])
 
 
 def _add_details(
