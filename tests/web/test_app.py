@@ -34,7 +34,7 @@ def address(demo: Catalogue, live: Callable[..., str]) -> str:
 
 
 def test_health_and_description(client: TestClient) -> None:
-    assert client.get("/healthz").json() == {"status": "ok", "items": 2000}
+    assert client.get("/healthz").json() == {"status": "ok", "items": 2000, "version": None}
     about = client.get("/about").json()
     assert (about["n_features"], about["bits"], len(about["quality"])) == (240, [16, 32], 2 * len(thpi.HASHERS))
 

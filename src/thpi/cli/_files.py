@@ -10,6 +10,8 @@ import typer
 
 from thpi.cli._output import Facts, check_output, show
 
+_PATIENCE = 1.0  # seconds; a server that may write keeps its index locked for milliseconds
+
 if TYPE_CHECKING:
     from thpi._types import Matrix
     from thpi.base import BaseHasher
@@ -90,7 +92,7 @@ def open_index(path: Path, mode: Literal["r", "a"] = "r") -> HammingIndex:
     from thpi.index import HammingIndex
 
     _expect("INDEX", path, ["index"], "an index is needed here (see thpi index build)")
-    return HammingIndex.open(path, mode)
+    return HammingIndex.open(path, mode, wait=_PATIENCE)
 
 
 def show_index(as_json: bool, path: Path, index: HammingIndex) -> None:
@@ -102,6 +104,7 @@ def show_index(as_json: bool, path: Path, index: HammingIndex) -> None:
         "ids": index.id_kind,
         "fingerprint": index.model,
         "search": "exact" if index.recall is None else f"recall {index.recall:g}",
+        "version": index.version,
         "file_bytes": path.stat().st_size,
     }
     if as_json:

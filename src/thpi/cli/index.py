@@ -88,7 +88,7 @@ def add(
         except ValueError as error:
             hint = " (or --renumber)" if "already" in str(error) else ""
             raise ValueError(f"INDEX={str(index)!r}: {str(error).rstrip('.')}{hint}.") from None
-        show(as_json, {"index": str(index), "added": len(table.codes), "codes": len(opened)})
+        show(as_json, {"index": str(index), "added": len(table.codes), "codes": len(opened), "version": opened.version})
 
 
 @app.command()
@@ -120,7 +120,7 @@ def remove(
                     opened.save()
         except (KeyError, ValueError) as error:
             raise ValueError(f"INDEX={str(index)!r}: {error.args[0]}") from None
-        show(as_json, {"index": str(index), "removed": len(wanted), "codes": len(opened)})
+        show(as_json, {"index": str(index), "removed": len(wanted), "codes": len(opened), "version": opened.version})
 
 
 @app.command()

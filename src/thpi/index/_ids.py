@@ -39,6 +39,10 @@ class Neighbours(NamedTuple):
         return Neighbours(self.distances[:, kept], self.ids[:, kept])
 
 
+class IdExistsError(ValueError):
+    """An id that is to be added is in the index already."""
+
+
 def check_integer(name: str, value: object, minimum: int) -> int:
     if not isinstance(value, Integral) or isinstance(value, bool) or value < minimum:
         raise ValueError(f"{name}={value!r} must be an integer of at least {minimum}.")
@@ -162,4 +166,4 @@ class IdPositions:
         check_unique(ids)
         known = self.find(ids) >= 0
         if known.any():
-            raise ValueError(f"ids={_first(ids[known])!r} is in the index already; remove it first.")
+            raise IdExistsError(f"ids={_first(ids[known])!r} is in the index already; remove it first.")

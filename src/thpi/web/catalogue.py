@@ -91,7 +91,8 @@ class Catalogue:
     """Engines over the same items, and what the page shows of these items.
 
     ``items`` are rows of a data set whose row numbers are the ids in the indexes; without them the page shows ids
-    only. ``prepare`` turns raw vectors into the rows that hashers take; ``gallery`` lists the ids shown first.
+    only. ``features`` are the names of the columns of a vector, by which those of a CSV table are found. ``prepare``
+    turns raw vectors into the rows that hashers take; ``gallery`` lists the ids shown first.
     :func:`create_app` has an example.
     """
 
@@ -105,6 +106,7 @@ class Catalogue:
     gallery: Array | None = None
     truth: GroundTruth | None = None
     first: tuple[str, int] | None = None
+    features: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         if not self.engines:

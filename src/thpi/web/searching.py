@@ -15,6 +15,8 @@ from thpi.web.catalogue import Catalogue, Engine, Json
 from thpi.web.errors import RequestError
 from thpi.web.requests import SearchRequest
 
+_TRIES = 5
+
 
 class Answer(NamedTuple):
     """JSON text of an answer, with the numbers for the counters."""
@@ -25,21 +27,30 @@ class Answer(NamedTuple):
 
 
 def search(catalogue: Catalogue, request: SearchRequest) -> Answer:
-    """Search and return the answer. A search by id leaves out the item itself."""
+    """Search and return the answer. A search by id leaves out the item itself, unless it is asked for."""
+    for _ in range(_TRIES):
+        try:
+            return _search(catalogue, request)
+        except KeyError:  # an item that was found was removed before it could be described
+            continue
+    raise RequestError(503, "items are being removed faster than they are found; try again.")
+
+
+def _search(catalogue: Catalogue, request: SearchRequest) -> Answer:
     engine = catalogue.engine(request.method, request.bits)
     ready = projections = None
     if request.queries is not None:
         ready = catalogue.prepared(request.queries)
-        projections = _projections(engine, ready)
+        projections = projections_of(engine, ready)
         codes = pack_signs(projections)
     else:
         assert request.id is not None
         codes = catalogue.code_of(engine, request.id)
         if request.rerank is not None:
-            projections = _projections(engine, catalogue.prepared(catalogue.vector_of(request.id)[None]))
+            projections = projections_of(engine, catalogue.prepared(catalogue.vector_of(request.id)[None]))
     start = time.perf_counter()
     wanted = request.rerank or request.k
-    if request.id is None:
+    if request.id is None or request.include_self:
         found = engine.index.search(codes, wanted)
     else:
         found = engine.index.search(codes, wanted + 1).without(request.id, wanted)
@@ -59,7 +70,8 @@ def search(catalogue: Catalogue, request: SearchRequest) -> Answer:
     return Answer(json.dumps(answer).encode("ascii"), len(codes), seconds)
 
 
-def _projections(engine: Engine, ready: Array) -> Array:
+def projections_of(engine: Engine, ready: Array) -> Array:
+    """Return the projections of prepared rows; 422 if they are not finite."""
     with np.errstate(over="ignore", invalid="ignore"):
         projections = engine.hasher.decision_function(ready)
     if not np.isfinite(projections).all():
