@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         SpectralHashing,
         TransferITQ,
     )
+    from thpi.identity import ModelMismatchError
     from thpi.model_file import ModelFileError
     from thpi.registry import HASHERS, RELEVANCES, load, register
 
@@ -38,6 +39,7 @@ _HOME = {
     "HASHERS": "registry",
     "KernelAutoHasher": "auto",
     "ModelFileError": "model_file",
+    "ModelMismatchError": "identity",
     "RELEVANCES": "registry",
     "Whole": "base",
     "diagnose": "diagnosis",
@@ -60,6 +62,7 @@ __all__ = [
     "LSH",
     "LapITQPlus",
     "ModelFileError",
+    "ModelMismatchError",
     "NeighbourHash",
     "RELEVANCES",
     "SpectralHashing",

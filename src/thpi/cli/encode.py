@@ -81,7 +81,7 @@ def _encode_folder(model: Path, data: Path, output: Path, ids: str | None, sched
     with cluster(scheduler) as client, bar as update:
         report = run(client=client, progress=lambda done, total: update(completed=done, total=total))
     facts = {"codes": str(output), "format": "parts", "parts": report.parts, "kept": report.kept, "rows": report.rows}
-    return facts | {"bits": hasher.n_bits}
+    return facts | {"bits": hasher.n_bits, "fingerprint": hasher.fingerprint_}
 
 
 def _encode_file(model: Path, data: str, output: Path, ids: str | None, force: bool) -> Facts:
@@ -108,7 +108,7 @@ def _encode_file(model: Path, data: str, output: Path, ids: str | None, force: b
     with uninterrupted():
         kind.write(output, codes, hasher.n_bits, chosen, hasher.fingerprint_)
     facts = {"codes": str(output), "format": kind.name, "rows": len(codes), "bits": hasher.n_bits}
-    return facts | {"bytes_per_code": codes.shape[1]}
+    return facts | {"fingerprint": hasher.fingerprint_, "bytes_per_code": codes.shape[1]}
 
 
 def _codes(
