@@ -84,9 +84,11 @@ def test_an_unfinished_write_is_ignored_until_it_is_whole_or_gone(path: Path) ->
     assert reader.ids[-2:].tolist() == ["x", "y"]
 
 
-def test_a_record_that_was_taken_back_does_not_stay(path: Path) -> None:
-    """A writer whose disk fails cuts its record off; another record then has the same place, and a greater length."""
-    reader = HammingIndex.open(path)
+@pytest.mark.parametrize("n", [1, 3])
+@pytest.mark.parametrize("mode", ["r", "shared"])
+def test_a_record_that_was_taken_back_does_not_stay(path: Path, n: int, mode: str) -> None:
+    """A writer whose disk fails cuts its record off, or a copy is put back; other records then have the same place."""
+    reader = HammingIndex.open(path, mode)
     whole = path.read_bytes()
     with HammingIndex.open(path, "a") as writer:
         writer.add(codes(1, seed=1), ["lost"])
@@ -94,8 +96,12 @@ def test_a_record_that_was_taken_back_does_not_stay(path: Path) -> None:
     assert "lost" in reader
     path.write_bytes(whole)
     with HammingIndex.open(path, "a") as writer:
-        writer.add(codes(3, seed=2), ["kept0", "kept1", "kept2"])
-    assert reader.refresh()
+        for i in range(n):
+            writer.add(codes(1, seed=2), [f"new{i}"])  # as long as the lost one
+    if mode == "shared":
+        reader.add(codes(1, seed=3), ["own"])
+    else:
+        assert reader.refresh()
     assert same(reader, HammingIndex.open(path))
     assert "lost" not in reader
 

@@ -133,6 +133,7 @@ def _run(catalogue: Catalogue, settings: Settings, host: str, port: int) -> None
         log_level="warning",
         access_log=False,
         server_header=False,
+        lifespan="on",
         # Reading a body and searching have a limit each; a request within both is finished.
         timeout_graceful_shutdown=int(2 * settings.time_limit) + 1,
     )

@@ -42,6 +42,7 @@ class IndexFile:
     def __init__(self, path: Path, handle: int, snapshot_digest: bytes, digest: bytes, count: int, end: int) -> None:
         self.path, self._handle = path, handle
         self._snapshot_digest, self.digest, self.count, self.end = snapshot_digest, digest, count, end
+        self.last = 0  # where the record is that was appended last
 
     @classmethod
     def open(cls, path: PathLike, wait: float = 0.0) -> tuple[IndexFile, Contents]:
@@ -92,7 +93,7 @@ class IndexFile:
                 os.ftruncate(self._handle, self.end)
             self.close()
             raise
-        self.digest, self.count, self.end = digest, self.count + 1, self.end + len(data)
+        self.digest, self.count, self.last, self.end = digest, self.count + 1, self.end, self.end + len(data)
         try:
             self.acknowledge()
         except OSError:

@@ -11,25 +11,26 @@ from typing import IO, NamedTuple
 
 from thpi._types import PathLike
 from thpi.index._file import IndexFile, open_locked, opened
-from thpi.index._format import FIXED, Contents, IndexFileError, Record, parse, parse_tail
+from thpi.index._format import Contents, IndexFileError, Known, Record, parse, read_tail
 
 
 class Place(NamedTuple):
-    """How far a file has been read: ``seen`` is its inode, size and time of change when that was done."""
+    """How far a file has been read, with how many records, and whether a slot is known to include them.
+
+    ``seen`` is the file's inode, size and time of change when that was done.
+    """
 
     seen: tuple[int, int, int]
-    n_bits: int
-    snapshot_digest: bytes
-    digest: bytes
+    known: Known
     n_records: int
-    end: int
     acknowledged: bool
 
 
 class Follower:
-    """An index file and the place up to which it is known. Its methods are called by one thread at a time (``lock``).
+    """An index file and the place up to which it is known. One thread at a time uses it, holding ``lock``.
 
-    The bytes up to that place never change, unless the file is replaced: then its snapshot is another one.
+    The bytes up to that place stay as they are, unless the file is replaced or a failed write is taken back: both show
+    in the digests of its snapshot and of its last record.
     """
 
     def __init__(self, path: PathLike) -> None:
@@ -39,35 +40,25 @@ class Follower:
     def first(self) -> tuple[Contents, Place]:
         """Read the whole file."""
         with opened(self.path) as file:
-            return self._whole(file)
-
-    def _whole(self, file: IO[bytes]) -> tuple[Contents, Place]:
-        seen = _seen(file.fileno())  # before reading: what is written meanwhile is found next time
-        file.seek(0)
-        contents = parse(file.read())
-        digests, count = (contents.snapshot_digest, contents.digest), len(contents.records)
-        return contents, Place(seen, contents.header["n_bits"], *digests, count, contents.end, acknowledged=False)
+            return _whole(file)
 
     def news(self, handle: int | None = None) -> tuple[Contents | list[Record], Place]:
         """Return records that were appended, or all contents if the file is another, and the place behind them.
 
-        The caller takes them over and then sets ``place``.
+        The caller takes them over and then sets ``place``. With a ``handle``, which is locked, it looks closely.
         """
-        known = self.place
-        assert known is not None
+        place = self.place
+        assert place is not None
         with opened(self.path, handle) as file:
             seen = _seen(file.fileno())
-            if seen == known.seen:
-                return [], known
-            if seen[1] >= known.end:
-                head = file.read(FIXED)
-                file.seek(known.end)
-                rest = file.read()
-                with suppress(IndexFileError):  # if it is another file
-                    tail = parse_tail(head, rest, known.end, known.snapshot_digest, known.digest, known.n_bits)
-                    place = known._replace(seen=seen, digest=tail.digest, n_records=known.n_records + len(tail.records))
-                    return tail.records, place._replace(end=tail.end, acknowledged=tail.acknowledged >= tail.end)
-            return self._whole(file)
+            if handle is None and seen == place.seen:
+                return [], place
+            with suppress(IndexFileError):  # if it is another file
+                tail = read_tail(file, place.known)
+                known = place.known._replace(digest=tail.digest, last=tail.last, end=tail.end)
+                acknowledged = tail.acknowledged >= tail.end
+                return tail.records, Place(seen, known, place.n_records + len(tail.records), acknowledged)
+            return _whole(file)
 
     @contextmanager
     def writing(self, wait: float, catch_up: Callable[[int], None]) -> Iterator[IndexFile]:
@@ -76,10 +67,10 @@ class Follower:
         try:
             catch_up(handle)
             assert self.place is not None
-            place = self.place
-            if os.fstat(handle).st_size > place.end:
-                os.ftruncate(handle, place.end)  # an unfinished write of a process that was killed
-            file = IndexFile(self.path, handle, place.snapshot_digest, place.digest, place.n_records, place.end)
+            place, known = self.place, self.place.known
+            if os.fstat(handle).st_size > known.end:
+                os.ftruncate(handle, known.end)  # an unfinished write of a process that was killed
+            file = IndexFile(self.path, handle, known.snapshot_digest, known.digest, place.n_records, known.end)
         except BaseException:
             os.close(handle)
             raise
@@ -87,10 +78,18 @@ class Follower:
             if not place.acknowledged:
                 file.acknowledge()
             yield file
-            own = place._replace(digest=file.digest, n_records=file.count, end=file.end, acknowledged=True)
-            self.place = own._replace(seen=_seen(handle))
+            known = known._replace(digest=file.digest, last=file.last or known.last, end=file.end)
+            self.place = Place(_seen(handle), known, file.count, acknowledged=True)
         finally:
             file.close()
+
+
+def _whole(file: IO[bytes]) -> tuple[Contents, Place]:
+    seen = _seen(file.fileno())  # before reading: what is written meanwhile is found next time
+    file.seek(0)
+    read = parse(file.read())
+    known = Known(read.header["n_bits"], read.snapshot_digest, read.digest, read.last, read.end)
+    return read, Place(seen, known, len(read.records), acknowledged=False)
 
 
 def _seen(handle: int) -> tuple[int, int, int]:

@@ -30,9 +30,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import struct
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple, TypedDict, cast
+from typing import IO, Any, NamedTuple, TypedDict, cast
 
 import numpy as np
 
@@ -68,7 +69,7 @@ class Record(NamedTuple):
 
 
 class Contents(NamedTuple):
-    """Contents of a file. ``end`` is where its last whole record ends, ``digest`` the digest of that record."""
+    """Contents of a file. Its last whole record is at ``last`` (0: there is none), ends at ``end``, has ``digest``."""
 
     header: Header
     codes: Codes
@@ -76,14 +77,16 @@ class Contents(NamedTuple):
     records: list[Record]
     snapshot_digest: bytes
     digest: bytes
+    last: int
     end: int
 
 
 class Tail(NamedTuple):
-    """Records at the end of a file; the last ends at ``end``; a slot includes the bytes up to ``acknowledged``."""
+    """Records at the end of a file, as in ``Contents``; a slot includes the bytes up to ``acknowledged``."""
 
     records: list[Record]
     digest: bytes
+    last: int
     end: int
     acknowledged: int
 
@@ -135,23 +138,36 @@ def parse(data: bytes) -> Contents:
     ids, rest = _parse_ids(memoryview(data)[codes_end:snapshot_end])
     if len(ids) != n or len(rest):
         raise IndexFileError(f"it has {len(ids)} ids for {n} codes.")
-    records, last, end = _records(data, snapshot_end, max(ends), digest, n_bits)
+    records, latest, last, end = _records(data, snapshot_end, max(ends), digest, n_bits)
     if len(ends) < len(SLOTS) and end < len(data):
         # A slot is written after its record is complete, so an unfinished write cannot damage both.
         raise IndexFileError("a slot and a record are damaged: the file was altered.")
-    return Contents(header, codes, ids, records, digest, last, end)
+    return Contents(header, codes, ids, records, digest, latest, last, end)
 
 
-def parse_tail(head: bytes, tail: bytes, start: int, snapshot: bytes, digest: bytes, n_bits: int) -> Tail:
-    """Read the records behind byte ``start`` of a file that is known up to there; the last one has digest ``digest``.
+class Known(NamedTuple):
+    """The part of a file that a reader knows: as in ``Contents``, and the length of its codes."""
 
-    ``head`` is the file's first bytes, up to the header. ``IndexFileError`` if it is not the file that was known.
-    """
-    if head[:8] != MAGIC or head[104:136] != snapshot:
-        raise IndexFileError("it has another snapshot.")
-    acknowledged = max((end for at in SLOTS if (end := _slot_end(head, at, snapshot)) is not None), default=0)
-    records, last, end = _records(tail, 0, acknowledged - start, digest, n_bits)
-    return Tail(records, last, start + end, acknowledged)
+    n_bits: int
+    snapshot_digest: bytes
+    digest: bytes
+    last: int
+    end: int
+
+
+def read_tail(file: IO[bytes], known: Known) -> Tail:
+    """Read the records behind those that are known; ``IndexFileError`` if the known part is another one by now."""
+    head = file.read(FIXED)
+    file.seek(known.last)
+    record = file.read(_RECORD_HEAD)
+    same = head[:8] == MAGIC and head[104:136] == known.snapshot_digest and file.seek(0, os.SEEK_END) >= known.end
+    if not same or (known.last and record[9:] != known.digest):
+        raise IndexFileError("it is not the file that was read before.")
+    acknowledged = max((end for at in SLOTS if (end := _slot_end(head, at, head[104:136])) is not None), default=0)
+    file.seek(known.end)
+    records, digest, last, length = _records(file.read(), 0, acknowledged - known.end, known.digest, known.n_bits)
+    at = known.end + last if records else known.last
+    return Tail(records, digest, at, known.end + length, acknowledged)
 
 
 def _header(text: bytes) -> tuple[Header, int]:
@@ -175,8 +191,12 @@ def _slot_end(data: bytes, at: int, snapshot_digest: bytes) -> int | None:
     return int(end) if data[at : at + _SLOT] == slot_bytes(snapshot_digest, count, end) else None
 
 
-def _records(data: bytes, start: int, acknowledged: int, digest: bytes, n_bits: int) -> tuple[list[Record], bytes, int]:
+def _records(
+    data: bytes, start: int, acknowledged: int, digest: bytes, n_bits: int
+) -> tuple[list[Record], bytes, int, int]:
+    """Return the whole records from ``start`` on, the digest of the last one, where it is and where it ends."""
     records: list[Record] = []
+    last = 0
     while start + _RECORD_HEAD <= len(data):
         length, kind = struct.unpack_from("<Qc", data, start)
         end = start + _RECORD_HEAD + length
@@ -189,10 +209,10 @@ def _records(data: bytes, start: int, acknowledged: int, digest: bytes, n_bits: 
         if kind not in (b"a", b"r"):
             raise IndexFileError(f"it has a record of unknown kind {kind!r}.")
         records.append(Record(kind.decode(), ids, _codes(bytes(rest), len(ids) if kind == b"a" else 0, n_bits)))
-        start, digest = end, expected.digest()
+        last, start, digest = start, end, expected.digest()
     if start < acknowledged:
         raise IndexFileError("an addition or removal stored in it is damaged: the file was altered.")
-    return records, digest, start
+    return records, digest, last, start
 
 
 def _codes(data: bytes, n: int, n_bits: int) -> Codes:

@@ -194,7 +194,7 @@ class HammingIndex(Searching):
     def version(self) -> str | None:
         """What the file held when last read or written, 16 hexadecimal digits; None without a file."""
         if self._follower is not None and self._follower.place is not None:
-            return self._follower.place.digest.hex()[:16]
+            return self._follower.place.known.digest.hex()[:16]
         return None if self._file is None else self._file.digest.hex()[:16]
 
     def save(self, path: PathLike | None = None) -> None:

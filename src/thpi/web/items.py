@@ -89,15 +89,13 @@ def add_items(catalogue: Catalogue, request: AddRequest) -> ItemsChanged:
     """Add items to the index; 409 if an id is there already, or if the codes are of another model."""
     engine = catalogue.engines[0]
     index = engine.index
-    own: str | None
-    made_by: str | None
     if request.vectors is not None:
         codes = pack_signs(projections_of(engine, catalogue.prepared(request.vectors)))
-        own, made_by = engine.hasher.fingerprint_, request.model or engine.hasher.fingerprint_
+        own = None if request.model is None else engine.hasher.fingerprint_
     else:
-        codes, own, made_by = _codes(engine, request.codes or []), index.model, request.model
+        codes, own = _codes(engine, request.codes or []), index.model
     try:
-        check_same_model(("the index", own), ("the request", made_by), any_model=engine.any_model)
+        check_same_model(("the index", own), ("the request", request.model), any_model=engine.any_model)
     except ModelMismatchError as error:
         raise RequestError(409, _ascii(error)) from None
     with _named_errors():
