@@ -107,7 +107,7 @@ def main() -> int:
     options = parser.parse_args()
     rng = np.random.RandomState(options.seed)
     hasher = thpi.LSH(n_bits=options.bits, random_state=options.seed).fit(rng.standard_normal((1000, FEATURES)))
-    index = HammingIndex(options.bits)
+    index = HammingIndex(options.bits, model=hasher.fingerprint_)
     for start in range(0, options.codes, 100_000):
         index.add(hasher.transform(rng.standard_normal((min(100_000, options.codes - start), FEATURES))))
     queries = rng.standard_normal((options.searches, FEATURES)).round(6)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         SpectralHashing,
         TransferITQ,
     )
+    from thpi.identity import ModelMismatchError
     from thpi.model_file import ModelFileError
     from thpi.pairing import pair
     from thpi.registry import HASHERS, RELEVANCES, load, register
@@ -39,6 +40,7 @@ _HOME = {
     "HASHERS": "registry",
     "KernelAutoHasher": "auto",
     "ModelFileError": "model_file",
+    "ModelMismatchError": "identity",
     "RELEVANCES": "registry",
     "Whole": "base",
     "diagnose": "diagnosis",
@@ -62,6 +64,7 @@ __all__ = [
     "LSH",
     "LapITQPlus",
     "ModelFileError",
+    "ModelMismatchError",
     "NeighbourHash",
     "RELEVANCES",
     "SpectralHashing",

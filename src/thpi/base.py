@@ -15,6 +15,7 @@ from thpi._input import FLOATS, TooManyBitsError, Views, Whole, check_views, dim
 from thpi._params import count
 from thpi._types import Array, Codes, Constraints, Fitted, MatrixLike, PathLike, Seed, Signs
 from thpi.codes import n_bytes, pack_signs
+from thpi.identity import fingerprint
 from thpi.model_file import save
 from thpi.rows import Rows, as_rows
 from thpi.solvers.blocks import map_groups, take_block
@@ -50,6 +51,8 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     """Whether target rows are read in blocks only; otherwise they are brought into memory."""
     streams_source: ClassVar[bool] = False
     """The same for unpaired source rows."""
+    hash_parts: ClassVar[tuple[str, ...]] = ("mean_", "projection_")
+    """Fitted attributes that decide the codes of new rows. A method that overrides ``_project`` names all it reads."""
 
     n_bits: int = count(32)
     random_state: Seed = field(default=None, kw_only=True, metadata={"allowed": ["random_state"]})
@@ -130,6 +133,17 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.__dict__.update(defaults | fitted)
         self.n_iter_ = getattr(self, "n_iter_", len(self.objective_))
         return self
+
+    @property
+    def fingerprint_(self) -> str:
+        """Identity of the hash function, 16 hexadecimal digits: codes carry it; see :mod:`thpi.identity`."""
+        check_is_fitted(self, "projection_")
+        order = type(self).__mro__
+        projects, named = (next(c for c in order if name in vars(c)) for name in ("_project", "hash_parts"))
+        if order.index(projects) < order.index(named):
+            raise TypeError(f"{projects.__name__} overrides _project; it must name what that reads in hash_parts.")
+        parts = {name: getattr(self, name) for name in self.hash_parts if hasattr(self, name)}
+        return fingerprint(self.n_bits, parts)
 
     def decision_function(self, X: MatrixLike) -> Array:
         """Real-valued projections, one column per bit; their signs are the code. Shape (n_samples, n_bits)."""

@@ -33,9 +33,10 @@ def test_build_with_recall_tells_what_it_measured(shop, tmp_path, capsys):
 
 def test_add_and_remove(shop, index, tmp_path, capsys, refused):
     codes = read_npy(shop / "codes.npy").codes
-    write_npy(tmp_path / "more.npy", codes[:2], 24, ids=["new-1", "new-2"])
+    write_npy(tmp_path / "more.npy", codes[:2], 24, ids=["new-1", "new-2"], model=HammingIndex.open(index).model)
     assert run(["index", "add", str(index), str(tmp_path / "more.npy"), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"index": str(index), "added": 2, "codes": 302}
+    facts = {"index": str(index), "added": 2, "codes": 302, "version": HammingIndex.open(index).version}
+    assert json.loads(capsys.readouterr().out) == facts
     assert "'new-1' is in the index already" in refused(["index", "add", index, tmp_path / "more.npy"])
     (tmp_path / "sold.csv").write_text("sku,when\nA-003,today\nA-005,today\n")
     size = index.stat().st_size

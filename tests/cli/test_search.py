@@ -30,8 +30,8 @@ def test_every_way_to_ask_gives_the_same_answer(shop, capsys, monkeypatch):
     lines = (shop / "shop.csv").read_text().splitlines()
     expected = _nearest(shop, 7, 4)
     for arguments, stdin, name in (
-        (["--row", "7"], "", "A-007"),
-        (["--id", "A-007"], "", "A-007"),
+        (["--row", "7", "--include-self"], "", "A-007"),
+        (["--id", "A-007", "--include-self"], "", "A-007"),
         ([str(shop / "target.npy"), *model, "--row", "7"], "", 7),
         ([str(shop / "shop.csv"), *model, "--row", "7", "--ids", "sku"], "", "A-007"),
         ([str(shop / "codes.npy"), "--row", "7"], "", "A-007"),
@@ -54,8 +54,29 @@ def test_a_file_of_queries_is_answered_line_by_line(shop, capsys):
         assert answers[row]["neighbours"] == _nearest(shop, row, 3)
 
 
+@pytest.mark.parametrize("asked", [["--row", "7"], ["--id", "A-007"]])
+def test_an_item_is_not_its_own_neighbour(shop, capsys, asked):
+    """As on the server; before, it came first and took the place of a neighbour."""
+    assert run(["search", str(shop / "shop.index"), *asked, "-k", "4", "--json"]) == 0
+    assert _answers(capsys) == [{"query": "A-007", "neighbours": _nearest(shop, 7, 5)[1:]}]
+    assert run(["search", str(shop / "shop.index"), *asked, "--radius", "4", "--json"]) == 0
+    within = [hit for hit in _nearest(shop, 7, 300) if hit["distance"] <= 4]
+    assert _answers(capsys) == [{"query": "A-007", "neighbours": [hit for hit in within if hit["id"] != "A-007"]}]
+
+
+@pytest.mark.parametrize("item", ["9", "-3"])
+def test_an_item_with_a_number_as_id_is_not_its_own_neighbour(tmp_path, capsys, item):
+    from thpi.index import HammingIndex
+
+    index = HammingIndex(8)
+    index.add(np.zeros((3, 1), dtype=np.uint8), ids=[4, 9, -3])
+    index.save(tmp_path / "i")
+    assert run(["search", str(tmp_path / "i"), "--id", item, "--json"]) == 0
+    assert [hit["id"] for hit in _answers(capsys)[0]["neighbours"]] == [i for i in (4, 9, -3) if i != int(item)]
+
+
 def test_radius_gives_all_within(shop, capsys):
-    assert run(["search", str(shop / "shop.index"), "--row", "0", "--radius", "4", "--json"]) == 0
+    assert run(["search", str(shop / "shop.index"), "--row", "0", "--radius", "4", "--include-self", "--json"]) == 0
     expected = [hit for hit in _nearest(shop, 0, 300) if hit["distance"] <= 4]
     assert len(expected) > 1
     assert _answers(capsys)[0]["neighbours"] == expected
@@ -94,7 +115,7 @@ def test_rerank_says_what_it_needs(shop, refused, arguments, message):
 
 
 def test_the_table_is_readable(shop, capsys):
-    assert run(["search", str(shop / "shop.index"), "--id", "A-000", "-k", "2"]) == 0
+    assert run(["search", str(shop / "shop.index"), "--id", "A-000", "-k", "2", "--include-self"]) == 0
     title, first, second = capsys.readouterr().out.splitlines()
     assert title == "query A-000, codes of 24 bits"
     assert first.split()[:4] == ["1", "A-000", "distance", "0"]

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from thpi.identity import check_same_model
 from thpi.index import HammingIndex
 from thpi.stores import STORES, StoreInfo
 
@@ -59,10 +60,14 @@ def toy_store(monkeypatch: pytest.MonkeyPatch) -> StoreInfo:
     """Register a store from outside the package: an index in memory for each address and table."""
     kept: dict[tuple[str, str], HammingIndex] = {}
 
-    def connect(address: str, table: str, n_bits: int | None, token: str) -> HammingIndex:
+    def connect(
+        address: str, table: str, *, n_bits: int | None, token: str, model: str | None, any_model: bool
+    ) -> HammingIndex:
         if (address, table) not in kept and n_bits is None:
             raise ValueError("n_bits is needed.")
-        return kept.setdefault((address, table), HammingIndex(n_bits or 1))
+        store = kept.setdefault((address, table), HammingIndex(n_bits or 1, model=model))
+        check_same_model((table, store.model), ("model", model), any_model=any_model)
+        return store
 
     store = StoreInfo("toy", "an index in memory", connect, prefixes=("toy://",))
     monkeypatch.setitem(STORES, store.name, store)
@@ -78,18 +83,19 @@ _names = count()
 
 
 @pytest.fixture(params=["index", *(pytest.param(name, marks=pytest.mark.slow) for name in STORES), "toy"])
-def make_store(request: pytest.FixtureRequest) -> Iterator[Callable[[int], Any]]:
+def make_store(request: pytest.FixtureRequest) -> Iterator[Callable[..., Any]]:
     """Give a function that makes an empty store of a width: an index, each registered store, and a toy one.
 
     A new store needs a fixture ``<name>_address`` that starts its engine.
     """
     opened: list[Any] = []
 
-    def make(n_bits: int) -> Any:
+    def make(n_bits: int, table: str | None = None, model: str | None = None, any_model: bool = False) -> Any:
         if request.param == "index":
-            return HammingIndex(n_bits)
-        address = request.getfixturevalue(f"{request.param}_address")
-        opened.append(STORES[request.param].connect(address, f"codes_{next(_names)}", n_bits, ""))
+            return HammingIndex(n_bits, model=model)
+        address, name = request.getfixturevalue(f"{request.param}_address"), table or f"codes_{next(_names)}"
+        connect = STORES[request.param].connect
+        opened.append(connect(address, name, n_bits=n_bits, token="", model=model, any_model=any_model))
         return opened[-1]
 
     make.engine = request.param  # type: ignore[attr-defined]

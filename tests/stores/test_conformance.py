@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
 import pytest
 
 from thpi.codes import hamming_distances, pack
+from thpi.identity import ModelMismatchError
+from thpi.index import HammingIndex
 from thpi.stores import copy_codes
 
 WIDTHS = [1, 7, 12, 64, 100]
@@ -72,6 +75,50 @@ def test_every_single_bit_keeps_its_place(make_store: Any) -> None:
     store.add(codes)
     np.testing.assert_array_equal(store.get_codes(range(19)), codes)
     np.testing.assert_array_equal(store.search(codes, 1).ids[:, 0], np.arange(19))
+
+
+MODEL, OTHER = "c4e8709f0e821f23", "0d1f6f3f1c8e9b7a"
+
+
+def test_a_table_says_which_model_made_its_codes(make_store: Any) -> None:
+    if make_store.engine == "index":
+        pytest.skip("an index in memory is not opened again; tests/index has the file")
+    table = f"made_by_{make_store.engine}"
+    store = make_store(16, table, MODEL)
+    store.add(random_codes(3, 16))
+    assert store.model == make_store(16, table, MODEL).model == MODEL
+    with pytest.raises(ModelMismatchError, match=rf"{MODEL}.*{OTHER}"):
+        make_store(16, table, OTHER)
+    with pytest.raises(ModelMismatchError, match=OTHER):
+        make_store(16, table, OTHER, any_model=True)
+    assert len(store) == 3
+
+
+def test_a_table_of_codes_from_elsewhere_is_accepted_on_request(make_store: Any) -> None:
+    if make_store.engine == "index":
+        pytest.skip("an index in memory is not opened again; tests/index has the file")
+    table = f"made_elsewhere_{make_store.engine}"
+    make_store(16, table).add(random_codes(3, 16))
+    assert make_store(16, table).model is None
+    with pytest.raises(ModelMismatchError, match=r"--any-model \(in Python any_model=True\)"):
+        make_store(16, table, MODEL)
+    assert make_store(16, table, MODEL, any_model=True).model is None
+
+
+def test_codes_are_copied_to_a_store_of_their_model(make_store: Any) -> None:
+    store = make_store(16, None, MODEL)
+    for model, any_model, copied in (
+        (OTHER, True, False),
+        (None, False, False),
+        (None, True, True),
+        (MODEL, False, True),
+    ):
+        source = HammingIndex(16, model=model)
+        source.add(random_codes(2, 16), ids=[f"{model} {i}" for i in range(2)])
+        before = len(store)
+        with contextlib.nullcontext() if copied else pytest.raises(ModelMismatchError):
+            copy_codes(source, store, any_model=any_model)
+        assert len(store) == before + 2 * copied
 
 
 def test_empty_store(make_store: Any) -> None:
@@ -152,8 +199,6 @@ def test_hostile_ids_are_only_text(make_store: Any) -> None:
 
 
 def test_copy_between_stores(make_store: Any) -> None:
-    from thpi.index import HammingIndex
-
     codes = random_codes(37, 20)
     store, back = make_store(20), HammingIndex(20)
     source = HammingIndex(20)

@@ -15,11 +15,13 @@ from thpi.cli import run
 from thpi.codes import pack
 from thpi.stores import FORMATS, STORES, StoreInfo, read_npy, write_npy
 
+MODEL = "c4e8709f0e821f23"
+
 
 @pytest.fixture
 def codes(tmp_path: Path) -> Path:
     path = tmp_path / "codes.npy"
-    write_npy(path, pack(np.random.RandomState(0).rand(40, 12) < 0.5), 12, ids=[f"n{i}" for i in range(40)])
+    write_npy(path, pack(np.random.RandomState(0).rand(40, 12) < 0.5), 12, [f"n{i}" for i in range(40)], MODEL)
     return path
 
 
@@ -36,7 +38,8 @@ def test_export_finds_it_by_address_and_by_name(
         "bits": 12,
         "codes_there": 40,
     }
-    stored, expected = dict(toy_store.connect(how[0], "shop", None, "")), read_npy(codes)
+    store = toy_store.connect(how[0], "shop", n_bits=None, token="", model=MODEL, any_model=False)
+    stored, expected = dict(store), read_npy(codes)
     assert list(stored) == expected.ids.tolist()
     np.testing.assert_array_equal(np.stack(list(stored.values())), expected.codes)
 
@@ -55,8 +58,8 @@ def test_the_lists_name_it(toy_store: StoreInfo, codes: Path, capsys: pytest.Cap
 def test_a_file_format_from_outside(
     codes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def write(path, codes, n_bits, ids):
-        np.savez(Path(path).with_suffix(".npz"), codes=codes, n_bits=n_bits)
+    def write(path, codes, n_bits, ids, model):
+        np.savez(Path(path).with_suffix(".npz"), codes=codes, n_bits=n_bits, model=model)
         Path(path).with_suffix(".npz").replace(path)
 
     toy = replace(FORMATS["npy"], name="toyfile", suffix=".toy", signatures=(b"PK",), write=write)
@@ -64,6 +67,7 @@ def test_a_file_format_from_outside(
     assert run(["export", str(codes), str(tmp_path / "codes.toy"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["format"] == "toyfile"
     assert np.load(tmp_path / "codes.toy")["n_bits"] == 12
+    assert np.load(tmp_path / "codes.toy")["model"] == MODEL
 
 
 def test_it_is_gone_afterwards() -> None:

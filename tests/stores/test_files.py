@@ -9,6 +9,7 @@ import pytest
 
 from thpi import stores
 from thpi.codes import pack
+from thpi.index import HammingIndex
 
 WIDTHS = [1, 8, 13, 64]
 FORMATS = list(stores.FORMATS)
@@ -34,6 +35,66 @@ def test_round_trip(tmp_path: Path, name: str, n_bits: int, n: int) -> None:
     np.testing.assert_array_equal(table.ids, ids)
     assert table.codes.dtype == np.uint8
     assert table.n_bits == n_bits
+
+
+MODEL = "c4e8709f0e821f23"
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("n", [0, 3])
+@pytest.mark.parametrize("model", [MODEL, None])
+def test_the_model_comes_back(tmp_path: Path, name: str, n: int, model: str | None) -> None:
+    write, read = functions(name)
+    write(tmp_path / "codes", np.zeros((n, 2), dtype=np.uint8), 13, np.arange(n), model)
+    assert read(tmp_path / "codes").model == model
+    with pytest.raises(ValueError, match="model='shop.thpi' must be a fingerprint"):
+        write(tmp_path / "other", np.zeros((n, 2), dtype=np.uint8), 13, np.arange(n), "shop.thpi")
+    assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_file_of_an_early_version_opens(tmp_path: Path, name: str) -> None:
+    """Their metadata had no entry for a model."""
+    write, read = functions(name)
+    write(tmp_path / "codes", np.arange(6, dtype=np.uint8).reshape(3, 2), 13)
+    if name == "faiss":
+        about = json.loads((tmp_path / "codes.json").read_text())
+        del about["model"]
+        (tmp_path / "codes.json").write_text(json.dumps(about))
+    elif name == "parquet":
+        import pyarrow.parquet as pq
+
+        table = pq.read_table(tmp_path / "codes")
+        about = json.loads(table.schema.metadata[b"thpi"])
+        del about["model"]
+        pq.write_table(table.replace_schema_metadata({"thpi": json.dumps(about)}), tmp_path / "codes")
+    else:
+        assert b"model" not in (tmp_path / "codes").read_bytes()  # as it always was
+    table = read(tmp_path / "codes")
+    assert (len(table.codes), table.model) == (3, None)
+
+
+IDS = ["plain", "ü ☃ 東京", "a,b", "two\nlines", '"quoted"', "-1", " "], [-(2**63), -1, 0, 2**63 - 1]
+
+
+@pytest.mark.parametrize("name", [*FORMATS, "index"])
+@pytest.mark.parametrize("ids", IDS, ids=["text", "integer"])
+def test_ids_of_every_kind_and_the_model_go_round(tmp_path: Path, name: str, ids: list[Any]) -> None:
+    codes = pack(np.random.RandomState(0).rand(len(ids), 13) < 0.5)
+    if name == "index":
+        index = HammingIndex(13, model=MODEL)
+        index.add(codes, ids)
+        index.save(tmp_path / "codes")
+        read: Any = HammingIndex.open(tmp_path / "codes")
+    elif name == "faiss" and isinstance(ids[0], str):
+        pytest.skip("a faiss index holds integers only")
+    else:
+        write, reader = functions(name)
+        write(tmp_path / "codes", codes, 13, ids, MODEL)
+        read = reader(tmp_path / "codes")
+    assert read.ids.tolist() == ids
+    np.testing.assert_array_equal(read.codes, codes)
+    assert read.model == MODEL
 
 
 @pytest.mark.parametrize("name", ["npy", "parquet"])

@@ -64,7 +64,7 @@ def test_codes_of_two_models_do_not_mix(rows, hasher, tmp_path):
     folder, X = rows
     encode_parts(hasher, folder, tmp_path / "codes", ids="sku")
     other = thpi.ITQ(5, random_state=1).fit(X)
-    with pytest.raises(ValueError, match="holds codes of another model; name another folder"):
+    with pytest.raises(ValueError, match=f"is of model {hasher.fingerprint_}, but MODEL is of model"):
         encode_parts(other, folder, tmp_path / "codes", ids="sku")
     with pytest.raises(ValueError, match="holds codes of another column of ids"):
         encode_parts(hasher, folder, tmp_path / "codes", ids="x0")

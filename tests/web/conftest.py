@@ -46,7 +46,7 @@ def shop() -> Catalogue:
     """A user's own model and index: 200 items with text ids, 12 numbers a vector, 20 bits."""
     X = np.random.RandomState(0).standard_normal((200, 12))
     hasher = thpi.LSH(n_bits=20, random_state=0).fit(X)
-    index = HammingIndex(20)
+    index = HammingIndex(20, model=hasher.fingerprint_)
     index.add(hasher.transform(X), ids=[f"item/{i}" for i in range(200)])
     return Catalogue("shop", (Engine(hasher, index),))
 

@@ -34,7 +34,7 @@ def address(demo: Catalogue, live: Callable[..., str]) -> str:
 
 
 def test_health_and_description(client: TestClient) -> None:
-    assert client.get("/healthz").json() == {"status": "ok", "items": 2000}
+    assert client.get("/healthz").json() == {"status": "ok", "items": 2000, "version": None}
     about = client.get("/about").json()
     assert (about["n_features"], about["bits"], len(about["quality"])) == (240, [16, 32], 2 * len(thpi.HASHERS))
 
@@ -221,7 +221,8 @@ def test_a_search_that_takes_too_long_is_answered_in_time() -> None:
             assert answered.wait(30)
             return super().search(*args, **kwargs)
 
-    hasher, index = thpi.LSH(n_bits=64, random_state=0).fit(np.eye(10, 4)), HeldUp(64)
+    hasher = thpi.LSH(n_bits=64, random_state=0).fit(np.eye(10, 4))
+    index = HeldUp(64, model=hasher.fingerprint_)
     index.add(hasher.codes_)
     client = TestClient(create_app(Catalogue("slow", (Engine(hasher, index),)), Settings(time_limit=0.2)))
     answer = client.post("/search", json={"vector": [1, 2, 3, 4]})

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -89,6 +90,39 @@ def test_a_wrong_json_body_is_refused_with_the_reason(body: bytes, status: int, 
     assert message in error.message
     assert len(error.message) < 300
     assert error.message.isascii()
+
+
+@pytest.mark.parametrize(
+    ("text", "features", "expected"),
+    [
+        ("a,b\n1,2\n3,4", None, [[1, 2], [3, 4]]),
+        ("\ufeffa,b\r\n1,2\r\n", None, [[1, 2]]),
+        ('"first, name",b\n1,2', None, [[1, 2]]),
+        ("b,id,a\n1,x,2\n3,y,4", ("a", "b"), [[2, 1], [4, 3]]),
+        ('b,id,a\n1,"x, y",2', ("a", "b"), [[2, 1]]),
+        ("0,1,id\n5,6,7", ("1", "0"), [[6, 5]]),
+        ("5,6\n7,8", ("a", "b"), [[5, 6], [7, 8]]),
+    ],
+)
+def test_a_header_line_of_csv_names_the_columns(text: str, features: tuple[str, ...], expected: list[Any]) -> None:
+    asked = parse_search(text.encode(), "text/csv", {}, Settings(), features)
+    np.testing.assert_array_equal(asked.queries, expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,c\n1,2", "no column 'b'"),
+        ("a,b", "no vectors"),
+        ("a,b\n\n", "no vectors"),
+        ("1,x\n2,3", "must hold numbers"),  # not a header: a number that is not one
+        ("a,b\nx,2", "must hold numbers"),
+    ],
+)
+def test_a_wrong_header_line_is_refused(text: str, message: str) -> None:
+    with pytest.raises(RequestError, match=message) as caught:
+        parse_search(text.encode(), "text/csv", {}, Settings(), ("a", "b"))
+    assert caught.value.status == 422
 
 
 def test_wrong_files_are_refused() -> None:

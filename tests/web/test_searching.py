@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import thpi
 from thpi.codes import hamming_distances
-from thpi.index import HammingIndex, asymmetric_rerank
+from thpi.identity import ModelMismatchError
+from thpi.index import HammingIndex, Neighbours, asymmetric_rerank
 from thpi.web import Catalogue, Engine
 from thpi.web.errors import RequestError
 from thpi.web.requests import SearchRequest
@@ -64,6 +66,51 @@ def test_a_search_by_id_leaves_the_item_out_and_no_other(shop: Catalogue, k: int
     order = [i for i in np.argsort(distances, kind="stable") if i != 17][:k]
     (result,) = _results(shop, SearchRequest(id="item/17", k=k))
     assert [(n["id"], n["distance"]) for n in result["neighbours"]] == [(f"item/{i}", int(distances[i])) for i in order]
+
+
+def test_a_search_by_id_shows_the_item_itself_if_asked(shop: Catalogue) -> None:
+    (result,) = _results(shop, SearchRequest(id="item/17", k=200, include_self=True))
+    assert {"id": "item/17", "distance": 0} in result["neighbours"]
+    assert len(result["neighbours"]) == 200
+
+
+@pytest.mark.parametrize("often", [1, 100])
+def test_an_item_that_is_removed_during_a_search_does_not_stop_it(shop: Catalogue, often: int) -> None:
+    class Removing(HammingIndex):
+        n_searches = 0
+
+        def search(self, codes: Any, k: int = 10) -> Neighbours:
+            found = super().search(codes, k)
+            self.n_searches += 1
+            if self.n_searches <= often:
+                self.remove(found.ids[0, :1])
+            return found
+
+    engine = shop.engines[0]
+    index = Removing(20, model=engine.index.model)
+    index.add(engine.index.codes, engine.index.ids)
+    busy = Catalogue("busy", (Engine(engine.hasher, index),))
+    request = SearchRequest(vectors=np.ones((1, 12)), k=5, rerank=20, details=True)
+    if often == 1:
+        (result,) = _results(busy, request)
+        assert all(neighbour["id"] in index for neighbour in result["neighbours"])
+    else:
+        with pytest.raises(RequestError, match="removed faster") as caught:
+            search(busy, request)
+        assert caught.value.status == 503
+
+
+def test_an_engine_needs_codes_of_its_model(shop: Catalogue, shop_vectors: np.ndarray) -> None:
+    engine, other = shop.engines[0], thpi.LSH(n_bits=20, random_state=1).fit(shop_vectors)
+    both = rf"{engine.hasher.fingerprint_}.*{other.fingerprint_}"
+    with pytest.raises(ModelMismatchError, match=both):
+        Engine(other, engine.index)
+    with pytest.raises(ModelMismatchError, match=both):
+        Engine(other, engine.index, any_model=True)
+    unknown = HammingIndex(20)
+    with pytest.raises(ModelMismatchError, match="any_model=True"):
+        Engine(other, unknown)
+    assert Engine(other, unknown, any_model=True).about()["fingerprint"] == other.fingerprint_
 
 
 def test_details_tell_codes_items_and_relevance(demo: Catalogue) -> None:

@@ -120,6 +120,8 @@ def _wait_until(holds: object) -> None:
         (["--demo", "--dataset", "../x"], "digits, ddtp, openclipart"),
         (["--demo", "--token", "short"], "token must have"),
         (["--demo", "--time-limit", "0"], "time_limit=0"),
+        (["--model", "shop.thpi", "--index", "shop.index", "--writable"], "--writable needs a token"),
+        (["--demo", "--writable", "--token", "open sesame"], "--demo"),
     ],
 )
 def test_a_wrong_command_line_is_one_clear_error(

@@ -66,6 +66,7 @@ class KernelAutoHasher(AutoHasher):
     """
 
     summary = "the same, with kernel hash functions beside the linear ones"
+    hash_parts = (*AutoHasher.hash_parts, "landmarks_", "centre_", "gamma_")
 
     landmarks_: InMemory = field(init=False)
     centre_: Array = field(init=False)

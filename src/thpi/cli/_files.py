@@ -10,6 +10,8 @@ import typer
 
 from thpi.cli._output import Facts, check_output, show
 
+_PATIENCE = 1.0  # seconds; a server that may write keeps its index locked for milliseconds
+
 if TYPE_CHECKING:
     from thpi._types import Matrix
     from thpi.base import BaseHasher
@@ -78,6 +80,7 @@ def model_facts(path: Path | None, hasher: Any, rows: Facts, as_json: bool) -> F
         "features": hasher.n_features_in_,
     }
     facts |= {"bits": hasher.n_bits, "seed": hasher.random_state, "parameters": parameters(hasher) or None}
+    facts["fingerprint"] = hasher.fingerprint_
     if not hasattr(hasher, "choice_"):
         return facts
     low, high = hasher.gain_interval_
@@ -95,7 +98,7 @@ def open_index(path: Path, mode: Literal["r", "a"] = "r") -> HammingIndex:
     from thpi.index import HammingIndex
 
     _expect("INDEX", path, ["index"], "an index is needed here (see thpi index build)")
-    return HammingIndex.open(path, mode)
+    return HammingIndex.open(path, mode, wait=_PATIENCE)
 
 
 def show_index(as_json: bool, path: Path, index: HammingIndex) -> None:
@@ -105,7 +108,9 @@ def show_index(as_json: bool, path: Path, index: HammingIndex) -> None:
         "codes": len(index),
         "bits": index.n_bits,
         "ids": index.id_kind,
+        "fingerprint": index.model,
         "search": "exact" if index.recall is None else f"recall {index.recall:g}",
+        "version": index.version,
         "file_bytes": path.stat().st_size,
     }
     if as_json:
@@ -134,7 +139,7 @@ def read_codes(argument: str, path: Path, n_bits: int | None = None) -> CodeTabl
         table = stores.read_parts(path)
     else:
         index = open_index(path)
-        table = stores.CodeTable(index.codes, index.ids, index.n_bits)
+        table = stores.CodeTable(index.codes, index.ids, index.n_bits, index.model)
     if n_bits not in (None, table.n_bits):
         raise ValueError(f"--bits {n_bits} was given, but {str(path)!r} holds codes of {table.n_bits} bits.")
     return table

@@ -35,6 +35,8 @@ Ignore = Annotated[
 ]
 Bits = Annotated[int, Option("--bits", min=1, help="Length of a code.")]
 CodeBits = Annotated[Optional[int], Option(min=1, help="Bits of a code; needed for plain arrays of bytes only.")]
+_ANY_MODEL = "Accept codes that do not say which model made them; never codes of another model."
+AnyModel = Annotated[bool, Option("--any-model", help=_ANY_MODEL)]
 Seed = Annotated[int, Option("--seed", min=0, help="Same seed, same result.")]
 Force = Annotated[bool, Option("--force", help="Replace an existing output.")]
 Json = Annotated[bool, Option("--json", help="Print the result as JSON, for scripts.")]

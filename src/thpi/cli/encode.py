@@ -90,7 +90,7 @@ def _encode_folder(model: Path, data: Path, output: Path, id: str | None, schedu
     with cluster(scheduler) as client, bar as update:
         report = run(client=client, progress=lambda done, total: update(completed=done, total=total))
     facts = {"codes": str(output), "format": "parts", "parts": report.parts, "kept": report.kept, "rows": report.rows}
-    return facts | {"bits": hasher.n_bits, "ids": _ids_text(columns.id)}
+    return facts | {"bits": hasher.n_bits, "fingerprint": hasher.fingerprint_, "ids": _ids_text(columns.id)}
 
 
 def _encode_file(model: Path, data: str, output: Path, id: str | None, force: bool) -> Facts:
@@ -121,9 +121,10 @@ def _encode_file(model: Path, data: str, output: Path, id: str | None, force: bo
             raise ValueError(f"--id {id!r} has {len(named)} ids; DATA has {len(codes)} rows.")
         id_names(f"--id {id or key!r}", named)
     with uninterrupted():
-        kind.write(output, codes, hasher.n_bits, None if named is None else as_ids(named))
+        kind.write(output, codes, hasher.n_bits, None if named is None else as_ids(named), hasher.fingerprint_)
     facts = {"codes": str(output), "format": kind.name, "rows": len(codes), "bits": hasher.n_bits}
-    return facts | {"bytes_per_code": codes.shape[1], "ids": _ids_text(key or id)}
+    facts |= {"fingerprint": hasher.fingerprint_, "bytes_per_code": codes.shape[1]}
+    return facts | {"ids": _ids_text(key or id)}
 
 
 def _ids_text(column: str | None) -> str:

@@ -12,7 +12,7 @@ import typer
 
 from thpi._optional import require_extra
 from thpi.cli._files import check_codes_output, read_codes
-from thpi.cli._options import CodeBits, Force, Json, names_of
+from thpi.cli._options import AnyModel, CodeBits, Force, Json, names_of
 from thpi.cli._output import print_table, progress_bar, show, uninterrupted
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def export(
     kind: Annotated[Optional[str], _FORMAT] = None,
     append: Annotated[bool, typer.Option("--append", help="Add to a table that already holds codes.")] = False,
     token: Annotated[str, typer.Option(envvar="THPI_MILVUS_TOKEN", help="Token of a Milvus server.")] = "",
+    any_model: AnyModel = False,
     bits: CodeBits = None,
     force: Force = False,
     as_json: Json = False,
@@ -58,12 +59,12 @@ def export(
 ) -> None:
     """Write codes or an index to a file of another format, to PostgreSQL (pgvector) or to Milvus.
 
-    Bytes, width, bit order and ids stay the same. A file appears when it is
-    complete. PostgreSQL receives all codes in one transaction; Milvus has no
-    transactions, so an interrupt waits until all codes are sent. A table or
-    collection that holds codes is left alone unless --append is given, and
-    nothing is ever deleted from it. Keep passwords out of the command: PostgreSQL
-    reads ~/.pgpass and PGPASSWORD.
+    Bytes, width, bit order, ids and the fingerprint of the model stay the same. A
+    file appears when it is complete. PostgreSQL receives all codes in one
+    transaction; Milvus has no transactions, so an interrupt waits until all codes
+    are sent. A table or collection that holds codes is left alone unless --append
+    is given, and nothing is ever deleted from it. Keep passwords out of the
+    command: PostgreSQL reads ~/.pgpass and PGPASSWORD.
 
     \b
     Examples:
@@ -73,6 +74,7 @@ def export(
       thpi export shop.index milvus.db --table codes
       thpi export --formats
     """
+    from thpi.identity import check_same_model
     from thpi.stores import FileFormat
 
     chosen = _format(target, kind)
@@ -86,12 +88,15 @@ def export(
     read = read_codes("CODES", codes, bits)
     if isinstance(chosen, FileFormat):
         with uninterrupted():
-            chosen.write(Path(target), read.codes, read.n_bits, read.ids)
+            chosen.write(Path(target), read.codes, read.n_bits, read.ids, read.model)
         show(as_json, {"target": target, "format": chosen.name, "codes": len(read.codes), "bits": read.n_bits})
         return
-    with _engine_errors(chosen), closing(chosen.connect(target, table, read.n_bits, token)) as store:
+    about = {"n_bits": read.n_bits, "token": token, "model": read.model, "any_model": any_model}
+    with _engine_errors(chosen), closing(chosen.connect(target, table, **about)) as store:
         if len(store) and not append:
             raise ValueError(f"--table {table!r} holds {len(store)} codes already; --append adds to them.")
+        made_by = (f"--table {table!r}", store.model), (f"CODES={str(codes)!r}", read.model)
+        check_same_model(*made_by, any_model=any_model)
         # Without transactions an addition that has begun must be finished: Ctrl-C waits for it.
         whole = nullcontext() if chosen.transactions else uninterrupted()
         with progress_bar(f"sending {len(read.codes):,} codes"), whole:

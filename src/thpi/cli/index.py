@@ -8,7 +8,7 @@ from typing import Annotated, Optional
 import typer
 
 from thpi.cli._files import open_index, read_codes, show_index
-from thpi.cli._options import CodeBits, Force, IndexFile, Json
+from thpi.cli._options import AnyModel, CodeBits, Force, IndexFile, Json
 from thpi.cli._output import check_output, check_writable, progress_bar, show, uninterrupted
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Build, change and describe an index of codes.")
@@ -45,7 +45,7 @@ def build(
     check_output("INDEX", index, force=force, inputs=(codes,))
     table = read_codes("CODES", codes, bits)
     check_writable("INDEX", index, index.parent, table.codes.nbytes)
-    built = HammingIndex(table.n_bits, recall)
+    built = HammingIndex(table.n_bits, recall, model=table.model)
     built.add(table.codes, table.ids)
     if recall is not None and recall < 1 and len(built):
         with progress_bar(f"trying kinds of search on {len(built):,} codes"):
@@ -60,30 +60,36 @@ def add(
     index: IndexFile,
     codes: CodesFile,
     renumber: Annotated[bool, _RENUMBER] = False,
+    any_model: AnyModel = False,
     bits: CodeBits = None,
     as_json: Json = False,
 ) -> None:
     """Add the codes of a file to an index: all of them or, if an id exists already, none.
 
-    The codes are on disk when the command returns. Only one command at a time can
-    change an index; searches continue.
+    They must be codes of the model that made those of the index. The codes are on
+    disk when the command returns. Only one command at a time can change an index;
+    searches continue.
 
     \b
     Examples:
       thpi index add shop.index new-codes.npy
       thpi index add shop.index new-codes.npy --renumber
     """
+    from thpi.identity import check_same_model
+
     table = read_codes("CODES", codes, bits)
     with open_index(index, "a") as opened:
         if table.n_bits != opened.n_bits:
             raise ValueError(f"CODES={str(codes)!r} has codes of {table.n_bits} bits, INDEX of {opened.n_bits}.")
+        made_by = (f"INDEX={str(index)!r}", opened.model), (f"CODES={str(codes)!r}", table.model)
+        check_same_model(*made_by, any_model=any_model)
         try:
             with uninterrupted():
                 opened.add(table.codes, None if renumber else table.ids)
         except ValueError as error:
             hint = " (or --renumber)" if "already" in str(error) else ""
             raise ValueError(f"INDEX={str(index)!r}: {str(error).rstrip('.')}{hint}.") from None
-        show(as_json, {"index": str(index), "added": len(table.codes), "codes": len(opened)})
+        show(as_json, {"index": str(index), "added": len(table.codes), "codes": len(opened), "version": opened.version})
 
 
 @app.command()
@@ -115,7 +121,7 @@ def remove(
                     opened.save()
         except (KeyError, ValueError) as error:
             raise ValueError(f"INDEX={str(index)!r}: {error.args[0]}") from None
-        show(as_json, {"index": str(index), "removed": len(wanted), "codes": len(opened)})
+        show(as_json, {"index": str(index), "removed": len(wanted), "codes": len(opened), "version": opened.version})
 
 
 @app.command()

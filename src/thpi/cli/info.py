@@ -42,5 +42,6 @@ def info(
     else:
         table = read_codes("FILE", file)
         facts = {"codes": str(file), "format": kind, "rows": len(table.codes), "bits": table.n_bits}
+        facts["fingerprint"] = table.model
         size = None if kind == "parts" else file.stat().st_size
         show(as_json, facts | {"bytes_per_code": table.codes.shape[1], "file_bytes": size})

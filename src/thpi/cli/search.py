@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, Optional
 import typer
 
 from thpi.cli._files import check_width, load_model, open_index, read_codes
-from thpi.cli._options import TABLES, IndexFile, Json
+from thpi.cli._options import TABLES, AnyModel, IndexFile, Json
 from thpi.cli._output import plain
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ class _Queries(NamedTuple):
     names: list[Value]
     codes: Codes
     projections: Floats | None = None  # for reranking
+    own: int | str | None = None  # id of an item that is not its own neighbour
 
 
 _QUERIES = typer.Argument(metavar="QUERIES", help=f"Rows to search for: {TABLES}; codes; or - for standard input.")
@@ -36,6 +37,7 @@ _ID = typer.Option(
     metavar="ID|COLUMN",
     help="Without QUERIES, an item of the index by its id; else the column of QUERIES with their ids (default: id).",
 )
+_INCLUDE_SELF = typer.Option("--include-self", help="Also show the item itself, with --id or --row of the index.")
 _RERANK = typer.Option(metavar="N", min=1, help="Order the N nearest by a finer distance, then show k.")
 
 
@@ -48,6 +50,8 @@ def search(
     k: Annotated[int, typer.Option("-k", min=1, help="Number of neighbours.")] = 10,
     radius: Annotated[Optional[int], typer.Option(min=0, help="All items within this many bits, instead of k.")] = None,
     rerank: Annotated[Optional[int], _RERANK] = None,
+    include_self: Annotated[bool, _INCLUDE_SELF] = False,
+    any_model: AnyModel = False,
     as_json: Json = False,
 ) -> None:
     """Show the items of an index whose codes are nearest to a query, by Hamming distance.
@@ -57,9 +61,11 @@ def search(
     a row is a line of csv or of JSON: a list of numbers, or an object {"id": ...,
     "vector": [...]}. With --json the answer to each query is one line.
 
-    Items at equal distance are in the order in which they were added. --rerank
-    orders the N nearest by asymmetric distance: the projections of the query,
-    without sign, summed over the bits that differ. It needs rows and --model.
+    The codes of the index must be of that model. An item of the index is not its
+    own neighbour, unless --include-self is given. Items at equal distance are in
+    the order in which they were added. --rerank orders the N nearest by
+    asymmetric distance: the projections of the query, without sign, summed over
+    the bits that differ. It needs rows and --model.
 
     \b
     Examples:
@@ -74,9 +80,10 @@ def search(
     if len(opened) == 0:
         raise ValueError(f"INDEX={str(index)!r} is empty.")
     if queries is None:
-        portions = iter([_stored(opened, row, id)])
+        stored = _stored(opened, row, id)
+        portions = iter([stored._replace(own=None) if include_self else stored])
     else:
-        portions = _chosen(_asked(opened, queries, model, id, rerank is not None), queries, row)
+        portions = _chosen(_asked(opened, str(index), queries, model, id, rerank is not None, any_model), queries, row)
     recall = opened.recall
     for asked in portions:
         # Building an approximate structure takes longer than answering a few queries exactly.
@@ -94,9 +101,13 @@ def _found(
 
     if radius is not None:
         for some in index.radius_search(asked.codes, radius):
-            yield some.distances, some.ids, index.n_bits
+            kept = slice(None) if asked.own is None else some.ids != asked.own
+            yield some.distances[kept], some.ids[kept], index.n_bits
         return
-    answer = index.search(asked.codes, rerank or k)
+    if asked.own is None:
+        answer = index.search(asked.codes, rerank or k)
+    else:
+        answer = index.search(asked.codes, k + 1).without(asked.own, k)
     farthest = [index.n_bits] * len(asked.codes)
     if asked.projections is not None:
         answer = asymmetric_rerank(index, answer, asked.projections, k)
@@ -125,7 +136,7 @@ def _chosen(portions: Iterator[_Queries], queries: str, row: int | None) -> Iter
             yield asked
         elif row < start:
             one = slice(row - first, row - first + 1)
-            names, codes, projections = asked
+            names, codes, projections, _ = asked
             yield _Queries(names[one], codes[one], None if projections is None else projections[one])
             return
     if row is not None:
@@ -142,27 +153,33 @@ def _stored(index: HammingIndex, row: int | None, item: str | None) -> _Queries:
     if item is not None:
         chosen = [item] if index.id_kind == "string" else as_ids([item])
         try:
-            return _Queries([item], index.get_codes(chosen))
+            return _Queries([item], index.get_codes(chosen), own=chosen[0])
         except (KeyError, ValueError):
             few = ", ".join(map(str, index.ids[:3].tolist()))
             raise ValueError(f"--id {item!r} is not in the index; it has ids like {few}.") from None
     at = row or 0
     if at >= len(index):
         raise ValueError(f"--row {row} is beyond the rows of the index; it has {len(index)}, from 0.")
-    return _Queries(index.ids[at : at + 1].tolist(), index.codes[at : at + 1])
+    (own,) = index.ids[at : at + 1].tolist()
+    return _Queries([own], index.codes[at : at + 1], own=own)
 
 
-def _asked(index: HammingIndex, queries: str, model: Path | None, id: str | None, finer: bool) -> Iterator[_Queries]:
+def _asked(
+    index: HammingIndex, where: str, queries: str, model: Path | None, id: str | None, finer: bool, any_model: bool
+) -> Iterator[_Queries]:
     """Iterate over the rows of a file in portions, with projections for a ``finer`` order."""
     from thpi.cli._choice import Choice
     from thpi.cli._tables import open_table, read_stdin
+    from thpi.identity import check_same_model
 
+    made_by = f"INDEX={where!r}", index.model
     if model is None:
-        yield _coded(index, queries, id)
+        yield _coded(index, made_by, queries, id, any_model)
         return
     hasher, features = load_model("--model", model)
     if (n := hasher.n_bits) != index.n_bits:
         raise ValueError(f"--model {str(model)!r} makes codes of {n} bits; those of INDEX have {index.n_bits}.")
+    check_same_model(made_by, (f"--model {str(model)!r}", hasher.fingerprint_), any_model=any_model)
     if queries == "-":
         batches = read_stdin(id, features)
     else:
@@ -176,9 +193,12 @@ def _asked(index: HammingIndex, queries: str, model: Path | None, id: str | None
         start += len(codes)
 
 
-def _coded(index: HammingIndex, queries: str, id: str | None) -> _Queries:
+def _coded(
+    index: HammingIndex, made_by: tuple[str, str | None], queries: str, id: str | None, any_model: bool
+) -> _Queries:
     """Return the codes of a file of codes, or of another index."""
     from thpi.cli._columns import split_spec
+    from thpi.identity import check_same_model
 
     path = Path(queries)
     if queries == "-" or split_spec(queries)[0].suffix.lower() in (".csv", ".tsv", ".npz"):
@@ -197,6 +217,7 @@ def _coded(index: HammingIndex, queries: str, id: str | None) -> _Queries:
         ) from None
     if table.n_bits != index.n_bits:
         raise ValueError(f"QUERIES={queries!r} has codes of {table.n_bits} bits, INDEX of {index.n_bits}.")
+    check_same_model(made_by, (f"QUERIES={queries!r}", table.model), any_model=any_model)
     return _Queries(table.ids.tolist(), table.codes)
 
 

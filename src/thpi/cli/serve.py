@@ -6,12 +6,14 @@ import os
 import signal
 import socket
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
-from thpi.cli._options import DataHome
+from thpi.cli._files import load_model
+from thpi.cli._options import AnyModel, DataHome
 from thpi.cli._output import progress_bar
 
 if TYPE_CHECKING:
@@ -27,12 +29,15 @@ def _demo_names() -> list[str]:
 
 
 _DATASET = typer.Option(autocompletion=_demo_names, help="Data set that --demo shows; see thpi datasets info.")
+_WRITABLE = typer.Option("--writable", help="Let requests add and remove items; needs a token.")
 _TOKEN = typer.Option(envvar="THPI_TOKEN", help="Bearer token that requests must carry.", show_envvar=True)
 
 
 def serve(
     model: Annotated[Optional[Path], typer.Option(help="Model file that `thpi fit` wrote.")] = None,
     index: Annotated[Optional[Path], typer.Option(help="Index file of codes of that model.")] = None,
+    any_model: AnyModel = False,
+    writable: Annotated[bool, _WRITABLE] = False,
     demo: Annotated[bool, typer.Option("--demo", help="Show a data set with every method, not a model.")] = False,
     dataset: Annotated[str, _DATASET] = "digits",
     data_home: DataHome = None,
@@ -52,6 +57,10 @@ def serve(
 
     Your own model and index:  thpi serve --model shop.thpi --index shop.index
 
+    Changes of the index file, by thpi index add or by requests, are seen within a
+    second; /healthz shows the version. With --writable and a token, requests can
+    add and remove items.
+
     The server listens on this machine only, unless --host is given. Ctrl-C or
     SIGTERM stops it after the running requests are answered. Set the token as
     THPI_TOKEN rather than here, where other users of this machine can read it.
@@ -60,23 +69,28 @@ def serve(
 
     for package in ("fastapi", "prometheus_client", "uvicorn"):
         require(package, "serve")
-    import thpi
     from thpi.index import HammingIndex
     from thpi.web import Catalogue, Engine
     from thpi.web.settings import LOOPBACK_NAMES, Settings, is_loopback
 
     _check_address(host, port)
     host_names = LOOPBACK_NAMES if is_loopback(host) else ()
-    settings = Settings(token, host_names, max_body, max_k, max_batch, time_limit, n_threads=os.cpu_count() or 1)
-    if demo and (model or index):
-        raise ValueError("--demo shows a data set; it excludes --model and --index.")
+    limits = Settings(token, host_names, max_body, max_k, max_batch, time_limit, n_threads=os.cpu_count() or 1)
+    if writable and token is None:
+        raise ValueError("--writable needs a token: set THPI_TOKEN, or --token.")
+    settings = replace(limits, writable=writable)
+    if demo and (model or index or writable):
+        raise ValueError("--demo shows a data set; it excludes --model, --index and --writable.")
     if demo:
         catalogue = _demo(dataset, data_home)
     elif model is None or index is None:
         raise ValueError("set --model and --index, or --demo to see the bundled digits.")
     else:
-        engine = Engine(thpi.load(model), HammingIndex.open(index))
-        catalogue = Catalogue(index.name, (engine,), description=f"Codes of {engine.n_bits} bits by {engine.method}.")
+        hasher, features = load_model("--model", model)
+        opened = HammingIndex.open(index, "shared" if writable else "r", wait=time_limit)
+        engine = Engine(hasher, opened, any_model)
+        about = f"Codes of {engine.n_bits} bits by {engine.method}."
+        catalogue = Catalogue(index.name, (engine,), description=about, features=features)
     if not is_loopback(host) and token is None:
         typer.echo(f"warning: anyone who reaches {host} can search; set THPI_TOKEN to require a token.", err=True)
     _run(catalogue, settings, host, port)
@@ -130,7 +144,7 @@ def _run(catalogue: Catalogue, settings: Settings, host: str, port: int) -> None
         log_level="warning",
         access_log=False,
         server_header=False,
-        lifespan="off",
+        lifespan="on",
         # Reading a body and searching have a limit each; a request within both is finished.
         timeout_graceful_shutdown=int(2 * settings.time_limit) + 1,
     )

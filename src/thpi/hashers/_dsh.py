@@ -54,6 +54,7 @@ class DSH(BaseHasher):
     """
 
     summary = "planes between adjacent groups of the data, the most even ones (Jin et al. 2014)"
+    hash_parts = (*BaseHasher.hash_parts, "offset_")
     offset_: Any = field(init=False)
     entropy_: Any = field(init=False)
 

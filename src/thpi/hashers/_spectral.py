@@ -51,6 +51,7 @@ class SpectralHashing(BaseHasher):
     """
 
     summary = "thresholded Laplacian eigenfunctions along principal axes (Weiss et al. 2008)"
+    hash_parts = (*BaseHasher.hash_parts, "frequency_", "lower_")
     streams = True
 
     frequency_: Any = field(init=False)

@@ -15,6 +15,7 @@ UTF-8 texts. The header is a JSON object:
     version   1                         n         number of rows in the body
     thpi      version of the writer     recall    target recall, or null for exact search
     report    result of tuning, or null     random_state  seed of sampling and building
+    model     fingerprint of the model that made the codes, or null; not in files of early versions
 
 A record is one ``add`` or ``remove`` after the snapshot: length of its payload (uint64), kind (one byte, ``a`` or
 ``r``), sha256 of (digest of the previous record or of the snapshot; length; kind; payload), payload. The payload is
@@ -29,14 +30,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import struct
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple, TypedDict, cast
+from typing import IO, Any, NamedTuple, TypedDict, cast
 
 import numpy as np
 
 from thpi._types import Array, Codes
 from thpi.codes import check_codes, n_bytes
+from thpi.identity import check_fingerprint
 from thpi.index._ids import check_ids, id_kind
 
 MAGIC, FORMAT, VERSION = b"thpi-idx", "thpi-index", 1
@@ -54,6 +57,7 @@ class Header(TypedDict):
     recall: float | None
     random_state: int
     report: dict[str, Any] | None
+    model: str | None
 
 
 class Record(NamedTuple):
@@ -65,7 +69,7 @@ class Record(NamedTuple):
 
 
 class Contents(NamedTuple):
-    """Contents of a file. ``end`` is where its last whole record ends, ``digest`` the digest of that record."""
+    """Contents of a file. Its last whole record is at ``last`` (0: there is none), ends at ``end``, has ``digest``."""
 
     header: Header
     codes: Codes
@@ -73,7 +77,18 @@ class Contents(NamedTuple):
     records: list[Record]
     snapshot_digest: bytes
     digest: bytes
+    last: int
     end: int
+
+
+class Tail(NamedTuple):
+    """Records at the end of a file, as in ``Contents``; a slot includes the bytes up to ``acknowledged``."""
+
+    records: list[Record]
+    digest: bytes
+    last: int
+    end: int
+    acknowledged: int
 
 
 def snapshot_bytes(header: Header, codes: Codes, ids: Array) -> tuple[bytes, bytes]:
@@ -123,11 +138,36 @@ def parse(data: bytes) -> Contents:
     ids, rest = _parse_ids(memoryview(data)[codes_end:snapshot_end])
     if len(ids) != n or len(rest):
         raise IndexFileError(f"it has {len(ids)} ids for {n} codes.")
-    records, last, end = _records(data, snapshot_end, max(ends), digest, n_bits)
+    records, latest, last, end = _records(data, snapshot_end, max(ends), digest, n_bits)
     if len(ends) < len(SLOTS) and end < len(data):
         # A slot is written after its record is complete, so an unfinished write cannot damage both.
         raise IndexFileError("a slot and a record are damaged: the file was altered.")
-    return Contents(header, codes, ids, records, digest, last, end)
+    return Contents(header, codes, ids, records, digest, latest, last, end)
+
+
+class Known(NamedTuple):
+    """The part of a file that a reader knows: as in ``Contents``, and the length of its codes."""
+
+    n_bits: int
+    snapshot_digest: bytes
+    digest: bytes
+    last: int
+    end: int
+
+
+def read_tail(file: IO[bytes], known: Known) -> Tail:
+    """Read the records behind those that are known; ``IndexFileError`` if the known part is another one by now."""
+    head = file.read(FIXED)
+    file.seek(known.last)
+    record = file.read(_RECORD_HEAD)
+    same = head[:8] == MAGIC and head[104:136] == known.snapshot_digest and file.seek(0, os.SEEK_END) >= known.end
+    if not same or (known.last and record[9:] != known.digest):
+        raise IndexFileError("it is not the file that was read before.")
+    acknowledged = max((end for at in SLOTS if (end := _slot_end(head, at, head[104:136])) is not None), default=0)
+    file.seek(known.end)
+    records, digest, last, length = _records(file.read(), 0, acknowledged - known.end, known.digest, known.n_bits)
+    at = known.end + last if records else known.last
+    return Tail(records, digest, at, known.end + length, acknowledged)
 
 
 def _header(text: bytes) -> tuple[Header, int]:
@@ -142,6 +182,7 @@ def _header(text: bytes) -> tuple[Header, int]:
     for name, least in (("n_bits", 1), ("n", 0)):
         if not isinstance(header.get(name), int) or header[name] < least:
             raise IndexFileError(f"its header has {name}={header.get(name)!r}.")
+    check_fingerprint(header.setdefault("model", None))
     return cast("Header", header), header["n"]
 
 
@@ -150,8 +191,12 @@ def _slot_end(data: bytes, at: int, snapshot_digest: bytes) -> int | None:
     return int(end) if data[at : at + _SLOT] == slot_bytes(snapshot_digest, count, end) else None
 
 
-def _records(data: bytes, start: int, acknowledged: int, digest: bytes, n_bits: int) -> tuple[list[Record], bytes, int]:
+def _records(
+    data: bytes, start: int, acknowledged: int, digest: bytes, n_bits: int
+) -> tuple[list[Record], bytes, int, int]:
+    """Return the whole records from ``start`` on, the digest of the last one, where it is and where it ends."""
     records: list[Record] = []
+    last = 0
     while start + _RECORD_HEAD <= len(data):
         length, kind = struct.unpack_from("<Qc", data, start)
         end = start + _RECORD_HEAD + length
@@ -164,10 +209,10 @@ def _records(data: bytes, start: int, acknowledged: int, digest: bytes, n_bits: 
         if kind not in (b"a", b"r"):
             raise IndexFileError(f"it has a record of unknown kind {kind!r}.")
         records.append(Record(kind.decode(), ids, _codes(bytes(rest), len(ids) if kind == b"a" else 0, n_bits)))
-        start, digest = end, expected.digest()
+        last, start, digest = start, end, expected.digest()
     if start < acknowledged:
         raise IndexFileError("an addition or removal stored in it is damaged: the file was altered.")
-    return records, digest, start
+    return records, digest, last, start
 
 
 def _codes(data: bytes, n: int, n_bits: int) -> Codes:

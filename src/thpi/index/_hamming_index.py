@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Literal
 
@@ -12,7 +13,9 @@ import numpy.typing as npt
 
 from thpi._types import Array, Codes, Ints, PathLike
 from thpi.codes import check_codes
-from thpi.index._file import IndexFile, read
+from thpi.identity import check_fingerprint, check_same_model
+from thpi.index._file import IndexFile
+from thpi.index._follow import Follower
 from thpi.index._format import Contents, Header, IndexFileError, Record
 from thpi.index._ids import IdKind, IdPositions, IdsLike, check_ids, check_integer, id_kind, number_on
 from thpi.index._searching import Searching
@@ -31,6 +34,7 @@ class HammingIndex(Searching):
     n_bits : bits of a code.
     recall : in (0, 1]; the share of the true k nearest items that a search should find.
     random_state : seed of sampling and building; only used with ``recall``.
+    model : fingerprint of the model that makes the codes (``hasher.fingerprint_``), kept in the file; None if unknown.
 
     Examples
     --------
@@ -41,16 +45,21 @@ class HammingIndex(Searching):
     Neighbours(distances=array([[1, 1]], dtype=int32), ids=array([['a', 'c']], dtype=object))
     """
 
-    def __init__(self, n_bits: int, recall: float | None = None, *, random_state: int = 0) -> None:
+    def __init__(
+        self, n_bits: int, recall: float | None = None, *, random_state: int = 0, model: str | None = None
+    ) -> None:
         if recall is not None and (not isinstance(recall, Real) or not 0 < recall <= 1):
             raise ValueError(f"recall={recall!r} must be None (exact) or a number in (0, 1].")
         if not isinstance(random_state, Integral) or not 0 <= random_state < 2**31:
             raise ValueError(f"random_state={random_state!r} must be an integer in [0, 2**31).")
         n_bits = check_integer("n_bits", n_bits, 1)
         super().__init__(n_bits, None if recall is None else float(recall), int(random_state))
+        self.model: str | None = check_fingerprint(model)
         self._positions: IdPositions = IdPositions(self._state.rows.ids)
-        self._file: IndexFile | None = None
+        self._file: IndexFile | None = None  # of mode "a"
+        self._follower: Follower | None = None  # of modes "r" and "shared"
         self._read_only: str | None = None
+        self._wait: float = 0.0
 
     def __len__(self) -> int:
         return len(self._state.rows)
@@ -98,8 +107,8 @@ class HammingIndex(Searching):
         are on disk when this returns.
         """
         packed = check_codes(codes, n_bits=self.n_bits)
-        with self._writing:
-            self._check_writable()
+        with self._changing() as shared, self._writing:
+            file = shared or self._file
             if ids is None:
                 checked = number_on(len(packed), self.id_kind, lambda: int(self.ids.max()) + 1)
             else:
@@ -107,21 +116,21 @@ class HammingIndex(Searching):
             if len(packed) == 0:
                 return checked
             self._positions.check_new(checked, self.id_kind)
-            if self._file is not None:
-                self._file.append(Record("a", checked, packed))
+            if file is not None:
+                file.append(Record("a", checked, packed))
             self._append(packed, checked)
         return checked
 
     def remove(self, ids: IdsLike) -> None:
         """Remove the codes of ``ids``; the rest keep their order. An unknown id is a ``KeyError``."""
-        with self._writing:
-            self._check_writable()
+        with self._changing() as shared, self._writing:
+            file = shared or self._file
             checked = check_ids(ids, kind=self.id_kind, unique=True)
             positions = self._positions.find_all(checked)
             if len(checked) == 0:
                 return
-            if self._file is not None:
-                self._file.append(Record("r", checked, np.empty((0, self.codes.shape[1]), dtype=np.uint8)))
+            if file is not None:
+                file.append(Record("r", checked, np.empty((0, self.codes.shape[1]), dtype=np.uint8)))
             self._drop(positions)
 
     def _append(self, codes: Codes, ids: Array) -> None:
@@ -137,9 +146,56 @@ class HammingIndex(Searching):
             rows=rows, approximate=approximate and approximate.without(kept), n_removals=self._state.n_removals + 1
         )
 
-    def _check_writable(self) -> None:
+    @contextmanager
+    def _changing(self) -> Iterator[IndexFile | None]:
+        """Give the file to append to in mode ``"shared"``, locked and caught up with; None in other modes."""
         if self._read_only is not None:
             raise ValueError(f"{self._read_only!r} was opened with mode='r'; open it with mode='a' to change it.")
+        if self._follower is None:
+            yield None
+            return
+        with self._follower.lock, self._follower.writing(self._wait, self._catch_up) as file:
+            yield file
+
+    def refresh(self) -> bool:
+        """Take over what others have added to the file or removed from it; return whether anything changed.
+
+        For modes ``"r"`` and ``"shared"``. Searches that run finish on what they began with. If the file is gone,
+        damaged, or of another width or model, that error is raised, and the index stays as it was.
+        """
+        if self._follower is None:
+            return False
+        with self._follower.lock:
+            before = self.version
+            self._catch_up()
+            return self.version != before
+
+    def _catch_up(self, handle: int | None = None) -> None:
+        assert self._follower is not None
+        news, place = self._follower.news(handle)
+        if isinstance(news, Contents):
+            self._replace(self._from_contents(news))
+        else:
+            with self._writing:
+                self._apply(news)
+        self._follower.place = place
+
+    def _replace(self, fresh: HammingIndex) -> None:
+        if fresh.n_bits != self.n_bits:
+            raise IndexFileError(f"the index file now holds codes of {fresh.n_bits} bits, before of {self.n_bits}.")
+        check_same_model(("the index that was opened", self.model), ("the index file now", fresh.model))
+        if self._state.approximate is not None and fresh.report_ is not None:
+            fresh._tuned_for(fresh._state, fresh.report_.k)  # here, not in the first search
+        with self._writing:
+            self.recall, self.random_state = fresh.recall, fresh.random_state
+            self._positions, self._state = fresh._positions, fresh._state
+
+    @property
+    def version(self) -> str | None:
+        """What the file held when last read or written, 16 hexadecimal digits; None without a file."""
+        if self._follower is not None and self._follower.place is not None:
+            return self._follower.place.known.digest.hex()[:16]
+        return None if self._file is None else self._file.digest.hex()[:16]
 
     def save(self, path: PathLike | None = None) -> None:
         """Write the index to ``path`` in one step: a kill at any moment leaves the old file or the new one.
@@ -158,13 +214,15 @@ class HammingIndex(Searching):
             written.close()
 
     @classmethod
-    def open(cls, path: PathLike, mode: Literal["r", "a"] = "r") -> HammingIndex:
+    def open(cls, path: PathLike, mode: Literal["r", "a", "shared"] = "r", *, wait: float = 0.0) -> HammingIndex:
         """Read an index that :meth:`save` wrote.
 
         With mode ``"a"`` the file stays open and locked against other writers, and each ``add`` and ``remove`` is on
-        disk when it returns; ``close`` it, or use it as a context manager. With mode ``"r"`` the index is read-only.
+        disk when it returns; ``close`` it, or use it as a context manager. Mode ``"shared"`` locks it for the moment
+        of each change only, so that several processes can write; ``refresh`` takes over what others have changed.
+        With mode ``"r"`` the index is read-only.
         Raises ``FileNotFoundError``, ``IndexFileError`` if the file is truncated, altered or foreign, and
-        ``IndexLockedError`` if it is open for writing elsewhere (mode ``"a"`` only).
+        ``IndexLockedError`` if another writer keeps the lock for longer than ``wait`` seconds.
 
         >>> import tempfile, pathlib
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -175,45 +233,61 @@ class HammingIndex(Searching):
         ...     HammingIndex.open(path).ids
         array([41])
         """
-        if mode not in ("r", "a"):
-            raise ValueError(f"mode={mode!r} must be 'r' (read) or 'a' (read and add).")
-        file: IndexFile | None = None
+        if mode not in ("r", "a", "shared"):
+            raise ValueError(
+                f"mode={mode!r} must be 'r' (read), 'a' (read and add) or 'shared' (the same, with others)."
+            )
+        file, follower = None, None if mode == "a" else Follower(path)
         try:
-            file, contents = IndexFile.open(path) if mode == "a" else (None, read(path))
+            if follower is None:
+                file, contents = IndexFile.open(path, wait)
+            else:
+                contents, follower.place = follower.first()
             index = cls._from_contents(contents)
         except (ValueError, KeyError, TypeError) as error:
             if file is not None:
                 file.close()
             reason = error.args[0] if isinstance(error, KeyError) else error
             raise IndexFileError(f"{os.fspath(path)!r} is not a usable thpi index file: {reason}") from None
-        index._file, index._read_only = file, None if file is not None else os.fspath(path)
+        index._file, index._follower, index._wait = file, follower, wait
+        index._read_only = os.fspath(path) if mode == "r" else None
         return index
 
     @classmethod
     def _from_contents(cls, contents: Contents) -> HammingIndex:
         header = contents.header
-        index = cls(header["n_bits"], header["recall"], random_state=header["random_state"])
+        index = cls(header["n_bits"], header["recall"], random_state=header["random_state"], model=header["model"])
         if header["report"] is not None:
             index._state = index._state._replace(report=TuneReport.from_dict(header["report"]))
-        for kind, ids, codes in (Record("a", contents.ids, contents.codes), *contents.records):
-            if kind == "r":
-                index._drop(index._positions.find_all(ids))
-            elif len(ids):
-                index._positions.check_new(ids, index.id_kind)
-                index._append(codes, ids)
+        index._apply([Record("a", contents.ids, contents.codes), *contents.records])
         return index
+
+    def _apply(self, records: list[Record]) -> None:
+        for kind, ids, codes in records:
+            if kind == "r":
+                self._drop(self._positions.find_all(ids))
+            elif len(ids):
+                self._positions.check_new(ids, self.id_kind)
+                self._append(codes, ids)
 
     def _header(self) -> Header:
         from thpi import __version__
 
         report = self._state.report.to_dict() if self._state.report else None
         return Header(
-            thpi=__version__, n_bits=self.n_bits, recall=self.recall, random_state=self.random_state, report=report
+            thpi=__version__,
+            n_bits=self.n_bits,
+            recall=self.recall,
+            random_state=self.random_state,
+            report=report,
+            model=self.model,
         )
 
     def close(self) -> None:
-        """Close the file of an index opened with mode ``"a"``; it has every change already."""
+        """Close the file of an index opened with mode ``"a"`` or ``"shared"``; it has every change already."""
         with self._writing:
+            if self._follower is not None:
+                self._read_only = os.fspath(self._follower.path)
             if self._file is not None:
                 self._read_only = os.fspath(self._file.path)
                 self._file.close()

@@ -29,6 +29,19 @@ class Neighbours(NamedTuple):
     distances: Array
     ids: Array
 
+    def without(self, item: int | str, k: int) -> Neighbours:
+        """Return the ``k`` nearest of one query without ``item``, which is not its own neighbour.
+
+        >>> Neighbours(np.array([[0, 0, 3]]), np.array([[7, 8, 9]])).without(8, 2)
+        Neighbours(distances=array([[0, 3]]), ids=array([[7, 9]]))
+        """
+        kept = [place for place, other in enumerate(self.ids[0].tolist()) if other != item][:k]
+        return Neighbours(self.distances[:, kept], self.ids[:, kept])
+
+
+class IdExistsError(ValueError):
+    """An id that is to be added is in the index already."""
+
 
 def check_integer(name: str, value: object, minimum: int) -> int:
     if not isinstance(value, Integral) or isinstance(value, bool) or value < minimum:
@@ -153,4 +166,4 @@ class IdPositions:
         check_unique(ids)
         known = self.find(ids) >= 0
         if known.any():
-            raise ValueError(f"ids={_first(ids[known])!r} is in the index already; remove it first.")
+            raise IdExistsError(f"ids={_first(ids[known])!r} is in the index already; remove it first.")

@@ -1,15 +1,17 @@
-"""Codes in files that other programs read, with the width and the bit order of the codes.
+"""Codes in files that other programs read, with the width and the bit order of the codes and the model that made them.
 
 npy       A structured array. The field ``code`` holds the packed bytes, the field ``id`` the ids. The name of the
-          code's field carries the metadata, ``code:bits=64:order=little``, so that one file holds everything and any
-          numpy reads it. String ids are fixed-width Unicode, so an id cannot end in a NUL character.
+          code's field carries the metadata, ``code:bits=64:order=little:model=c4e8709f0e821f23``, so that one file
+          holds everything and any numpy reads it. String ids are fixed-width Unicode, so an id cannot end in a NUL
+          character.
 Parquet   Columns ``id`` (int64 or string) and ``code`` (fixed-size binary); the schema's metadata has an entry
-          ``thpi``, a JSON object with ``n_bits`` and ``bit_order``.
+          ``thpi``, a JSON object with ``n_bits``, ``bit_order`` and ``model``.
 faiss     The format of ``faiss.write_index_binary``: an ``IndexBinaryIDMap2`` over an ``IndexBinaryFlat``. It holds
-          neither metadata nor string ids; a JSON file beside it (``codes.faiss.json``) has ``n_bits``, ``bit_order``
-          and the sha256 of the index file. Without it the width is assumed to be whole bytes.
+          neither metadata nor string ids; a JSON file beside it (``codes.faiss.json``) has ``n_bits``, ``bit_order``,
+          ``model`` and the sha256 of the index file. Without it the width is assumed to be whole bytes.
 
-The bytes are those of :mod:`thpi.codes` in all three.
+The bytes are those of :mod:`thpi.codes` in all three. ``model`` is a fingerprint (:mod:`thpi.identity`); codes from
+elsewhere, and files of early versions, have none.
 """
 
 from __future__ import annotations
@@ -27,10 +29,11 @@ from thpi._files import atomic_open, atomic_write
 from thpi._optional import require
 from thpi._types import PathLike
 from thpi.codes import n_bytes
+from thpi.identity import check_fingerprint
 from thpi.index._ids import id_kind
 from thpi.stores._store import BIT_ORDER, CodeTable, FileFormat, describe_codes
 
-_FIELD = re.compile(r"code:bits=([1-9][0-9]{0,8}):order=([a-z]+)")
+_FIELD = re.compile(r"code:bits=([1-9][0-9]{0,8}):order=([a-z]+)(?::model=([0-9a-f]{16}))?")
 
 
 def _check_metadata(path: PathLike, order: str, stored: int, given: int | None) -> None:
@@ -40,15 +43,17 @@ def _check_metadata(path: PathLike, order: str, stored: int, given: int | None) 
         raise ValueError(f"n_bits={given!r} was given, but {os.fspath(path)!r} holds codes of {stored} bits.")
 
 
-def write_npy(path: PathLike, codes: npt.ArrayLike, n_bits: int, ids: npt.ArrayLike | None = None) -> None:
+def write_npy(
+    path: PathLike, codes: npt.ArrayLike, n_bits: int, ids: npt.ArrayLike | None = None, model: str | None = None
+) -> None:
     """Write codes and ids (by default 0, 1, ...) to a ``.npy`` file in one step."""
-    table = CodeTable.checked(codes, ids, n_bits)
+    table = CodeTable.checked(codes, ids, n_bits, model)
     column = table.ids
     if id_kind(column) == "string":
         if any(value.endswith("\0") for value in column):
             raise ValueError("ids must not end in a NUL character; numpy's fixed-width text drops it.")
         column = column.astype(np.str_) if len(column) else np.empty(0, dtype="<U1")
-    field = f"code:bits={n_bits}:order={BIT_ORDER}"
+    field = f"code:bits={n_bits}:order={BIT_ORDER}" + ("" if model is None else f":model={model}")
     rows = np.empty(len(column), dtype=[("id", column.dtype), (field, np.uint8, (n_bytes(n_bits),))])
     rows["id"], rows[field] = column, table.codes
     with atomic_open(path) as file:
@@ -79,18 +84,20 @@ def read_npy(path: PathLike, n_bits: int | None = None) -> CodeTable:
         raise ValueError(f"{os.fspath(path)!r} has fields {names}, not those of a file of codes.")
     _check_metadata(path, match[2], int(match[1]), n_bits)
     ids = rows["id"].tolist() if rows["id"].dtype.kind == "U" else rows["id"]
-    return CodeTable.checked(rows[match[0]], ids, int(match[1]))
+    return CodeTable.checked(rows[match[0]], ids, int(match[1]), match[3])
 
 
-def write_parquet(path: PathLike, codes: npt.ArrayLike, n_bits: int, ids: npt.ArrayLike | None = None) -> None:
+def write_parquet(
+    path: PathLike, codes: npt.ArrayLike, n_bits: int, ids: npt.ArrayLike | None = None, model: str | None = None
+) -> None:
     """Write codes and ids (by default 0, 1, ...) to a Parquet file in one step. Needs the extra ``parquet``."""
     pa, pq = require("pyarrow", "parquet"), require("pyarrow.parquet", "parquet")
-    table = CodeTable.checked(codes, ids, n_bits)
+    table = CodeTable.checked(codes, ids, n_bits, model)
     buffers = [None, pa.py_buffer(table.codes.tobytes())]
     code_column = pa.FixedSizeBinaryArray.from_buffers(pa.binary(n_bytes(n_bits)), len(table.codes), buffers)
     id_column = pa.array(table.ids.tolist(), type=pa.int64() if id_kind(table.ids) == "int64" else pa.string())
     columns = [("id", id_column.type), ("code", code_column.type)]
-    schema = pa.schema(columns, metadata={"thpi": json.dumps(describe_codes(n_bits))})
+    schema = pa.schema(columns, metadata={"thpi": json.dumps(describe_codes(n_bits, model))})
     with atomic_open(path) as file:
         pq.write_table(pa.Table.from_arrays([id_column, code_column], schema=schema), file)
 
@@ -102,7 +109,7 @@ def read_parquet(path: PathLike, n_bits: int | None = None) -> CodeTable:
         with open(path, "rb") as file:
             table = pq.read_table(file)
         about = json.loads((table.schema.metadata or {})[b"thpi"])
-        stored_bits, order = about["n_bits"], about["bit_order"]
+        stored_bits, order, model = about["n_bits"], about["bit_order"], check_fingerprint(about.get("model"))
         code_column, id_column = (table.column(name).combine_chunks() for name in ("code", "id"))
     except (pa.ArrowException, OSError, KeyError, ValueError, TypeError) as error:
         if isinstance(error, FileNotFoundError):
@@ -115,25 +122,27 @@ def read_parquet(path: PathLike, n_bits: int | None = None) -> CodeTable:
         raise ValueError(f"{os.fspath(path)!r} has a column code of type {code_column.type}, {expected}.")
     if len(code_column) == 0:
         kind = object if id_column.type == pa.string() else np.int64
-        return CodeTable(np.empty((0, width), dtype=np.uint8), np.empty(0, dtype=kind), n_bits)
+        return CodeTable(np.empty((0, width), dtype=np.uint8), np.empty(0, dtype=kind), n_bits, model)
     # The array may begin within its buffer.
     codes = np.frombuffer(code_column.buffers()[1], dtype=np.uint8, offset=code_column.offset * width)
     codes = codes[: len(code_column) * width].reshape(-1, width).copy()
-    return CodeTable.checked(codes, id_column.to_pylist(), n_bits)
+    return CodeTable.checked(codes, id_column.to_pylist(), n_bits, model)
 
 
-def write_faiss(path: PathLike, codes: npt.ArrayLike, n_bits: int, ids: npt.ArrayLike | None = None) -> None:
+def write_faiss(
+    path: PathLike, codes: npt.ArrayLike, n_bits: int, ids: npt.ArrayLike | None = None, model: str | None = None
+) -> None:
     """Write codes and int64 ids (by default 0, 1, ...) as a faiss binary index, and ``<path>.json`` beside it."""
     import faiss
 
-    table = CodeTable.checked(codes, ids, n_bits)
+    table = CodeTable.checked(codes, ids, n_bits, model)
     if id_kind(table.ids) == "string":
         raise ValueError(f"ids={table.ids[0]!r}, ... are strings; a faiss index file holds integers only.")
     index = faiss.IndexBinaryIDMap2(faiss.IndexBinaryFlat(8 * n_bytes(n_bits)))
     index.add_with_ids(table.codes, table.ids)
     data = faiss.serialize_index_binary(index).tobytes()
     atomic_write(path, data)
-    about = describe_codes(n_bits, sha256=hashlib.sha256(data).hexdigest())
+    about = describe_codes(n_bits, model, sha256=hashlib.sha256(data).hexdigest())
     atomic_write(f"{os.fspath(path)}.json", json.dumps(about, indent=1))
 
 
@@ -144,11 +153,12 @@ def read_faiss(path: PathLike, n_bits: int | None = None) -> CodeTable:
     """
     import faiss
 
-    data, beside = Path(path).read_bytes(), Path(f"{os.fspath(path)}.json")
+    data, beside, model = Path(path).read_bytes(), Path(f"{os.fspath(path)}.json"), None
     if beside.exists():
         try:
             about = json.loads(beside.read_bytes())
             order, stored_bits, digest = about["bit_order"], about["n_bits"], about["sha256"]
+            model = check_fingerprint(about.get("model"))
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{os.fspath(beside)!r} is not readable ({error}).") from None
         if digest != hashlib.sha256(data).hexdigest():
@@ -166,7 +176,7 @@ def read_faiss(path: PathLike, n_bits: int | None = None) -> CodeTable:
     if not isinstance(flat, faiss.IndexBinaryFlat):
         raise ValueError(f"{os.fspath(path)!r} holds a {type(flat).__name__}; only flat indexes hold plain codes.")
     codes = faiss.vector_to_array(getattr(flat, "xb")).reshape(flat.ntotal, flat.code_size)  # noqa: B009
-    return CodeTable.checked(codes, ids, n_bits if n_bits is not None else flat.d)
+    return CodeTable.checked(codes, ids, n_bits if n_bits is not None else flat.d, model)
 
 
 _FAISS = (b"IBxF", b"IBMp", b"IBM2")

@@ -1,8 +1,9 @@
 """Milvus: codes in a Milvus collection, on one machine or on a cluster.
 
 The collection has the fields ``id`` (INT64 or VARCHAR, primary key), ``position`` (insertion order) and ``code``
-(BINARY_VECTOR, the bytes of :mod:`thpi.codes`, padded with zeros). Its description holds the width in bits and the bit
-order. Queries use strong consistency, so that they find what was just added.
+(BINARY_VECTOR, the bytes of :mod:`thpi.codes`, padded with zeros). Its description holds the width in bits, the bit
+order and the fingerprint of the model that made the codes. Queries use strong consistency, so that they find what was
+just added.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ import numpy.typing as npt
 from thpi._optional import require
 from thpi._types import Array, Codes
 from thpi.codes import check_codes, n_bytes
+from thpi.identity import check_fingerprint
 from thpi.index._ids import IdKind, Neighbours, check_ids, check_integer, id_kind
-from thpi.stores._store import BIT_ORDER, EngineStore, Id, StoreInfo, describe_codes
+from thpi.stores._store import BIT_ORDER, EngineStore, Id, Stored, StoreInfo, describe_codes
 
 Row: TypeAlias = "dict[str, Any]"
 
@@ -46,12 +48,23 @@ class Milvus(EngineStore):
     collection : letters, digits and underscores.
     n_bits : needed if the collection does not exist yet.
     token : ``"user:password"`` or an access token, for servers that require one.
+    model : fingerprint of the model that makes the codes; kept with a new collection, compared with that of an old one.
+    any_model : accept a collection that does not say which model made its codes.
 
     >>> store = Milvus("shop.db", "codes", n_bits=64)  # doctest: +SKIP
     >>> store.search(queries, k=5)  # doctest: +SKIP
     """
 
-    def __init__(self, uri: str, collection: str, n_bits: int | None = None, *, token: str = "") -> None:
+    def __init__(
+        self,
+        uri: str,
+        collection: str,
+        n_bits: int | None = None,
+        *,
+        token: str = "",
+        model: str | None = None,
+        any_model: bool = False,
+    ) -> None:
         pymilvus = require("pymilvus", "milvus")
         if not isinstance(collection, str) or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,254}", collection):
             raise ValueError(f"collection={collection!r} must be letters, digits and underscores, not a digit first.")
@@ -64,7 +77,7 @@ class Milvus(EngineStore):
         # The embedded engine is a process that starts now; on a busy machine that takes more than the usual 10 s.
         self._client = pymilvus.MilvusClient(str(uri), token=token, timeout=60 if embedded else None)
         try:
-            self._agree(self._stored(), n_bits)
+            self._agree(self._stored(), n_bits, model, any_model)
             self._width = n_bytes(self.n_bits)
             if self._kind is not None:
                 self._client.load_collection(self.collection)
@@ -141,22 +154,23 @@ class Milvus(EngineStore):
                 found.append(self._neighbours([(hit["distance"], hit["id"]) for hit in hits]))
         return found
 
-    def _stored(self) -> tuple[int, IdKind] | None:
+    def _stored(self) -> Stored | None:
         if not self._client.has_collection(self.collection):
             return None
         about = self._client.describe_collection(self.collection)
         try:
             description = json.loads(about["description"])
             n_bits, order = int(description["n_bits"]), description["bit_order"]
+            model = check_fingerprint(description.get("model"))
         except (ValueError, KeyError, TypeError):
             raise ValueError(f"the {self._where} exists, but its description is not that of codes.") from None
         if order != BIT_ORDER:
             raise ValueError(f"the {self._where} has bit order {order!r}; only {BIT_ORDER!r} is known.")
         id_type = next(field["type"] for field in about["fields"] if field.get("is_primary"))
-        return n_bits, "int64" if id_type == self._types.INT64 else "string"
+        return n_bits, "int64" if id_type == self._types.INT64 else "string", model
 
     def _create(self, kind: IdKind) -> None:
-        description = json.dumps(describe_codes(self.n_bits))
+        description = json.dumps(describe_codes(self.n_bits, self.model))
         schema = self._client.create_schema(auto_id=False, enable_dynamic_field=False, description=description)
         text = {} if kind == "int64" else {"max_length": _LONGEST_ID}
         schema.add_field("id", self._types.VARCHAR if text else self._types.INT64, is_primary=True, **text)
@@ -222,7 +236,7 @@ class Milvus(EngineStore):
 STORE = StoreInfo(
     name="milvus",
     description="a Milvus collection, in a file or on a server",
-    connect=lambda address, table, n_bits, token: Milvus(address, table, n_bits, token=token),
+    connect=Milvus,
     extra="milvus",
     prefixes=("http://", "https://"),
     suffixes=(".db",),

@@ -6,7 +6,6 @@ identifies the model; codes of two models never get into one folder.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -19,6 +18,7 @@ import numpy as np
 from thpi._files import atomic_write
 from thpi._optional import require
 from thpi._types import PathLike
+from thpi.identity import check_same_model
 from thpi.stores._files import read_parquet, write_parquet
 from thpi.stores._store import CodeTable
 
@@ -63,7 +63,7 @@ def encode_parts(
     files, folder = parquet_files(rows), Path(output)
     folder.mkdir(exist_ok=True)
     features = list(columns) if columns else None
-    _check_manifest(folder, {"model": _digest(hasher), "columns": features, "ids": ids})
+    _check_manifest(folder, {"model": hasher.fingerprint_, "columns": features, "ids": ids})
     sizes = [_count_rows(file) for file in files]
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(int).tolist()
     todo = [
@@ -111,7 +111,8 @@ def _encode_part(
         if ids is not None:
             keys += batch.column(ids).to_pylist()
     packed = np.concatenate(codes) if codes else hasher.transform(np.zeros((1, hasher.n_features_in_)))[:0]
-    write_parquet(target, packed, hasher.n_bits, keys if ids is not None else np.arange(start, start + len(packed)))
+    chosen = keys if ids is not None else np.arange(start, start + len(packed))
+    write_parquet(target, packed, hasher.n_bits, chosen, hasher.fingerprint_)
     return target
 
 
@@ -121,15 +122,6 @@ def _count_rows(file: Path) -> int:
     return int(Parquet(file).open(file).metadata.num_rows)
 
 
-def _digest(hasher: BaseHasher) -> str:
-    """Return a digest of everything that the codes of new rows depend on."""
-    digest = hashlib.sha256(f"{type(hasher).__name__} {hasher.n_bits}".encode())
-    for name, value in sorted(vars(hasher).items()):
-        if isinstance(value, np.ndarray) and value.dtype.kind == "f" and name != "objective_":
-            digest.update(name.encode() + np.ascontiguousarray(value).tobytes())
-    return digest.hexdigest()
-
-
 def _check_manifest(output: Path, about: dict[str, str | list[str] | None]) -> None:
     path = output / "parts.json"
     if path.exists():
@@ -137,9 +129,10 @@ def _check_manifest(output: Path, about: dict[str, str | list[str] | None]) -> N
             before = json.loads(path.read_bytes())
         except ValueError as error:
             raise ValueError(f"{str(path)!r} is not readable ({error}).") from None
+        check_same_model((f"the folder of codes {str(output)!r}", before.get("model")), ("MODEL", str(about["model"])))
         for name, value in about.items():
             if before.get(name) != value:
-                what = {"model": "another model", "columns": "other columns", "ids": "another column of ids"}[name]
+                what = {"columns": "other columns", "ids": "another column of ids"}[name]
                 raise ValueError(f"{str(output)!r} holds codes of {what}; name another folder.")
     elif next(output.glob("*.parquet"), None) is not None:
         raise ValueError(f"{str(output)!r} holds Parquet files that are not parts of codes; name another folder.")
@@ -152,7 +145,9 @@ def read_parts(folder: PathLike) -> CodeTable:
     from thpi.rows._parquet import parquet_files
 
     tables = [read_parquet(file) for file in parquet_files(folder)]
-    codes, ids, widths = zip(*tables, strict=True)
+    codes, ids, widths, models = zip(*tables, strict=True)
     if len(set(widths)) > 1:
         raise ValueError(f"{str(folder)!r} holds codes of {sorted(set(widths))} bits; all parts must have the same.")
-    return CodeTable(np.concatenate(codes), np.concatenate(ids), widths[0])
+    for model in models:
+        check_same_model((f"the first part of {str(folder)!r}", models[0]), ("another part", model))
+    return CodeTable(np.concatenate(codes), np.concatenate(ids), widths[0], models[0])

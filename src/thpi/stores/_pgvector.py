@@ -1,12 +1,14 @@
 """PgVector: codes in a PostgreSQL table, searched with pgvector (0.7 or later).
 
 The table has the columns ``id`` (bigint or text, primary key), ``position`` (insertion order) and
-``code`` (``bit(n)``). The leftmost bit of ``code`` is bit 0 of :mod:`thpi.codes`. ``code <~> query`` is the Hamming
-distance. Equal distances are ordered by ``position``, so answers equal those of HammingIndex, ties included.
+``code`` (``bit(n)``). Its comment is a JSON object with the fingerprint of the model that made the codes. The leftmost
+bit of ``code`` is bit 0 of :mod:`thpi.codes`. ``code <~> query`` is the Hamming distance. Equal distances are ordered
+by ``position``, so answers equal those of HammingIndex, ties included.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any, TypeAlias, cast
 
@@ -16,8 +18,9 @@ import numpy.typing as npt
 from thpi._optional import require
 from thpi._types import Array, Codes
 from thpi.codes import check_codes
+from thpi.identity import check_fingerprint
 from thpi.index._ids import IdKind, Neighbours, check_ids, check_integer, id_kind
-from thpi.stores._store import EngineStore, Id, StoreInfo
+from thpi.stores._store import EngineStore, Id, Stored, StoreInfo, describe_codes
 
 Values: TypeAlias = "tuple[Any, ...]"
 
@@ -40,12 +43,23 @@ class PgVector(EngineStore):
     dsn : address of the database for libpq: ``"postgresql://user@host/name"`` or ``"host=... dbname=..."``.
     table, schema : the table and its schema.
     n_bits : needed if the table does not exist yet.
+    model : fingerprint of the model that makes the codes; kept with a new table, compared with that of an old one.
+    any_model : accept a table that does not say which model made its codes.
 
     >>> store = PgVector("postgresql://localhost/shop", "codes", n_bits=64)  # doctest: +SKIP
     >>> store.search(queries, k=5)  # doctest: +SKIP
     """
 
-    def __init__(self, dsn: str, table: str, n_bits: int | None = None, *, schema: str = "public") -> None:
+    def __init__(
+        self,
+        dsn: str,
+        table: str,
+        n_bits: int | None = None,
+        *,
+        schema: str = "public",
+        model: str | None = None,
+        any_model: bool = False,
+    ) -> None:
         psycopg = require("psycopg", "pgvector")
         self._psycopg, self._sql = psycopg, require("psycopg.sql", "pgvector")
         for name, value in (("table", table), ("schema", schema)):
@@ -56,7 +70,7 @@ class PgVector(EngineStore):
         self._connection = psycopg.connect(dsn, autocommit=True)
         try:
             self._check_extension()
-            self._agree(self._stored_columns(), n_bits)
+            self._agree(self._stored(), n_bits, model, any_model)
         except BaseException:
             self._connection.close()
             raise
@@ -76,8 +90,9 @@ class PgVector(EngineStore):
     @property
     def id_kind(self) -> IdKind | None:
         if self._kind is None:
-            stored = self._stored_columns()
-            self._kind = None if stored is None else stored[1]
+            stored = self._stored()
+            if stored is not None:  # another process has made the table since
+                self._agree(stored, self.n_bits, self.model, any_model=False)
         return self._kind
 
     def _find(self, ids: Array) -> dict[Id, Codes]:
@@ -104,7 +119,7 @@ class PgVector(EngineStore):
         try:
             with self._connection.transaction(), self._connection.cursor() as cursor:
                 if self._kind is None:
-                    cursor.execute(self._composed(_CREATE.replace("{type}", _SQL_TYPE[id_kind(checked)])))
+                    self._create(cursor, id_kind(checked))
                 with cursor.copy(self._composed("COPY {table} (id, code) FROM STDIN")) as copy:
                     for item, bits in zip(checked.tolist(), self._bits(packed), strict=True):
                         copy.write_row((item, bits))
@@ -114,6 +129,15 @@ class PgVector(EngineStore):
             raise
         self._kind = id_kind(checked)
         return checked
+
+    def _create(self, cursor: Any, kind: IdKind) -> None:
+        cursor.execute(self._composed(_CREATE.replace("{type}", _SQL_TYPE[kind])))
+        stored = self._stored()
+        if stored is not None and stored[2] is not None:  # another process was faster
+            self._agree(stored, self.n_bits, self.model, any_model=False)
+            return
+        about = json.dumps(describe_codes(self.n_bits, self.model))
+        cursor.execute(self._composed("COMMENT ON TABLE {table} IS {about}", about=about))
 
     def remove(self, ids: npt.ArrayLike) -> None:
         """Remove the codes of ``ids`` in one transaction. An unknown id raises a ``KeyError``."""
@@ -168,9 +192,9 @@ class PgVector(EngineStore):
     def _answer(self, statement: str, parameters: Values) -> Neighbours:
         return self._neighbours(cast("list[tuple[int, Id]]", self._rows(statement, parameters)))
 
-    def _composed(self, statement: str, *, with_parameters: bool = False, **numbers: int) -> Any:
-        # The length of a type and the options of an index cannot be parameters; they are checked integers.
-        literals = {name: self._sql.Literal(value) for name, value in {"n": self.n_bits, **numbers}.items()}
+    def _composed(self, statement: str, *, with_parameters: bool = False, **values: int | str) -> Any:
+        # The length of a type, the options of an index and a comment cannot be parameters.
+        literals = {name: self._sql.Literal(value) for name, value in {"n": self.n_bits, **values}.items()}
         names = [self.schema, self.table]
         if with_parameters:  # psycopg then looks for placeholders in names too
             names = [name.replace("%", "%%") for name in names]
@@ -193,10 +217,10 @@ class PgVector(EngineStore):
         if self._version < (0, 7):
             raise RuntimeError(f"pgvector has version {row[0]}; bit codes need 0.7 or later.")
 
-    def _stored_columns(self) -> tuple[int, IdKind] | None:
-        """Return the width of the codes and the kind of the ids of the table; None if there is no table."""
+    def _stored(self) -> Stored | None:
+        """Return the width of the codes, the kind of the ids and the model of the table; None if there is no table."""
         rows = self._connection.execute(
-            "SELECT attname, format_type(atttypid, atttypmod)"
+            "SELECT attname, format_type(atttypid, atttypmod), obj_description(pg_class.oid, 'pg_class')"
             " FROM pg_attribute JOIN pg_class ON attrelid = pg_class.oid"
             " JOIN pg_namespace ON relnamespace = pg_namespace.oid"
             " WHERE nspname = %s AND relname = %s AND attnum > 0 AND NOT attisdropped",
@@ -204,12 +228,12 @@ class PgVector(EngineStore):
         ).fetchall()
         if not rows:
             return None
-        types = dict(rows)
+        types = {name: sql_type for name, sql_type, _ in rows}
         kinds = {sql_type: kind for kind, sql_type in _SQL_TYPE.items()}
         code_type, id_type = types.get("code", ""), types.get("id")
         if id_type not in kinds or "position" not in types or not code_type.startswith("bit("):
             raise ValueError(f"table={self.table!r} exists, but its columns {types} are not those of a code table.")
-        return int(code_type[4:-1]), kinds[id_type]  # type: ignore[return-value]
+        return int(code_type[4:-1]), kinds[id_type], _model(rows[0][2])  # type: ignore[return-value]
 
     def _has_hnsw(self) -> bool:
         statement = (
@@ -227,10 +251,18 @@ class PgVector(EngineStore):
         self._connection.close()
 
 
+def _model(comment: str | None) -> str | None:
+    """Read the fingerprint from the comment of a table; other comments are the user's own."""
+    try:
+        return check_fingerprint(json.loads(comment or "null")["model"])
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
 STORE = StoreInfo(
     name="pgvector",
     description="a table of PostgreSQL with pgvector",
-    connect=lambda address, table, n_bits, token: PgVector(address, table, n_bits),
+    connect=lambda address, table, token, **codes: PgVector(address, table, **codes),
     extra="pgvector",
     prefixes=("postgresql://", "postgres://"),
     error_packages=("psycopg", "psycopg_binary"),

@@ -13,33 +13,42 @@ import numpy.typing as npt
 
 from thpi._types import Array, Codes, PathLike
 from thpi.codes import check_codes, n_bytes
+from thpi.identity import check_fingerprint, check_same_model
 from thpi.index._ids import IdKind, Neighbours, check_ids, number_on
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 Id: TypeAlias = "int | str"
+Stored: TypeAlias = "tuple[int, IdKind, str | None]"  # of a table: bits of a code, kind of the ids, model
 
 BIT_ORDER = "little"
 
 
-def describe_codes(n_bits: int, **more: str) -> dict[str, int | str]:
-    return {"format": "thpi-codes", "version": 1, "n_bits": n_bits, "bit_order": BIT_ORDER, **more}
+def describe_codes(n_bits: int, model: str | None, **more: str) -> dict[str, int | str | None]:
+    about: dict[str, int | str | None] = {"format": "thpi-codes", "version": 1, "n_bits": n_bits}
+    return {**about, "bit_order": BIT_ORDER, "model": check_fingerprint(model), **more}
 
 
 class CodeTable(NamedTuple):
-    """Codes and ids read from a file; iterate ``rows()`` to add them to a store."""
+    """Codes and ids read from a file, and the fingerprint of the model that made them, if the file has one.
+
+    Iterate ``rows()`` to add them to a store.
+    """
 
     codes: Codes
     ids: Array
     n_bits: int
+    model: str | None = None
 
     @classmethod
-    def checked(cls, codes: npt.ArrayLike, ids: npt.ArrayLike | None, n_bits: int) -> CodeTable:
+    def checked(
+        cls, codes: npt.ArrayLike, ids: npt.ArrayLike | None, n_bits: int, model: str | None = None
+    ) -> CodeTable:
         """Check codes and ids (None: 0, 1, ...), which must be unique."""
         packed = check_codes(codes, n_bits=n_bits)
         given = np.arange(len(packed)) if ids is None else ids
-        return cls(packed, check_ids(given, length=len(packed), unique=True), n_bits)
+        return cls(packed, check_ids(given, length=len(packed), unique=True), n_bits, check_fingerprint(model))
 
     def rows(self) -> Iterator[tuple[Id, Codes]]:
         """Iterate over (id, code) in order."""
@@ -47,10 +56,15 @@ class CodeTable(NamedTuple):
 
 
 class CodeStore(Protocol):
-    """The calls of :class:`thpi.index.HammingIndex` that every store has; ``add`` adds all codes or none."""
+    """The calls of :class:`thpi.index.HammingIndex` that every store has; ``add`` adds all codes or none.
+
+    ``model`` is the fingerprint of the model that made the codes, None if it is not known.
+    """
 
     @property
     def n_bits(self) -> int: ...
+    @property
+    def model(self) -> str | None: ...
     def add(self, codes: npt.ArrayLike, ids: npt.ArrayLike | None = None) -> Array: ...
     def remove(self, ids: npt.ArrayLike) -> None: ...
     def search(self, codes: npt.ArrayLike, k: int = 10) -> Neighbours: ...
@@ -61,8 +75,12 @@ class CodeStore(Protocol):
     def close(self) -> None: ...
 
 
-def copy_codes(source: Iterable[tuple[Id, Codes]], target: CodeStore, *, batch_size: int = 10_000) -> int:
+def copy_codes(
+    source: Iterable[tuple[Id, Codes]], target: CodeStore, *, batch_size: int = 10_000, any_model: bool = False
+) -> int:
     """Add every (id, code) of ``source`` to ``target``, in order, one batch at a time; return their number.
+
+    Both must be of one model; ``any_model`` accepts codes of an unknown one (see :mod:`thpi.identity`).
 
     >>> from thpi.index import HammingIndex
     >>> shop, copy = HammingIndex(8), HammingIndex(8)
@@ -72,6 +90,8 @@ def copy_codes(source: Iterable[tuple[Id, Codes]], target: CodeStore, *, batch_s
     """
     if batch_size < 1:
         raise ValueError(f"batch_size={batch_size!r} must be at least 1.")
+    made_by: str | None = getattr(source, "model", None)
+    check_same_model(("target", target.model), ("source", made_by), any_model=any_model)
     rows, total = iter(source), 0
     while batch := list(islice(rows, batch_size)):
         target.add(np.stack([code for _, code in batch]), ids=[item for item, _ in batch])
@@ -85,14 +105,19 @@ class EngineStore(ABC):
     _where: str
     _kind: IdKind | None = None
     n_bits: int
+    model: str | None = None
+    """Fingerprint of the model that made the codes; None if it is not known."""
 
-    def _agree(self, stored: tuple[int, IdKind] | None, n_bits: int | None) -> None:
-        """Set width and kind of ids from the table, if there is one, else from ``n_bits``."""
+    def _agree(self, stored: Stored | None, n_bits: int | None, model: str | None, any_model: bool) -> None:
+        """Set width, kind of ids and model from the table, if there is one, else from what is given."""
         if stored is None and n_bits is None:
             raise ValueError(f"n_bits=None: the {self._where} does not exist yet, so n_bits is needed.")
         if stored is not None and n_bits not in (None, stored[0]):
             raise ValueError(f"n_bits={n_bits!r} was given, but the {self._where} holds codes of {stored[0]} bits.")
-        width, self._kind = stored if stored is not None else (n_bits, None)
+        given = check_fingerprint(model)
+        if stored is not None and given is not None:
+            check_same_model((f"the {self._where}", stored[2]), ("model", given), any_model=any_model)
+        width, self._kind, self.model = stored if stored is not None else (n_bits, None, given)
         self.n_bits = int(width or 0)
 
     @property
@@ -162,14 +187,15 @@ class EngineStore(ABC):
 class StoreInfo:
     """The registry entry of a store; its name is also the value of ``thpi export --format``.
 
-    ``connect(address, table, n_bits, token)`` opens the store, which needs the ``extra`` of the package. Addresses
+    ``connect(address, table, n_bits=..., token=..., model=..., any_model=...)`` opens the store, which needs the
+    ``extra`` of the package; ``model`` is kept with a new table, and compared with that of an old one. Addresses
     with one of the ``prefixes`` or ``suffixes`` mean this store. Exceptions of the ``error_packages`` are messages of
     the engine. Without ``transactions``, an interrupted ``add`` may leave a part of the codes behind.
     """
 
     name: str
     description: str
-    connect: Callable[[str, str, int | None, str], CodeStore]
+    connect: Callable[..., CodeStore]
     extra: str | None = None
     prefixes: tuple[str, ...] = ()
     suffixes: tuple[str, ...] = ()
@@ -185,8 +211,8 @@ class StoreInfo:
 class FileFormat:
     """The registry entry of a kind of file that holds codes, recognised by its ``suffix`` or first bytes.
 
-    ``read(path, n_bits)`` needs ``n_bits`` only if the file does not contain it. ``write(path, codes, n_bits, ids)``
-    also makes files whose names end in the suffixes ``beside``.
+    ``read(path, n_bits)`` needs ``n_bits`` only if the file does not contain it. ``write(path, codes, n_bits, ids,
+    model)`` also makes files whose names end in the suffixes ``beside``.
     """
 
     name: str
@@ -194,6 +220,6 @@ class FileFormat:
     suffix: str
     signatures: tuple[bytes, ...]
     read: Callable[[PathLike, int | None], CodeTable]
-    write: Callable[[PathLike, npt.ArrayLike, int, npt.ArrayLike | None], None]
+    write: Callable[[PathLike, npt.ArrayLike, int, npt.ArrayLike | None, str | None], None]
     extra: str | None = None
     beside: tuple[str, ...] = ()

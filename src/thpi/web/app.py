@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Callable
 from importlib.resources import files
 from typing import Annotated, Any
 
@@ -13,18 +14,36 @@ from fastapi import FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from prometheus_client import generate_latest
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 
 from thpi.web.catalogue import Catalogue
 from thpi.web.errors import RequestError, short
 from thpi.web.gate import Counters, Gate
+from thpi.web.items import AddRequest, ItemsChanged, add_items, check_writable, parse_add, remove_item
 from thpi.web.pictures import image_file
 from thpi.web.requests import SearchAnswer, SearchRequest, explain, failures, parse_search, read_body
 from thpi.web.searching import Answer, search
 from thpi.web.settings import Settings
+from thpi.web.watching import Watch
 
 _KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _log = logging.getLogger("thpi.web")
+
+
+class _ItemId(Convertor[str]):
+    """An id in an address: any text, also with slashes and new lines."""
+
+    regex = r"[\s\S]*"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("item_id", _ItemId())
 
 
 def create_app(catalogue: Catalogue, settings: Settings | None = None) -> FastAPI:
@@ -34,28 +53,40 @@ def create_app(catalogue: Catalogue, settings: Settings | None = None) -> FastAP
     >>> from fastapi.testclient import TestClient
     >>> from thpi.index import HammingIndex
     >>> from thpi.web import Engine
-    >>> hasher, index = thpi.ITQ(8, random_state=0).fit(np.eye(20)), HammingIndex(8)
+    >>> hasher = thpi.ITQ(8, random_state=0).fit(np.eye(20))
+    >>> index = HammingIndex(8, model=hasher.fingerprint_)
     >>> _ = index.add(hasher.codes_)
     >>> client = TestClient(create_app(Catalogue("shop", (Engine(hasher, index),))))
     >>> client.get("/healthz").json()
-    {'status': 'ok', 'items': 20}
+    {'status': 'ok', 'items': 20, 'version': None}
     >>> client.post("/search", json={"vector": [1, 2]}).json()
     {'error': 'a vector must have 20 numbers; got 2.'}
     """
     from thpi import __version__
 
     settings = settings or Settings()
-    counters = Counters(catalogue)
+    counters, watch = Counters(catalogue), Watch([engine.index for engine in catalogue.engines])
+    if settings.writable:
+        check_writable(catalogue)
     # Without FastAPI's interactive documentation, which loads scripts from other servers.
-    app = FastAPI(title="thpi", version=__version__, docs_url=None, redoc_url=None, responses=failures(401, 422))
+    common = failures(401, 422)
+    app = FastAPI(
+        title="thpi", version=__version__, docs_url=None, redoc_url=None, responses=common, lifespan=watch.lifespan
+    )
     _add_page(app)
     _add_items(app, catalogue, settings)
     _add_search(app, catalogue, settings, counters)
+    _add_changes(app, catalogue, settings)
 
     @app.get("/healthz", tags=["state"])
-    async def healthz() -> dict[str, str | int]:
-        """Say that the server answers, and how many items it holds."""
-        return {"status": "ok", "items": len(catalogue.engines[0].index)}
+    async def healthz() -> dict[str, str | int | None]:
+        """Say that the server answers, how many items it holds, and which state of the index file that is.
+
+        If the file cannot be followed any more, the status is `stale`, with the `problem`.
+        """
+        index = catalogue.engines[0].index
+        state = {"status": "ok"} if watch.problem is None else {"status": "stale", "problem": watch.problem}
+        return {**state, "items": len(index), "version": index.version}
 
     @app.get("/metrics", tags=["state"], response_class=Response)
     async def metrics() -> Response:
@@ -78,7 +109,7 @@ def _add_search(app: FastAPI, catalogue: Catalogue, settings: Settings, counters
 
         def work() -> Answer:
             kind, choices = request.headers.get("content-type", ""), dict(request.query_params)
-            return search(catalogue, parse_search(body, kind, choices, settings))
+            return search(catalogue, parse_search(body, kind, choices, settings, catalogue.features))
 
         try:
             with anyio.fail_after(settings.time_limit):
@@ -90,12 +121,42 @@ def _add_search(app: FastAPI, catalogue: Catalogue, settings: Settings, counters
         return Response(answer.body, media_type="application/json")
 
 
+def _add_changes(app: FastAPI, catalogue: Catalogue, settings: Settings) -> None:
+    one = anyio.CapacityLimiter(1)  # changes of a file wait for each other anyway
+    schema = AddRequest.model_json_schema()
+    body = {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+
+    async def run(change: Callable[[], ItemsChanged]) -> ItemsChanged:
+        if not settings.writable:
+            raise RequestError(403, "this server is read-only; start it with --writable and a token to change items.")
+        try:
+            # Ends a wait for its turn. A change that has begun is finished, and its answer is true.
+            with anyio.fail_after(settings.time_limit):
+                return await anyio.to_thread.run_sync(change, limiter=one)
+        except TimeoutError:
+            raise RequestError(503, "other changes are being written; nothing was changed, try again.") from None
+
+    answers = failures(400, 403, 408, 409, 413, 415, 503)
+
+    @app.post("/items", tags=["items"], status_code=201, openapi_extra=body, responses=answers)
+    async def add(request: Request) -> ItemsChanged:
+        """Add items, all of them or none; they are on disk and searched when this is answered."""
+        sent = await read_body(request, settings)
+        kind = request.headers.get("content-type", "")
+        return await run(lambda: add_items(catalogue, parse_add(sent, kind, settings)))
+
+    @app.delete("/items/{item:item_id}", tags=["items"], responses=failures(403, 404, 503))
+    async def remove(item: str) -> ItemsChanged:
+        """Remove an item; that is on disk when this is answered."""
+        return await run(lambda: remove_item(catalogue, item))
+
+
 def _body() -> dict[str, Any]:
     """Describe the body of ``/search`` for OpenAPI; the app reads it without FastAPI, to keep to its limits."""
     schema = SearchRequest.model_json_schema()
     kinds = {
         "application/json": schema,
-        "text/csv": {"type": "string", "description": "One vector per line, without a header."},
+        "text/csv": {"type": "string", "description": "One vector per line, with or without a header line."},
         "application/x-npy": {"type": "string", "format": "binary"},
     }
     note = "For CSV and .npy bodies; with JSON it belongs in the body."
@@ -104,7 +165,7 @@ def _body() -> dict[str, Any]:
         "parameters": [
             {"name": name, "in": "query", "required": False, "schema": about, "description": note}
             for name, about in schema["properties"].items()
-            if name not in ("vector", "vectors", "id")
+            if name not in ("vector", "vectors", "id", "include_self")
         ],
     }
 

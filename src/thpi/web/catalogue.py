@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from thpi._types import Array, Codes, Floats, Ints
+from thpi.identity import check_same_model
 from thpi.web.errors import RequestError, short
 
 if TYPE_CHECKING:
@@ -34,16 +35,19 @@ class Prepare(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Engine:
-    """A fitted hasher and an index of its codes, of equal length."""
+    """A fitted hasher and an index of its codes; ``any_model`` accepts one that does not say which model made them."""
 
     hasher: BaseHasher
     index: HammingIndex
+    any_model: bool = False
 
     def __post_init__(self) -> None:
         made, held = self.hasher.n_bits, self.index.n_bits
         if made != held:
             both = f"the model gives codes of {made} bits and the index holds codes of {held}"
             raise ValueError(f"{both}; they must be equal.")
+        made_by = ("the index", self.index.model), ("the model", self.hasher.fingerprint_)
+        check_same_model(*made_by, any_model=self.any_model)
 
     @property
     def method(self) -> str:
@@ -54,6 +58,10 @@ class Engine:
     def n_bits(self) -> int:
         """Length of the codes."""
         return self.index.n_bits
+
+    def about(self) -> Json:
+        """Describe the engine: method, code length, and the fingerprint of the model."""
+        return {"method": self.method, "bits": self.n_bits, "fingerprint": self.hasher.fingerprint_}
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +91,8 @@ class Catalogue:
     """Engines over the same items, and what the page shows of these items.
 
     ``items`` are rows of a data set whose row numbers are the ids in the indexes; without them the page shows ids
-    only. ``prepare`` turns raw vectors into the rows that hashers take; ``gallery`` lists the ids shown first.
+    only. ``features`` are the names of the columns of a vector, by which those of a CSV table are found. ``prepare``
+    turns raw vectors into the rows that hashers take; ``gallery`` lists the ids shown first.
     :func:`create_app` has an example.
     """
 
@@ -97,6 +106,7 @@ class Catalogue:
     gallery: Array | None = None
     truth: GroundTruth | None = None
     first: tuple[str, int] | None = None
+    features: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         if not self.engines:
@@ -187,7 +197,7 @@ class Catalogue:
             "labels": list(labels),
             "methods": self.methods,
             "bits": self.bits,
-            "engines": [{"method": engine.method, "bits": engine.n_bits} for engine in self.engines],
+            "engines": [engine.about() for engine in self.engines],
             "first": {"method": self.engine(None, None).method, "bits": self.engine(None, None).n_bits},
             "vectors_known": self.items is not None,
             "quality": None if truth is None else truth.quality,

@@ -60,7 +60,7 @@ def demo_catalogue(
                 progress(f"fitting {method.__name__}, {c} bits", 1 + len(engines), total)
                 hasher = method(n_bits=c, random_state=random_state)
                 hasher.fit(X[train], privileged=S[train], source=S[unpaired])
-                engines.append(Engine(hasher, HammingIndex(c)))
+                engines.append(Engine(hasher, HammingIndex(c, model=hasher.fingerprint_)))
                 engines[-1].index.add(hasher.transform(X))
                 quality.append(_quality(engines[-1], held_out, rest, near, same))
     progress("ready", total, total)

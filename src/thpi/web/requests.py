@@ -5,6 +5,7 @@ The body of a search is JSON, or a file of vectors (``.npy`` or ``.csv``) with t
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import math
@@ -24,7 +25,7 @@ from thpi.web.settings import Settings
 _NPY_TYPES = ("application/x-npy", "application/octet-stream")
 _AT_LEAST_1: dict[str, Any] = {"minimum": 1}
 _NUMBERS = {"type": "array", "items": {"type": "number"}}
-_VECTORS = {"type": "array", "items": _NUMBERS}
+VECTORS = {"type": "array", "items": _NUMBERS}
 _ID = {"anyOf": [{"type": "integer"}, {"type": "string"}]}
 _QUERIES = ("vector", "vectors", "id")
 _EXAMPLES = ({"vector": [0.5, 1.0, -2.0]}, {"id": 41}, {"vectors": [[0.5, 1.0, -2.0], [0.0, 0.0, 1.0]]})
@@ -38,7 +39,8 @@ def _one_vector(value: object) -> Array:
     return _finite("vector", [value], "a list of numbers")
 
 
-def _several_vectors(value: object, info: ValidationInfo) -> Array:
+def several_vectors(value: object, info: ValidationInfo) -> Array:
+    """Return a batch of vectors as an array, if it is within the limits."""
     vectors = _finite("vectors", value, "a list of lists of numbers, all of the same length")
     most = _settings(info).max_batch
     if len(vectors) > most:
@@ -76,11 +78,12 @@ class SearchRequest(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True, json_schema_extra=_SCHEMA)
 
     vector: Annotated[Array | None, PlainValidator(_one_vector), WithJsonSchema(_NUMBERS)] = None
-    vectors: Annotated[Array | None, PlainValidator(_several_vectors), WithJsonSchema(_VECTORS)] = None
+    vectors: Annotated[Array | None, PlainValidator(several_vectors), WithJsonSchema(VECTORS)] = None
     id: Annotated[int | str | None, PlainValidator(_item_id), WithJsonSchema(_ID)] = None
     k: int = Field(default=10, validate_default=True, description="Neighbours.", json_schema_extra=_AT_LEAST_1)
     method: str | None = Field(default=None, description="Name of a method; the server's first choice if not given.")
     bits: int | None = Field(default=None, description="Length of the codes.")
+    include_self: bool = Field(default=False, description="With `id`: the item itself is among its neighbours.")
     details: bool = Field(default=False, description="Also return codes, items and relevance.")
     rerank: int | None = Field(
         default=None,
@@ -117,13 +120,13 @@ def _check(asked: dict[str, object], settings: Settings, *, strict: bool) -> Sea
         raise RequestError(422, explain(error.errors(include_url=False))) from None
 
 
-def explain(errors: Sequence[Mapping[str, object]]) -> str:
+def explain(errors: Sequence[Mapping[str, object]], asked: type[BaseModel] = SearchRequest) -> str:
     """Return a sentence on the first of the errors that pydantic found: the field, its value and what is allowed."""
     first = errors[0]
     place, context = first["loc"], first.get("ctx")
     name = place[-1] if isinstance(place, tuple) and place else "the request"
     if first["type"] == "extra_forbidden":
-        return f"{short(name)} is not known; a search has {', '.join(SearchRequest.model_fields)}."
+        return f"{short(name)} is not known; a request has {', '.join(asked.model_fields)}."
     if isinstance(context, dict) and isinstance(context.get("error"), ValueError):
         return f"{context['error']}."
     return f"{name}={short(first.get('input'))}: {first['msg']}."
@@ -157,21 +160,29 @@ async def read_body(request: Request, settings: Settings) -> bytes:
     return b"".join(parts)
 
 
-def parse_search(body: bytes, content_type: str, choices: dict[str, str], settings: Settings) -> SearchRequest:
-    """Parse a body, and check it against the limits."""
+def parse_search(
+    body: bytes,
+    content_type: str,
+    choices: dict[str, str],
+    settings: Settings,
+    features: tuple[str, ...] | None = None,
+) -> SearchRequest:
+    """Parse a body, and check it against the limits; ``features`` are the columns of a CSV body with a header line."""
     kind = content_type.split(";")[0].strip().lower()
     if kind in ("application/json", ""):
         if choices:
             raise RequestError(422, f"{short(next(iter(choices)))}: with JSON every choice belongs in the body.")
-        return _check(_parse_json(body), settings, strict=True)
+        return _check(parse_json(body), settings, strict=True)
     if kind != "text/csv" and kind not in _NPY_TYPES:
         allowed = ", ".join(("application/json", "text/csv", *_NPY_TYPES))
         raise RequestError(415, f"content-type {short(kind)} is not known; send one of {allowed}.")
-    vectors = _parse_csv(body) if kind == "text/csv" else _parse_npy(body)
+    vectors = _parse_csv(body, features) if kind == "text/csv" else _parse_npy(body)
     return _check({**choices, "vectors": vectors}, settings, strict=False)  # the address has numbers as text
 
 
-def _parse_json(body: bytes) -> dict[str, object]:
+def parse_json(body: bytes) -> dict[str, object]:
+    """Return the JSON object of a body."""
+
     def refuse(name: str) -> NoReturn:
         raise ValueError(f"{name} is no JSON number")
 
@@ -183,21 +194,45 @@ def _parse_json(body: bytes) -> dict[str, object]:
         reason = f"not UTF-8 text ({error.reason})" if isinstance(error, UnicodeDecodeError) else error
         raise RequestError(400, f"the body is not valid JSON: {reason}.") from None
     if not isinstance(asked, dict):
-        raise RequestError(422, 'the body must be a JSON object such as {"vector": [0.5, 1.0], "k": 10}.')
+        raise RequestError(422, 'the body must be a JSON object, for a search such as {"vector": [0.5, 1.0], "k": 10}.')
     return asked
 
 
-def _parse_csv(body: bytes) -> Array:
+def _parse_csv(body: bytes, features: tuple[str, ...] | None) -> Array:
+    """Read numbers, one vector per line. If the first line has names, ``features`` are found by name."""
     try:
         text = body.decode("utf-8-sig")
         if not text.strip():
             raise RequestError(422, "the CSV body is empty; it must have one vector per line.")
-        return np.loadtxt(io.StringIO(text), delimiter=",", ndmin=2, comments=None)
+        first, _, rest = text.lstrip().partition("\n")
+        columns = None
+        if names := _names(first, features):
+            if not rest.strip():
+                raise RequestError(422, "the CSV body has a header line and no vectors.")
+            if missing := [name for name in features or () if name not in names]:
+                raise RequestError(422, f"the CSV body has no column {short(missing[0])}; the model needs it.")
+            text, columns = rest, None if features is None else [names.index(name) for name in features]
+        return np.loadtxt(io.StringIO(text), delimiter=",", ndmin=2, comments=None, quotechar='"', usecols=columns)
     except UnicodeDecodeError:
         raise RequestError(422, "the CSV body is not UTF-8 text.") from None
     except ValueError as error:
         message = str(error).encode("ascii", "backslashreplace").decode("ascii")[:200].rstrip(".")
         raise RequestError(422, f"the CSV body must hold numbers, one vector per line: {message}.") from None
+
+
+def _names(line: str, features: tuple[str, ...] | None) -> list[str]:
+    """Return the cells of a header line, of which none is a number or all features are there; else nothing."""
+    cells = [cell.strip() for cell in next(csv.reader([line.rstrip("\r")]), [])]
+    known = features is not None and set(features) <= set(cells)
+    return cells if known or not any(map(_is_number, cells)) else []
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
 
 
 def _parse_npy(body: bytes) -> Array:
@@ -248,12 +283,14 @@ class Failure(BaseModel):
 _REASONS = {
     400: "The body is not JSON.",
     401: "No token, or a wrong one.",
+    403: "The server is read-only.",
     404: "No item has this id.",
     408: "The body came too slowly.",
+    409: "An id is in the index already, or the codes are of another model.",
     413: "The body is too large.",
     415: "The content type of the body is not known.",
     422: "A value is not allowed; the message names the value and says what is allowed.",
-    503: "The search took too long.",
+    503: "The search took too long, or another process is writing the index.",
 }
 
 

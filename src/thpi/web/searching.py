@@ -10,10 +10,12 @@ import numpy as np
 
 from thpi._types import Array, Codes
 from thpi.codes import pack_signs
-from thpi.index import Neighbours, asymmetric_rerank
+from thpi.index import asymmetric_rerank
 from thpi.web.catalogue import Catalogue, Engine, Json
 from thpi.web.errors import RequestError
 from thpi.web.requests import SearchRequest
+
+_TRIES = 5
 
 
 class Answer(NamedTuple):
@@ -25,24 +27,33 @@ class Answer(NamedTuple):
 
 
 def search(catalogue: Catalogue, request: SearchRequest) -> Answer:
-    """Search and return the answer. A search by id leaves out the item itself."""
+    """Search and return the answer. A search by id leaves out the item itself, unless it is asked for."""
+    for _ in range(_TRIES):
+        try:
+            return _search(catalogue, request)
+        except KeyError:  # an item that was found was removed before it could be described
+            continue
+    raise RequestError(503, "items are being removed faster than they are found; try again.")
+
+
+def _search(catalogue: Catalogue, request: SearchRequest) -> Answer:
     engine = catalogue.engine(request.method, request.bits)
     ready = projections = None
     if request.queries is not None:
         ready = catalogue.prepared(request.queries)
-        projections = _projections(engine, ready)
+        projections = projections_of(engine, ready)
         codes = pack_signs(projections)
     else:
         assert request.id is not None
         codes = catalogue.code_of(engine, request.id)
         if request.rerank is not None:
-            projections = _projections(engine, catalogue.prepared(catalogue.vector_of(request.id)[None]))
+            projections = projections_of(engine, catalogue.prepared(catalogue.vector_of(request.id)[None]))
     start = time.perf_counter()
     wanted = request.rerank or request.k
-    if request.id is None:
+    if request.id is None or request.include_self:
         found = engine.index.search(codes, wanted)
     else:
-        found = _without(request.id, engine.index.search(codes, wanted + 1), wanted)
+        found = engine.index.search(codes, wanted + 1).without(request.id, wanted)
     if request.rerank is not None:
         assert projections is not None
         found = asymmetric_rerank(engine.index, found, projections, request.k)
@@ -59,17 +70,13 @@ def search(catalogue: Catalogue, request: SearchRequest) -> Answer:
     return Answer(json.dumps(answer).encode("ascii"), len(codes), seconds)
 
 
-def _projections(engine: Engine, ready: Array) -> Array:
+def projections_of(engine: Engine, ready: Array) -> Array:
+    """Return the projections of prepared rows; 422 if they are not finite."""
     with np.errstate(over="ignore", invalid="ignore"):
         projections = engine.hasher.decision_function(ready)
     if not np.isfinite(projections).all():
         raise RequestError(422, "the vector has numbers so large that its projections are not finite.")
     return projections
-
-
-def _without(item: int | str, found: Neighbours, k: int) -> Neighbours:
-    kept = [place for place, other in enumerate(found.ids[0].tolist()) if other != item][:k]
-    return Neighbours(found.distances[:, kept], found.ids[:, kept])
 
 
 def _add_details(

@@ -23,6 +23,7 @@ class Settings:
     max_batch : most vectors in one request.
     time_limit : seconds for reading a body, and again for searching.
     n_threads : searches that run at the same time; others wait.
+    writable : whether items can be added and removed; needs a token.
 
     >>> Settings(max_k=0)
     Traceback (most recent call last):
@@ -37,6 +38,7 @@ class Settings:
     max_batch: int = 1000
     time_limit: float = 10.0
     n_threads: int = 2
+    writable: bool = False
 
     def __post_init__(self) -> None:
         for name in ("max_body", "max_k", "max_batch", "n_threads"):
@@ -46,6 +48,8 @@ class Settings:
             raise ValueError(f"time_limit={self.time_limit!r} must be a positive number of seconds.")
         if self.token is not None and (not self.token.isascii() or not self.token.isprintable() or len(self.token) < 8):
             raise ValueError("token must have at least 8 characters, all of them printable ASCII.")
+        if self.writable and self.token is None:
+            raise ValueError("writable=True needs a token: else anyone who reaches the server could change the index.")
 
 
 def is_loopback(host: str) -> bool:
