@@ -79,7 +79,7 @@ def test_ids_come_back_as_they_were(table, X, tmp_path, ids, capsys, refused):
         assert sorted(found, key=str) == sorted(ids, key=str)
         assert found[name] == 0
     for name in ids:
-        assert run(["search", str(index), f"--id={name}", "-k", "1", "--json"]) == 0
+        assert run(["search", str(index), f"--id={name}", "-k", "1", "--include-self", "--json"]) == 0
         (hit,) = json.loads(capsys.readouterr().out)["neighbours"]
         assert hit["distance"] == 0
 
