@@ -70,7 +70,7 @@ def slack_quantisation(
     With a graph there are two phases. The first is the paper's: relax the codes to the box, solve, round, until it
     settles. It may rise, so its best iterate is kept and the lowest objective so far is recorded. The second goes on
     from there and improves the codes by swaps of two rows, which never raise the objective. Swaps from the first
-    iteration on would get stuck early.
+    iteration on often get stuck early.
 
     With ``coarse``, three quarters of ``max_iter`` are spent on some rows and the Laplacian of their own graph;
     the iterations on all rows, whose objective is recorded, start at the R and P found there.
