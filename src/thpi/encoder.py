@@ -24,6 +24,7 @@ import numpy as np
 from thpi._types import Array, Codes, MatrixLike, PathLike, Signs, is_sparse
 from thpi.codes import n_bytes, pack_signs, unpack_signs
 from thpi.hash_functions import HASH_FUNCTIONS, HashFunction
+from thpi.identity import fingerprint
 from thpi.model_file import Contents, read, usable
 from thpi.rows import Rows, as_rows
 from thpi.solvers.blocks import map_groups, take_block
@@ -46,6 +47,15 @@ class Coding(ABC):
     @abstractmethod
     def method_name(self) -> str:
         """Name of the method in the registry."""
+
+    @property
+    @abstractmethod
+    def fingerprint_(self) -> str:
+        """Identity of the hash function, 16 hexadecimal digits: codes carry it; see :mod:`thpi.identity`."""
+
+    @abstractmethod
+    def transform(self, X: MatrixLike) -> Codes:
+        """Packed codes (uint8), shape (n_samples, ceil(n_bits / 8))."""
 
     @abstractmethod
     def _project(self, X: Any) -> Array:
@@ -151,6 +161,11 @@ class Encoder(Coding):
     def method_name(self) -> str:
         """Name of the method in the registry."""
         return self._method
+
+    @property
+    def fingerprint_(self) -> str:
+        """Identity of the hash function, that of the method; see :mod:`thpi.identity`."""
+        return fingerprint(self.n_bits, {name: vars(self)[name] for name in self.hash_function.shapes})
 
     def get_params(self) -> dict[str, Any]:
         """Return the parameters of the method."""
