@@ -50,6 +50,7 @@ def test_codes_are_those_of_the_method(saved, digits, dtype):
     assert isinstance(encoder, Encoder)
     assert encoder.method_name == type(hasher).__name__ == hasher.method_name
     assert encoder.get_params() == hasher.get_params()
+    assert encoder.fingerprint_ == hasher.fingerprint_
     assert encoder.n_bits == hasher.n_bits
     assert encoder.n_features_in_ == hasher.n_features_in_
     assert not hasattr(encoder, "feature_names_in_")

@@ -53,6 +53,11 @@ class Coding(ABC):
     def fingerprint_(self) -> str:
         """Identity of the hash function, 16 hexadecimal digits: codes carry it; see :mod:`thpi.identity`."""
 
+    @property
+    @abstractmethod
+    def _hash_name(self) -> str | None:
+        """Name of the hash function in model files; None if it is the method's own."""
+
     @abstractmethod
     def transform(self, X: MatrixLike) -> Codes:
         """Packed codes (uint8), shape (n_samples, ceil(n_bits / 8))."""
@@ -146,7 +151,7 @@ class Encoder(Coding):
     converged_: bool
 
     def __init__(self, contents: Contents, function: HashFunction) -> None:
-        self._method, self._params, self.hash_function = contents.method, contents.params, function
+        self._method, self._params, self._function = contents.method, contents.params, function
         vars(self).update(contents.fitted(sparse_ones=function.shapes))
         n_bits = contents.params["n_bits"]
         if not isinstance(n_bits, int) or n_bits < 1:
@@ -165,7 +170,7 @@ class Encoder(Coding):
     @property
     def fingerprint_(self) -> str:
         """Identity of the hash function, that of the method; see :mod:`thpi.identity`."""
-        return fingerprint(self.n_bits, {name: vars(self)[name] for name in self.hash_function.shapes})
+        return fingerprint(self.n_bits, {name: vars(self)[name] for name in self._function.shapes})
 
     def get_params(self) -> dict[str, Any]:
         """Return the parameters of the method."""
@@ -176,7 +181,11 @@ class Encoder(Coding):
         return self._encode(X)
 
     def _project(self, X: Any) -> Array:
-        return self.hash_function.project(X, vars(self))
+        return self._function.project(X, vars(self))
+
+    @property
+    def _hash_name(self) -> str:
+        return self._function.name
 
     def _check_in_memory(self, X: Any, finite: bool) -> Any:
         _check_names(getattr(X, "columns", None), getattr(self, "feature_names_in_", None))
