@@ -14,11 +14,13 @@ from thpi._input import FLOATS, TooManyBitsError, Views, Whole, check_views, dim
 from thpi._params import count
 from thpi._types import Array, Codes, Constraints, Fitted, MatrixLike, PathLike, Seed
 from thpi.codes import n_bytes
+from thpi.drift import MEASURED, training_statistics
 from thpi.encoder import Coding
 from thpi.hash_functions import LINEAR, HashFunction
 from thpi.identity import fingerprint
 from thpi.model_file import save
 from thpi.rows import Rows
+from thpi.solvers.blocks import spread
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -61,6 +63,11 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     n_iter_: int = field(init=False)
     converged_: bool = field(init=False)
     n_features_in_: int = field(init=False)
+    # The projections of the training rows, bit by bit; see thpi.drift. Not there if the rows are on a cluster.
+    bit_share_: Array = field(init=False)
+    projection_mean_: Array = field(init=False)
+    projection_scale_: Array = field(init=False)
+    n_measured_: int = field(init=False)
 
     @property
     def _parameter_constraints(self) -> Constraints:
@@ -134,6 +141,7 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 remote = isinstance(views.X, Rows) and views.X.remote
                 empty = np.empty((0, n_bytes(self.n_bits)), np.uint8)
                 self.codes_ = empty if remote else self._encode_finite(views.X)[0]
+            self._measure(views.X)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
@@ -156,6 +164,16 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             raise TypeError(f"{projects.__name__} overrides _project; it must name what that reads in hash_parts.")
         parts = {name: getattr(self, name) for name in self.hash_parts if hasattr(self, name)}
         return fingerprint(self.n_bits, parts)
+
+    def _measure(self, X: Any) -> None:
+        """Keep the projections' mean, spread and signs, with which :mod:`thpi.drift` compares new rows."""
+        if isinstance(X, Rows):
+            if X.remote:
+                return  # another pass over a cluster is not worth it
+            some = X.take(spread(X.shape[0], MEASURED))
+        else:
+            some = X if X.shape[0] <= MEASURED else X[spread(X.shape[0], MEASURED)]
+        self.__dict__.update(training_statistics(self._project(some)))
 
     def transform(self, X: MatrixLike) -> Codes:
         """Packed codes (uint8), shape (n_samples, ceil(n_bits / 8)); see :mod:`thpi.codes` for the bytes.
