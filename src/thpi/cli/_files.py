@@ -56,10 +56,18 @@ def load_model(argument: str, path: Path) -> tuple[Encoder | BaseHasher, tuple[s
     from thpi.encoder import load_encoder
 
     _expect(argument, path, ["model"], "a model is needed here (see thpi fit)")
+    check_finished(argument, path)
     hasher = load_encoder(path)
     # Tables are read by these names; the rows are then plain arrays, about which scikit-learn would warn.
     names = hasher.__dict__.pop("feature_names_in_", None)
     return hasher, None if names is None else tuple(str(name) for name in names)
+
+
+def check_finished(argument: str, path: Path) -> None:
+    """Refuse a model that is being replaced together with its index: the two may not belong together."""
+    if path.with_name(f"{path.name}.refit").exists():
+        text = f"a refit is under way or was interrupted; thpi refit {path} --finish completes it"
+        raise ValueError(f"{argument}={str(path)!r}: {text}.")
 
 
 def check_width(argument: str, spec: str, values: Matrix, hasher: Coding) -> None:
