@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from thpi.auto import AutoHasher, KernelAutoHasher
     from thpi.base import BaseHasher, Whole
     from thpi.diagnosis import diagnose
+    from thpi.encoder import Encoder, load_encoder
     from thpi.hashers import (
         CCAITQ,
         CVH,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 _HOME = {
     "AutoHasher": "auto",
     "BaseHasher": "base",
+    "Encoder": "encoder",
     "HASHERS": "registry",
     "KernelAutoHasher": "auto",
     "ModelFileError": "model_file",
@@ -45,6 +47,7 @@ _HOME = {
     "Whole": "base",
     "diagnose": "diagnosis",
     "load": "registry",
+    "load_encoder": "encoder",
     "pair": "pairing",
     "register": "registry",
 }
@@ -56,6 +59,7 @@ __all__ = [
     "CVH",
     "ClassITQ",
     "DSH",
+    "Encoder",
     "GroupITQ",
     "HASHERS",
     "ITQ",
@@ -72,6 +76,7 @@ __all__ = [
     "Whole",
     "diagnose",
     "load",
+    "load_encoder",
     "pair",
     "register",
 ]

@@ -25,6 +25,7 @@ def require(module: str, extra: str) -> Any:
 PACKAGES = {
     "dask": "distributed",
     "milvus": "pymilvus",
+    "onnx": "onnx",
     "parquet": "pyarrow",
     "pgvector": "psycopg",
     "plots": "matplotlib",

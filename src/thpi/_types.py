@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 import numpy as np
@@ -73,9 +74,8 @@ class Sparse(InMemory, Protocol):
 
 def is_sparse(X: object) -> TypeGuard[Sparse]:
     """Whether ``X`` is a scipy sparse matrix or array."""
-    from scipy import sparse  # imported on use: modules that only need the aliases load without scipy
-
-    return bool(sparse.issparse(X))
+    sparse = sys.modules.get("scipy.sparse")  # who has such a matrix has imported it
+    return sparse is not None and bool(sparse.issparse(X))
 
 
 MatrixLike: TypeAlias = "npt.ArrayLike | Matrix"

@@ -1,8 +1,7 @@
-"""BaseHasher: validation, centring, coding, saving. A method's own file holds only its mathematics."""
+"""BaseHasher: validation, centring, saving. A method's own file holds only its mathematics."""
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,14 +12,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from thpi._input import FLOATS, TooManyBitsError, Views, Whole, check_views, dimension_limit, named_errors, pair_limit
 from thpi._params import count
-from thpi._types import Array, Codes, Constraints, Fitted, MatrixLike, PathLike, Seed, Signs
-from thpi.codes import n_bytes, pack_signs
+from thpi._types import Array, Codes, Constraints, Fitted, MatrixLike, PathLike, Seed
+from thpi.codes import n_bytes
+from thpi.drift import MEASURED, training_statistics
+from thpi.encoder import Coding
+from thpi.hash_functions import LINEAR, HashFunction
 from thpi.identity import fingerprint
 from thpi.model_file import save
-from thpi.rows import Rows, as_rows
-from thpi.solvers.blocks import map_groups, take_block
-from thpi.solvers.moments import centred_product
-from thpi.solvers.quantisation import signs
+from thpi.rows import Rows
+from thpi.solvers.blocks import spread
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -29,12 +29,12 @@ __all__ = ["BaseHasher", "TooManyBitsError", "Views", "Whole", "dimension_limit"
 
 
 @dataclass(eq=False, repr=False)
-class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Common ground of all hashing methods.
 
     A subclass declares what it uses, says in ``_max_bits`` how many bits the data allow, and returns its fitted
     attributes from ``_fit``, at least ``projection_``. A method other than ``sgn((x - mean_) projection_)`` overrides
-    ``_project``.
+    ``_hash_function`` by another of :mod:`thpi.hash_functions`, or ``_project``.
     """
 
     summary: ClassVar[str] = ""
@@ -63,6 +63,11 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     n_iter_: int = field(init=False)
     converged_: bool = field(init=False)
     n_features_in_: int = field(init=False)
+    # The projections of the training rows, bit by bit; see thpi.drift. Not there if the rows are on a cluster.
+    bit_share_: Array = field(init=False)
+    projection_mean_: Array = field(init=False)
+    projection_scale_: Array = field(init=False)
+    n_measured_: int = field(init=False)
 
     @property
     def _parameter_constraints(self) -> Constraints:
@@ -76,8 +81,22 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Return the largest ``n_bits`` these data allow and the reason, or None if there is no limit."""
         return None
 
+    @property
+    def _hash_function(self) -> HashFunction:
+        return LINEAR
+
     def _project(self, X: Any) -> Array:
-        return centred_product(X, self.mean_, self.projection_)
+        return self._hash_function.project(X, vars(self))
+
+    @property
+    def _hash_name(self) -> str | None:
+        """Name of the hash function in model files; None if it is the method's own."""
+        return self._hash_function.name if type(self)._project is BaseHasher._project else None
+
+    @property
+    def method_name(self) -> str:
+        """Name of the method in the registry."""
+        return type(self).__name__
 
     def fit(
         self,
@@ -122,6 +141,7 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 remote = isinstance(views.X, Rows) and views.X.remote
                 empty = np.empty((0, n_bytes(self.n_bits)), np.uint8)
                 self.codes_ = empty if remote else self._encode_finite(views.X)[0]
+            self._measure(views.X)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
@@ -145,26 +165,23 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         parts = {name: getattr(self, name) for name in self.hash_parts if hasattr(self, name)}
         return fingerprint(self.n_bits, parts)
 
-    def decision_function(self, X: MatrixLike) -> Array:
-        """Real-valued projections, one column per bit; their signs are the code. Shape (n_samples, n_bits)."""
-        X = self._check_new(X)
+    def _measure(self, X: Any) -> None:
+        """Keep the projections' mean, spread and signs, with which :mod:`thpi.drift` compares new rows."""
         if isinstance(X, Rows):
-            return X.map(self._travelling()._project, self.n_bits, X.dtype)  # type: ignore[no-any-return]
-        return self._project(X)
-
-    def signs(self, X: MatrixLike) -> Signs:
-        """Codes as -1 and +1 (int8), shape (n_samples, n_bits)."""
-        return signs(self.decision_function(X))
+            if X.remote:
+                return  # another pass over a cluster is not worth it
+            some = X.take(spread(X.shape[0], MEASURED))
+        else:
+            some = X if X.shape[0] <= MEASURED else X[spread(X.shape[0], MEASURED)]
+        self.__dict__.update(training_statistics(self._project(some)))
 
     def transform(self, X: MatrixLike) -> Codes:
         """Packed codes (uint8), shape (n_samples, ceil(n_bits / 8)); see :mod:`thpi.codes` for the bytes.
 
         For a dask array the codes are a dask array too, computed when needed.
         """
-        codes, finite = self._encode_finite(self._check_new(X, finite=False))
-        if not finite:  # or the numbers are so large that their projections are not finite
-            self._check_new(X)
-        return codes
+        # Defined here, because scikit-learn wraps the transform of its own subclasses only (set_output).
+        return self._encode(X)
 
     def save(self, path: PathLike) -> None:
         """Write the fitted hasher to one file that :func:`thpi.load` reads; see :mod:`thpi.model_file`."""
@@ -183,55 +200,17 @@ class BaseHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             raise TooManyBitsError(f"{asked}: at most {limit[0]}, {limit[1]}.")
 
     def _check_new(self, X: Any, finite: bool = True) -> Any:
-        """Check new rows. Without ``finite``, NaN and infinity pass: the projection will show them."""
         check_is_fitted(self, "projection_")
-        rows = as_rows(X)
-        if rows is not None:
-            if rows.n_columns != self.n_features_in_:
-                raise ValueError(f"X has {rows.n_columns} columns; the model was fitted on {self.n_features_in_}.")
-            return rows
+        return super()._check_new(X, finite)
+
+    def _check_in_memory(self, X: Any, finite: bool) -> Any:
         options = {"accept_sparse": "csr", "dtype": FLOATS, "reset": False, "ensure_all_finite": finite}
         return named_errors("X", lambda: validate_data(self, X, **options))
 
     def _check_fitted(self) -> None:
-        d, c = self.n_features_in_, self.n_bits
-        if self.mean_.shape != (d,) or self.projection_.shape != (d, c):
-            raise ValueError(f"mean_ {self.mean_.shape} and projection_ {self.projection_.shape} do not fit ({d}, {c})")
-        if self.codes_.ndim != 2 or self.codes_.shape[1] != n_bytes(c) or self.codes_.dtype != np.uint8:
-            raise ValueError(f"codes_ {self.codes_.shape} does not fit {c} bits")
-
-    def _encode_finite(self, X: Any) -> tuple[Codes, bool]:
-        """Return the codes, and whether all projections are finite, which they are if X is."""
-        if isinstance(X, Rows):
-            return X.map(self._travelling()._encode_block, n_bytes(self.n_bits), np.uint8), True
-        # Block by block: the projections of a large collection need not fit into memory, its codes do.
-        codes = np.empty((X.shape[0], n_bytes(self.n_bits)), dtype=np.uint8)
-
-        def encode(group: list[slice]) -> bool:
-            finite = True
-            with np.errstate(invalid="ignore", over="ignore"):
-                for rows in group:
-                    values = self._project(take_block(X, rows))
-                    codes[rows] = pack_signs(values)
-                    # One sum over n_bits columns in place of a look at every number of X.
-                    finite &= bool(np.isfinite(values.sum()))
-            return finite
-
-        return codes, all(list(map_groups(encode, X)))
-
-    def _encode_block(self, block: Array) -> Codes:
-        """Encode a block of unchecked rows; on a cluster, where the block is."""
-        codes, finite = self._encode_finite(block)
-        if not finite and not np.isfinite(block).all():
-            raise ValueError("X holds NaN or infinity.")
-        return codes
-
-    def _travelling(self) -> Self:
-        """Return a copy without what belongs to the training rows, to be sent to the workers of a cluster."""
-        light = copy(self)
-        for name in ("codes_", "graph_"):
-            light.__dict__.pop(name, None)
-        return light
+        self._hash_function.check(vars(self), self.n_features_in_, self.n_bits)
+        if self.codes_.ndim != 2 or self.codes_.shape[1] != n_bytes(self.n_bits) or self.codes_.dtype != np.uint8:
+            raise ValueError(f"codes_ {self.codes_.shape} does not fit {self.n_bits} bits")
 
     @property
     def _n_features_out(self) -> int:

@@ -8,6 +8,7 @@ Any safetensors reader can open the file; arrays keep the names of the fitted at
     thpi        the version of the package that wrote it
     class       the name of the estimator in the registry
     params      the constructor's parameters (a ``random_state`` that is not an integer becomes null)
+    hash        name of the hash function (:mod:`thpi.hash_functions`); null if only the method knows it
     scalars     fitted attributes that are numbers, flags or lists of strings
     sparse      the shape of each fitted sparse matrix; its parts are arrays ``name.data``, ``.indices``, ``.indptr``
     sha256      digest of the JSON text of the above (keys sorted) and of the sorted arrays (name, dtype, shape, bytes)
@@ -21,12 +22,12 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy import sparse
 
 from thpi._files import atomic_write
 from thpi._types import Array, PathLike, is_sparse
@@ -34,7 +35,7 @@ from thpi._types import Array, PathLike, is_sparse
 if TYPE_CHECKING:
     from thpi.base import BaseHasher
 
-__all__ = ["ModelFileError", "load", "save"]
+__all__ = ["Contents", "ModelFileError", "load", "read", "save"]
 
 Header: TypeAlias = "dict[str, Any]"  # the JSON object of the module's docstring
 FORMAT, VERSION = "thpi-model", 1
@@ -61,7 +62,7 @@ def save(hasher: BaseHasher, path: PathLike) -> None:
         if not _FITTED_NAME.fullmatch(name):
             continue
         if is_sparse(value):
-            matrix = sparse.csr_matrix(value)
+            matrix = value.tocsr()
             shapes[name] = list(matrix.shape)
             arrays |= {f"{name}.{part}": np.ascontiguousarray(getattr(matrix, part)) for part in _SPARSE_PARTS}
         elif isinstance(value, np.ndarray) and value.dtype != object:
@@ -76,6 +77,7 @@ def save(hasher: BaseHasher, path: PathLike) -> None:
         "version": VERSION,
         "thpi": __version__,
         "class": type(hasher).__name__,
+        "hash": hasher._hash_name,
         "params": {name: _plain(value) for name, value in parameters.items()},
         "scalars": scalars,
         "sparse": shapes,
@@ -90,14 +92,69 @@ def load(path: PathLike, methods: Mapping[str, type[BaseHasher]]) -> BaseHasher:
 
     Raises ``FileNotFoundError``, or ``ModelFileError`` if the file is truncated, altered or foreign.
     """
+    contents = read(path)
+    with usable(path, contents.method):
+        return _rebuild(contents, methods)
+
+
+class Contents(NamedTuple):
+    """What a model file holds: the JSON object and the arrays."""
+
+    header: Header
+    arrays: dict[str, Array]
+
+    @property
+    def method(self) -> str:
+        """Name of the method."""
+        return str(self.header.get("class"))
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Parameters of the method."""
+        return dict(self.header["params"])
+
+    def fitted(self, sparse_ones: Container[str] | None = None) -> dict[str, Any]:
+        """Return the fitted attributes; of the sparse matrices, which need scipy, only some if they are named."""
+        fitted: dict[str, Any] = dict(self.header["scalars"])
+        arrays = dict(self.arrays)
+        for key, shape in self.header["sparse"].items():
+            parts = tuple(arrays.pop(f"{key}.{part}") for part in _SPARSE_PARTS)
+            if sparse_ones is None or key in sparse_ones:
+                from scipy.sparse import csr_matrix
+
+                fitted[key] = csr_matrix(parts, shape=tuple(shape))
+        fitted |= arrays
+        if unknown := [key for key in fitted if not _FITTED_NAME.fullmatch(key)]:
+            raise ModelFileError(f"it has an entry {unknown[0]!r} that no model has.")
+        if "feature_names_in_" in fitted:
+            fitted["feature_names_in_"] = np.array(fitted["feature_names_in_"], dtype=object)
+        if "objective_" in fitted and not isinstance(fitted["objective_"], np.ndarray):
+            raise ModelFileError("its objective_ is not an array.")
+        return fitted
+
+
+def read(path: PathLike) -> Contents:
+    """Read and check a model file without making an estimator of it."""
     data = Path(path).read_bytes()
+    with usable(path):
+        return _parse(data)
+
+
+@contextmanager
+def usable(path: PathLike, method: str = "model") -> Iterator[None]:
+    """Turn what is wrong with the content of a file into a ``ModelFileError`` that names the file."""
     try:
-        return _rebuild(*_parse(data), methods)
+        try:
+            yield
+        except ModelFileError:
+            raise
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ModelFileError(f"its content is not that of a {method} ({error}).") from None
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)!r} is not a usable thpi model file: {error}") from None
 
 
-def _parse(data: bytes) -> tuple[Header, dict[str, Array]]:
+def _parse(data: bytes) -> Contents:
     from safetensors import SafetensorError
     from safetensors.numpy import load as from_bytes
 
@@ -115,33 +172,17 @@ def _parse(data: bytes) -> tuple[Header, dict[str, Array]]:
         raise ModelFileError(f"it has version {header.get('version')!r}; this thpi reads version {VERSION}.")
     if header.pop("sha256", None) != _digest(header, arrays):
         raise ModelFileError("its checksum does not match: the file was altered or damaged.")
-    return header, arrays
+    return Contents(header, arrays)
 
 
-def _rebuild(header: Header, arrays: dict[str, Array], methods: Mapping[str, type[BaseHasher]]) -> BaseHasher:
-    name = str(header.get("class"))
+def _rebuild(contents: Contents, methods: Mapping[str, type[BaseHasher]]) -> BaseHasher:
+    name = contents.method
     if name not in methods:
         raise ModelFileError(f"it holds a {name!r}; this thpi knows {', '.join(methods)}.")
-    try:
-        hasher = methods[name](**header["params"])
-        hasher._validate_params()
-        fitted: dict[str, object] = dict(header["scalars"])
-        for key, shape in header["sparse"].items():
-            parts = tuple(arrays.pop(f"{key}.{part}") for part in _SPARSE_PARTS)
-            fitted[key] = sparse.csr_matrix(parts, shape=tuple(shape))
-        fitted |= arrays
-        if unknown := [key for key in fitted if not _FITTED_NAME.fullmatch(key)]:
-            raise ModelFileError(f"it has an entry {unknown[0]!r} that no model has.")
-        if "feature_names_in_" in fitted:
-            fitted["feature_names_in_"] = np.array(fitted["feature_names_in_"], dtype=object)
-        if "objective_" in fitted and not isinstance(fitted["objective_"], np.ndarray):
-            raise ModelFileError("its objective_ is not an array.")
-        hasher.__dict__.update(fitted)
-        hasher._check_fitted()
-    except ModelFileError:
-        raise
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ModelFileError(f"its content is not that of a {name} ({error}).") from None
+    hasher = methods[name](**contents.params)
+    hasher._validate_params()
+    hasher.__dict__.update(contents.fitted())
+    hasher._check_fitted()
     return hasher
 
 

@@ -81,8 +81,9 @@ def register(method: type[BaseHasher], candidates: Mapping[str, Sequence[Mapping
     offered = candidates or {}
     if unknown := [relevance for relevance in offered if relevance not in RELEVANCES]:
         raise ValueError(f"candidates has {unknown[0]!r}; it must be one of {', '.join(RELEVANCES)}.")
-    if offered and method._project is not BaseHasher._project:
-        raise ValueError(f"{name} overrides _project; candidates of AutoHasher must be linear hash functions.")
+    for own in ("_project", "_hash_function"):
+        if offered and getattr(method, own) is not getattr(BaseHasher, own):
+            raise ValueError(f"{name} overrides {own}; candidates of AutoHasher must be linear hash functions.")
     HASHERS[name] = method
     for relevance, settings in offered.items():
         uses_source = method.needs_privileged or method.uses_source

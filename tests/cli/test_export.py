@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 
@@ -93,3 +94,32 @@ def test_bad_input_is_one_line(shop, tmp_path, refused):
     line = refused(["export", index, "postgresql://shop:secret@127.0.0.1:1/shop"])
     assert "pgvector says" in line
     assert "secret" not in line
+
+
+def test_a_model_becomes_onnx(shop, tmp_path, refused, capsys):
+    import onnxruntime
+
+    target = tmp_path / "shop.onnx"
+    assert run(["export", str(shop / "shop.thpi"), str(target), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["checked"] == {"rows": 1000, "bits": 24_000, "at_zero": 0}
+    X = np.load(shop / "target.npy").astype(np.float32)
+    (codes,) = onnxruntime.InferenceSession(target).run(["codes"], {"rows": X})
+    np.testing.assert_array_equal(codes, read_npy(shop / "codes.npy").codes)
+    assert "exists already" in refused(["export", shop / "shop.thpi", target])
+    assert run(["export", str(shop / "shop.thpi"), str(target), "--force"]) == 0
+    assert "1,000 rows with onnxruntime, all bits as thpi" in capsys.readouterr().out
+    assert "ONNX is for the hash function of a model" in refused(["export", shop / "shop.index", tmp_path / "a.onnx"])
+    assert "codes or an index are needed" in refused(["export", shop / "shop.thpi", tmp_path / "a.npy"])
+    assert [path.name for path in tmp_path.iterdir()] == ["shop.onnx"]
+
+
+def test_without_onnx_the_extra_is_named_before_any_work(shop, tmp_path, refused, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    assert 'pip install "thpi[onnx]"' in refused(["export", shop / "shop.thpi", tmp_path / "a.onnx"])
+
+
+def test_without_onnxruntime_the_file_is_written_unchecked(shop, tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    assert run(["export", str(shop / "shop.thpi"), str(tmp_path / "a.onnx")]) == 0
+    assert "no: onnxruntime is not installed" in capsys.readouterr().out

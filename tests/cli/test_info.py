@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 import thpi
 from thpi.cli import run
+from thpi.datasets import load_digits_views
 
 
 def _facts(path, capsys):
@@ -41,3 +43,20 @@ def test_damaged_and_foreign_files_are_one_line(shop, tmp_path, refused):
     assert "is not a thpi model, a thpi index, or codes" in refused(["info", shop / "shop.csv"])
     assert "is a folder" in refused(["info", tmp_path])
     assert "does not exist" in refused(["info", tmp_path / "no"])
+
+
+def test_drift(shop, tmp_path, capsys, refused):
+    new = load_digits_views(target="kar", source="fou")
+    rows = np.random.RandomState(0).permutation(new.n)[300:]  # those that are not in the shop
+    np.save(tmp_path / "new.npy", new.target[rows])
+    np.save(tmp_path / "sevens.npy", new.target[rows][new.labels[rows] == 7])
+    for name, drifted in (("new.npy", False), ("sevens.npy", True)):
+        assert run(["info", str(shop / "shop.thpi"), "--drift", str(tmp_path / name), "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert found["drifted"] is drifted
+        assert found["measured_rows"] == 300
+        assert len(found["share_change"]) == len(found["shift"]) == 24
+    assert run(["info", str(shop / "shop.thpi"), "--drift", str(shop / "shop.csv")]) == 0  # columns by name
+    assert "no clear difference (p = 1)" in capsys.readouterr().out
+    assert "a model is needed here" in refused(["info", shop / "shop.index", "--drift", tmp_path / "new.npy"])
+    assert "--drift='gone.npy' does not exist" in refused(["info", shop / "shop.thpi", "--drift", "gone.npy"])

@@ -9,10 +9,10 @@ from __future__ import annotations
 from thpi.auto._auto import AutoHasher
 from thpi.auto._folds import Folds, FoldScores
 from thpi.auto._kernel_auto import KernelAutoHasher
-from thpi.auto._relation import UnrelatedPairsWarning, relation
 from thpi.auto._relevance import Candidate, Relevance, Spaces
 from thpi.auto._relevances import OFFERED, RELEVANCES, candidates, find_relevance
 from thpi.auto._trial import Plan, Trial
+from thpi.pairing._relation import UnrelatedPairsWarning, relation
 
 __all__ = [
     "AutoHasher",

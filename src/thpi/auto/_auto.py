@@ -14,11 +14,11 @@ from sklearn.utils._param_validation import Interval
 from thpi._params import count, parameter, weight
 from thpi._types import Array, Fitted
 from thpi.auto._decision import Entry, decide
-from thpi.auto._relation import UnrelatedPairsWarning, relation
 from thpi.auto._relevance import Candidate, Relevance
 from thpi.auto._relevances import candidates, find_relevance
-from thpi.auto._trial import LEAST_PAIRS, Plan, Trial, least_r2
+from thpi.auto._trial import LEAST_PAIRS, Plan, Trial
 from thpi.base import BaseHasher, Views
+from thpi.pairing._relation import UnrelatedPairsWarning, relation, relation_of
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -148,14 +148,12 @@ class AutoHasher(BaseHasher):
     @property
     def related_(self) -> bool:
         """False if the two views of the pairs have nothing to do with each other."""
-        r2 = self._fitted("pairs_r2_")
-        return bool(r2 == 0 or r2 > least_r2(len(self.codes_)))
+        return relation_of(len(self.codes_), self._fitted("pairs_r2_"))[0]
 
     @property
     def relation_(self) -> str | None:
         """How closely the two views of the pairs are related, in words; None if there is no source."""
-        r2 = self._fitted("pairs_r2_")
-        return None if r2 == 0 else relation(len(self.codes_), r2)
+        return relation_of(len(self.codes_), self._fitted("pairs_r2_"))[1]
 
     @property
     def _chosen(self) -> Entry:

@@ -5,18 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy import sparse
-from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from thpi._params import count, positive
 from thpi._types import Array, Fitted, InMemory
 from thpi.auto._auto import AutoHasher
 from thpi.auto._trial import Space, Trial
 from thpi.base import Views
-from thpi.codes import n_bytes
+from thpi.hash_functions import KERNEL, LINEAR, HashFunction, cosines, kernel_values
 from thpi.hashers._geometry import Geometry, target_coordinates
 from thpi.solvers.kernel_features import kernel_root
-from thpi.solvers.moments import centred_product
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -97,9 +94,9 @@ class KernelAutoHasher(AutoHasher):
         if many > self.n_landmarks:
             drawn = np.sort(rng.choice(many, self.n_landmarks, replace=False))
         landmarks = X[drawn]
-        squared = 2 - 2 * _cosines(landmarks, landmarks, views.mean).astype(np.float64)
+        squared = 2 - 2 * cosines(landmarks, landmarks, views.mean).astype(np.float64)
         gamma, root = kernel_root(np.maximum((squared + squared.T) / 2, 0.0), self.gamma)
-        kernel = _kernel(X, landmarks, views.mean, gamma)
+        kernel = kernel_values(X, landmarks, views.mean, gamma)
         coordinates = target_coordinates(kernel @ root, kernel.mean(axis=0) @ root, self.n_bits)
         values = coordinates.values.astype(np.float64)
         more, other = values[n:], linear.geometry
@@ -121,38 +118,6 @@ class KernelAutoHasher(AutoHasher):
         kept = linear.folds.division.kept
         return Space(geometry, linear.folds.in_other_coordinates(values[kept], more, widths), fitted)
 
-    def _project(self, X: InMemory) -> Array:
-        if not self.is_kernel_:
-            return super()._project(X)
-        kernel = _kernel(X, self.landmarks_, self.centre_, self.gamma_)
-        return np.asarray(centred_product(kernel, self.mean_, self.projection_))
-
-    def _check_fitted(self) -> None:
-        if not self.is_kernel_:
-            super()._check_fitted()
-            return
-        m, d, c = self.landmarks_.shape[0], self.n_features_in_, self.n_bits
-        shapes = self.landmarks_.shape, self.centre_.shape, self.mean_.shape, self.projection_.shape
-        if shapes != ((m, d), (d,), (m,), (m, c)) or self.codes_.shape[1:] != (n_bytes(c),):
-            raise ValueError(f"landmarks_, centre_, mean_ and projection_ {shapes} or codes_ do not fit ({d}, {c})")
-
-
-def _kernel(X: InMemory, landmarks: InMemory, centre: Array, gamma: float) -> Array:
-    """``exp(-gamma ||x - l||^2)`` of rows and landmarks, centred and scaled to length 1: their squared distance is 2
-    less twice their cosine."""
-    return np.asarray(np.exp(2 * gamma * (_cosines(X, landmarks, centre) - 1)), dtype=X.dtype)
-
-
-def _cosines(X: InMemory, landmarks: InMemory, centre: Array) -> Array:
-    """Cosines of centred rows and centred landmarks; sparse ones are not made dense."""
-    if sparse.issparse(X) or sparse.issparse(landmarks):
-        both = float(centre @ centre)
-        along, beside = (np.asarray(rows @ centre) for rows in (X, landmarks))
-        products = safe_sparse_dot(X, landmarks.T, dense_output=True) - along[:, None] - beside + both
-        squares = (row_norms(rows, squared=True) - 2 * dot + both for rows, dot in ((X, along), (landmarks, beside)))
-        lengths = [np.sqrt(np.maximum(square, 0.0)) for square in squares]
-    else:
-        rows, others = X - centre, landmarks - centre
-        products, lengths = rows @ others.T, [row_norms(rows), row_norms(others)]
-    least = np.finfo(X.dtype).tiny
-    return np.asarray(products / np.maximum(lengths[0], least)[:, None] / np.maximum(lengths[1], least))
+    @property
+    def _hash_function(self) -> HashFunction:
+        return KERNEL if self.is_kernel_ else LINEAR

@@ -16,8 +16,9 @@ from thpi.base import TooManyBitsError, Views
 from thpi.hashers._geometry import Geometry, Limits, Steps
 from thpi.hashers._geometry_hasher import GeometryLearner, ViewGeometry, learn
 from thpi.kernels._threads import one_blas_thread
+from thpi.pairing._relation import least_r2
 from thpi.solvers.blocks import spread
-from thpi.solvers.loo_ridge import JUDGED_ROWS, loo_ridge
+from thpi.solvers.loo_ridge import loo_ridge
 from thpi.solvers.moments import EXACT_LIMIT
 
 LEAST_PAIRS = 12
@@ -236,16 +237,3 @@ def pairs_r2(geometry: Geometry) -> float:
     X, S = geometry.X[some], source.linear[geometry.rows[some]]
     forward = loo_ridge(X - X.mean(axis=0), S - S.mean(axis=0)).explained
     return float(max(forward, geometry.imputation.explained))
-
-
-def least_r2(n: int) -> float:
-    """Share that n pairs must explain to count as related.
-
-    Predicting a row by the mean of the others explains ``1 - (n / (n - 1))^2``, about -2 / n, and pairs in the wrong
-    order explain no more, up to chance. The threshold is as far above 0. Of views with 2 columns and 20 to 160
-    independent rows, 0 to 3 % pass it; of wider views none did.
-
-    >>> least_r2(100)
-    0.02
-    """
-    return 2 / min(n, JUDGED_ROWS)

@@ -28,6 +28,7 @@ COMMANDS = (
     "search",
     "evaluate",
     "info",
+    "refit",
     "export",
     "serve",
     "diagnose",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
@@ -15,6 +16,7 @@ _PATIENCE = 1.0  # seconds; a server that may write keeps its index locked for m
 if TYPE_CHECKING:
     from thpi._types import Matrix
     from thpi.base import BaseHasher
+    from thpi.encoder import Coding, Encoder
     from thpi.index import HammingIndex
     from thpi.stores import CodeTable, FileFormat
 
@@ -49,49 +51,64 @@ def _expect(argument: str, path: Path, kinds: Collection[str], needed: str) -> s
     return kind
 
 
-def load_model(argument: str, path: Path) -> tuple[BaseHasher, tuple[str, ...] | None]:
-    """Load a model; return it and the names of the columns that it was fitted on, if they had names."""
-    import thpi
+def load_model(argument: str, path: Path) -> tuple[Encoder | BaseHasher, tuple[str, ...] | None]:
+    """Load what codes rows; return it and the names of the columns that it was fitted on, if they had names."""
+    from thpi.encoder import load_encoder
 
     _expect(argument, path, ["model"], "a model is needed here (see thpi fit)")
-    hasher = thpi.load(path)
+    check_finished(argument, path)
+    hasher = load_encoder(path)
     # Tables are read by these names; the rows are then plain arrays, about which scikit-learn would warn.
     names = hasher.__dict__.pop("feature_names_in_", None)
     return hasher, None if names is None else tuple(str(name) for name in names)
 
 
-def check_width(argument: str, spec: str, values: Matrix, hasher: BaseHasher) -> None:
+def check_finished(argument: str, path: Path) -> None:
+    """Refuse a model that is being replaced together with its index: the two may not belong together."""
+    if path.with_name(f"{path.name}.refit").exists():
+        text = f"a refit is under way or was interrupted; thpi refit {path} --finish completes it"
+        raise ValueError(f"{argument}={str(path)!r}: {text}.")
+
+
+def check_width(argument: str, spec: str, values: Matrix, hasher: Coding) -> None:
     given, fitted = values.shape[1], hasher.n_features_in_
     if given != fitted:
         raise ValueError(f"{argument}={spec!r} has {given} columns of features; the model was fitted on {fitted}.")
 
 
-def parameters(hasher: BaseHasher) -> Facts:
+def parameters(hasher: Encoder | BaseHasher) -> Facts:
     """Return the parameters of a method, without those that have options of their own."""
     return {key: value for key, value in hasher.get_params().items() if key not in ("n_bits", "random_state")}
 
 
-def model_facts(path: Path | None, hasher: Any, rows: Facts, as_json: bool) -> Facts:
+def model_facts(path: Path | None, hasher: Encoder | BaseHasher, rows: Facts, as_json: bool) -> Facts:
     """Describe a model that was fitted on ``rows``; of AutoHasher also what it chose, and why."""
     facts = {
         "model": None if path is None else str(path),
-        "method": type(hasher).__name__,
+        "method": hasher.method_name,
         **rows,
         "features": hasher.n_features_in_,
     }
-    facts |= {"bits": hasher.n_bits, "seed": hasher.random_state, "parameters": parameters(hasher) or None}
+    seed = hasher.get_params()["random_state"]
+    facts |= {"bits": hasher.n_bits, "seed": seed, "parameters": parameters(hasher) or None}
     facts["fingerprint"] = hasher.fingerprint_
-    if not hasattr(hasher, "choice_"):
+    fitted = vars(hasher)
+    if "candidates_json_" not in fitted:
         return facts
-    low, high = hasher.gain_interval_
+    tried = json.loads(fitted["candidates_json_"])
+    chosen = next(entry for entry in tried if entry["chosen"])
+    gain, (low, high) = fitted["gain_"], fitted["gain_limits_"].tolist()
+    from thpi.pairing._relation import relation_of
+
+    related, words = relation_of(len(hasher.codes_), fitted["pairs_r2_"])
     if as_json:
-        facts |= {"choice": hasher.choice_, "choice_params": hasher.choice_params_, "uses_source": hasher.uses_source_}
-        facts |= {"gain": hasher.gain_, "gain_interval": [low, high], "pairs_r2": hasher.pairs_r2_}
-        return facts | {"relation": hasher.relation_, "related": hasher.related_}
-    facts |= {"chosen": hasher.choice_, "chosen_parameters": hasher.choice_params_ or None}
-    if any(c["uses_source"] and c["score"] is not None for c in hasher.candidates_):
-        facts["source"] = f"{hasher.gain_:+.1f} ({low:+.1f} to {high:+.1f}) points of MAP on folds of the pairs"
-    return facts | {"relation" if hasher.related_ else "warning": hasher.relation_}
+        facts |= {"choice": chosen["name"], "choice_params": chosen["params"], "uses_source": chosen["uses_source"]}
+        facts |= {"gain": gain, "gain_interval": [low, high], "pairs_r2": fitted["pairs_r2_"]}
+        return facts | {"relation": words, "related": related}
+    facts |= {"chosen": chosen["name"], "chosen_parameters": chosen["params"] or None}
+    if any(entry["uses_source"] and entry["score"] is not None for entry in tried):
+        facts["source"] = f"{gain:+.1f} ({low:+.1f} to {high:+.1f}) points of MAP on folds of the pairs"
+    return facts | {"relation" if related else "warning": words}
 
 
 def open_index(path: Path, mode: Literal["r", "a"] = "r") -> HammingIndex:

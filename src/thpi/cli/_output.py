@@ -16,14 +16,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import typer
 
 from thpi._optional import require_extra
-
-if TYPE_CHECKING:
-    from rich.progress import ProgressColumn
 
 Facts: TypeAlias = "dict[str, Any]"
 
@@ -164,12 +161,18 @@ def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], numbers: S
 
 
 @contextmanager
-def progress_bar(text: str, *columns: str | ProgressColumn) -> Iterator[Callable[..., None]]:
-    """Show a bar, by default with the time, on standard error if it is a terminal; yield the function to update it."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TimeElapsedColumn
+def progress_bar(text: str, *columns: str) -> Iterator[Callable[..., None]]:
+    """Show a bar, by default with the time, on standard error if it is a terminal; yield the function to update it.
 
-    console = Console(stderr=True)
-    shown = ("{task.description}", BarColumn(), *(columns or [TimeElapsedColumn()]))
-    with Progress(*shown, console=console, transient=True, disable=not console.is_terminal) as progress:
+    ``columns`` are texts, or names of columns of ``rich.progress``, such as "TimeRemainingColumn".
+    """
+    if not sys.stderr.isatty():
+        yield lambda **_: None  # rich takes as long to import as many a command takes to run
+        return
+    from rich import progress as rich
+    from rich.console import Console
+
+    named = [getattr(rich, each)() if hasattr(rich, each) else each for each in columns or ["TimeElapsedColumn"]]
+    shown: tuple[str | rich.ProgressColumn, ...] = ("{task.description}", rich.BarColumn(), *named)
+    with rich.Progress(*shown, console=Console(stderr=True), transient=True) as progress:
         yield partial(progress.update, progress.add_task(text, total=None, rows=0))

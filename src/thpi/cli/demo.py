@@ -39,7 +39,6 @@ def demo(
     """
     import numpy as np
     from rich.console import Console
-    from rich.progress import MofNCompleteColumn, TimeRemainingColumn
     from threadpoolctl import threadpool_limits
 
     import thpi
@@ -53,7 +52,7 @@ def demo(
     X = digits.target
     names = [*thpi.HASHERS, ALL_TARGET]
     scores: Scores = {(name, c): [] for name in names for c in bits}
-    bar = progress_bar("", MofNCompleteColumn(), TimeRemainingColumn())
+    bar = progress_bar("", "MofNCompleteColumn", "TimeRemainingColumn")
     # With one thread the table is the same, to the last digit, on any number of cores.
     with bar as update, threadpool_limits(1):
         for split in range(splits):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from thpi.base import BaseHasher
     from thpi.cli._columns import Value
     from thpi.cli._tables import Table
+    from thpi.encoder import Encoder
 
 _CODES = typer.Argument(
     metavar="CODES", help="Output; the suffix sets the format (thpi export --formats). A folder if DATA is one."
@@ -68,8 +69,6 @@ def encode(
 
 
 def _encode_folder(model: Path, data: Path, output: Path, id: str | None, scheduler: str | None) -> Facts:
-    from rich.progress import MofNCompleteColumn, TimeRemainingColumn
-
     from thpi.cli._choice import Choice
     from thpi.cli._views import cluster
     from thpi.rows import Parquet
@@ -85,7 +84,7 @@ def _encode_folder(model: Path, data: Path, output: Path, id: str | None, schedu
     check_writable("CODES", output, output if output.exists() else output.parent)
     hasher, features = load_model("MODEL", model)
     columns = Choice("DATA", str(data), id, features=features).of(Parquet(data).names)
-    bar = progress_bar("encoding", MofNCompleteColumn(), TimeRemainingColumn())
+    bar = progress_bar("encoding", "MofNCompleteColumn", "TimeRemainingColumn")
     run = partial(encode_parts, hasher, data, output, columns=features, ids=columns.id)
     with cluster(scheduler) as client, bar as update:
         report = run(client=client, progress=lambda done, total: update(completed=done, total=total))
@@ -131,14 +130,13 @@ def _ids_text(column: str | None) -> str:
     return "numbers of the rows" if column is None else column
 
 
-def _codes(hasher: BaseHasher, data: str, table: Table) -> tuple[Codes, list[Value]]:
+def _codes(hasher: Encoder | BaseHasher, data: str, table: Table) -> tuple[Codes, list[Value]]:
     import numpy as np
-    from rich.progress import TimeRemainingColumn
 
     codes: list[Codes] = []
     keys: list[Value] = []
     rows = 0
-    with progress_bar("encoding", "{task.fields[rows]:,} rows", TimeRemainingColumn()) as update:
+    with progress_bar("encoding", "{task.fields[rows]:,} rows", "TimeRemainingColumn") as update:
         for batch in table.batches:
             check_width("DATA", data, batch.values, hasher)
             codes.append(hasher.transform(batch.values))

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from scipy import sparse
 
     from thpi._types import Bools
-    from thpi.base import BaseHasher
     from thpi.cli._views import Labelled
+    from thpi.encoder import Coding
 
 _DEFAULT = ("average_precision", "precision@10", "precision@100", "recall@100", "lookup_precision@2")
 
@@ -88,12 +88,12 @@ def evaluate(
         relevance, truth = _relevance(asked, database, neighbours, radius)
         codes = hasher.transform(asked.X), hasher.transform(database.X)
         values = metrics.evaluate(*codes, relevance, hasher.n_bits, names)
-    facts = {"model": str(model), "method": type(hasher).__name__, "bits": hasher.n_bits}
+    facts = {"model": str(model), "method": hasher.method_name, "bits": hasher.n_bits}
     _print(as_json, facts | {"queries": n, "database": m, "relevant": truth}, values)
 
 
 def _read(
-    hasher: BaseHasher,
+    hasher: Coding,
     argument: str,
     spec: str,
     features: tuple[str, ...] | None,

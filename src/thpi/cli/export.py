@@ -1,4 +1,4 @@
-"""``thpi export``: write codes or an index to a file or a store that other programs use."""
+"""``thpi export``: write codes, an index or a hash function to a file or a store that other programs use."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from thpi._optional import require_extra
-from thpi.cli._files import check_codes_output, read_codes
+from thpi.cli._files import check_codes_output, file_kind, load_model, read_codes
 from thpi.cli._options import AnyModel, CodeBits, Force, Json, names_of
-from thpi.cli._output import print_table, progress_bar, show, uninterrupted
+from thpi.cli._output import check_output, print_table, progress_bar, show, uninterrupted
 
 if TYPE_CHECKING:
     from thpi.stores import FileFormat, StoreInfo
@@ -31,6 +31,7 @@ def _print_formats(wanted: bool) -> None:
         where = ", ".join([f"{prefix}..." for prefix in prefixes] + [f"*{end}" for end in suffixes])
         needs = "-" if kind.extra is None else f'pip install "thpi\\[{kind.extra}]"'
         rows.append((kind.name, where, kind.description, needs))
+    rows.append(("onnx", "*.onnx", "the hash function of a model, for other languages", 'pip install "thpi\\[onnx]"'))
     print_table(("format", "TARGET", "writes", "needs"), rows)
     raise typer.Exit
 
@@ -45,7 +46,7 @@ _FORMATS = typer.Option("--formats", is_eager=True, callback=_print_formats, hel
 
 
 def export(
-    codes: Annotated[Path, typer.Argument(metavar="CODES|INDEX", help="Codes from thpi encode, or an index.")],
+    codes: Annotated[Path, typer.Argument(metavar="FILE", help="Codes from thpi encode, an index, or a model.")],
     target: Annotated[str, _TARGET],
     table: Annotated[str, typer.Option(help="Table or collection of the store.")] = "codes",
     kind: Annotated[Optional[str], _FORMAT] = None,
@@ -57,7 +58,7 @@ def export(
     as_json: Json = False,
     formats: Annotated[bool, _FORMATS] = False,
 ) -> None:
-    """Write codes or an index to a file of another format, to PostgreSQL (pgvector) or to Milvus.
+    """Write codes or an index to a file of another format, to PostgreSQL (pgvector) or to Milvus; a model to ONNX.
 
     Bytes, width, bit order, ids and the fingerprint of the model stay the same. A
     file appears when it is complete. PostgreSQL receives all codes in one
@@ -66,14 +67,22 @@ def export(
     is given, and nothing is ever deleted from it. Keep passwords out of the
     command: PostgreSQL reads ~/.pgpass and PGPASSWORD.
 
+    A model is written as ONNX: its hash function, from rows of float32 to packed
+    codes, for phones and other languages. If onnxruntime is installed, its codes
+    of 1,000 random rows are compared with those of the model before.
+
     \b
     Examples:
       thpi export shop.index shop.parquet
       thpi export codes.npy shop.faiss
       thpi export shop.index postgresql://shop@localhost/shop --table codes
       thpi export shop.index milvus.db --table codes
+      thpi export shop.thpi shop.onnx
       thpi export --formats
     """
+    if Path(target).suffix.lower() == ".onnx" or kind == "onnx":
+        _export_model(codes, Path(target), force, as_json)
+        return
     from thpi.identity import check_same_model
     from thpi.stores import FileFormat
 
@@ -85,7 +94,7 @@ def export(
         raise ValueError(f"--force replaces files; a table is never emptied. Drop {table!r} yourself, or use --append.")
     elif chosen.extra is not None:
         require_extra(chosen.extra)
-    read = read_codes("CODES", codes, bits)
+    read = read_codes("FILE", codes, bits)
     if isinstance(chosen, FileFormat):
         with uninterrupted():
             chosen.write(Path(target), read.codes, read.n_bits, read.ids, read.model)
@@ -106,13 +115,34 @@ def export(
     show(as_json, facts | {"bits": read.n_bits, "codes_there": total})
 
 
+def _export_model(model: Path, target: Path, force: bool, as_json: bool) -> None:
+    check_output("TARGET", target, force=force, inputs=(model,), extra="onnx")
+    if (given := file_kind("FILE", model)) != "model":
+        raise ValueError(f"FILE={str(model)!r} is of the kind {given!r}; ONNX is for the hash function of a model.")
+    from thpi.onnx_file import write_onnx
+
+    coder, _ = load_model("FILE", model)
+    with uninterrupted():
+        checked = write_onnx(coder, target)
+    facts = {"target": str(target), "format": "onnx", "method": coder.method_name, "bits": coder.n_bits}
+    if as_json:
+        show(True, facts | {"checked": None if checked is None else checked._asdict()})
+        return
+    text = "no: onnxruntime is not installed"
+    if checked is not None:
+        differ = f"{checked.at_zero} of {checked.bits:,} bits at zero differ"
+        same = differ if checked.at_zero else "all bits as thpi"
+        text = f"{checked.rows:,} rows with onnxruntime, {same}"
+    show(False, facts | {"checked": text})
+
+
 def _format(target: str, name: str | None) -> FileFormat | StoreInfo:
     from thpi.stores import FORMATS, STORES
 
     known: dict[str, FileFormat | StoreInfo] = {**FORMATS, **STORES}
     if name is not None:
         if name not in known:
-            raise ValueError(f"--format {name!r} must be one of {', '.join(known)}.")
+            raise ValueError(f"--format {name!r} must be one of {', '.join(known)} or onnx.")
         return known[name]
     for file in FORMATS.values():
         if Path(target).suffix.lower() == file.suffix:

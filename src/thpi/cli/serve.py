@@ -107,12 +107,10 @@ def _check_address(host: str, port: int) -> None:
 
 
 def _demo(dataset: str, data_home: Path | None) -> Catalogue:
-    from rich.progress import MofNCompleteColumn
-
     from thpi.web import demo_catalogue
 
     typer.echo(f"loading {dataset} and fitting every method; this takes some seconds", err=True)
-    with progress_bar("starting", MofNCompleteColumn()) as update:
+    with progress_bar("starting", "MofNCompleteColumn") as update:
         return demo_catalogue(
             dataset, data_home, progress=lambda text, done, n: update(description=f"{text:32}", completed=done, total=n)
         )

@@ -13,12 +13,13 @@ from sklearn.utils import check_random_state
 from thpi._input import Views, Whole
 from thpi._types import Floats, Ints, MatrixLike, Seed
 from thpi.auto import RELEVANCES, AutoHasher, candidates, find_relevance
-from thpi.auto._trial import Trial, least_r2
+from thpi.auto._trial import Trial
 from thpi.diagnosis._answer import Answer, Diagnosis
 from thpi.diagnosis._folds import Fold, divide
 from thpi.diagnosis._learning_curve import learning_curve
 from thpi.evaluation import PairedDifference
 from thpi.kernels._threads import n_threads, own_threads, run_in_order
+from thpi.pairing._relation import least_r2
 
 CURVE_FOLDS = 3
 """Folds of the learning curve: its fits are many, and it needs its shape, not an interval."""

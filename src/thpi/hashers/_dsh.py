@@ -12,6 +12,7 @@ from scipy.special import entr
 from thpi._params import count, positive
 from thpi._types import Fitted
 from thpi.base import BaseHasher, TooManyBitsError, Views
+from thpi.hash_functions import OFFSET, HashFunction
 from thpi.solvers.moments import centred_product
 
 
@@ -97,13 +98,9 @@ class DSH(BaseHasher):
             centres = kmeans.fit(views.X).cluster_centers_
         return np.unique(centres, axis=0)
 
-    def _project(self, X: Any) -> Any:
-        return centred_product(X, self.mean_, self.projection_) - self.offset_
-
-    def _check_fitted(self) -> None:
-        super()._check_fitted()
-        if self.offset_.shape != (self.n_bits,):
-            raise ValueError("offset_ must have one number per bit")
+    @property
+    def _hash_function(self) -> HashFunction:
+        return OFFSET
 
 
 def _adjacent_pairs(centres: Any, n_adjacent: int) -> tuple[Any, Any]:

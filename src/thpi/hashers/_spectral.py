@@ -9,6 +9,7 @@ import numpy as np
 
 from thpi._types import Fitted
 from thpi.base import BaseHasher, Views
+from thpi.hash_functions import EIGENFUNCTION, HashFunction
 from thpi.solvers.blocks import reduce_blocks
 from thpi.solvers.moments import centred_product, principal_axes
 
@@ -78,14 +79,9 @@ class SpectralHashing(BaseHasher):
             "lower_": lower[axis].astype(views.X.dtype),
         }
 
-    def _project(self, X: Any) -> Any:
-        Z = centred_product(X, self.mean_, self.projection_)
-        return np.cos((Z - self.lower_) * self.frequency_)  # sin(pi/2 + t) = cos(t)
-
-    def _check_fitted(self) -> None:
-        super()._check_fitted()
-        if self.frequency_.shape != (self.n_bits,) or self.lower_.shape != (self.n_bits,):
-            raise ValueError("frequency_ and lower_ must have one number per bit")
+    @property
+    def _hash_function(self) -> HashFunction:
+        return EIGENFUNCTION  # sin(pi/2 + t) = cos(t)
 
 
 def _least(block: Any) -> tuple[Any]:

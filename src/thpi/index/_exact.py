@@ -7,6 +7,7 @@ Ties in distance are ordered by position, also at the k-th place: faiss's counti
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from importlib import import_module
 from itertools import pairwise
@@ -21,6 +22,7 @@ from thpi.kernels._threads import n_threads, run_in_order
 
 _COUNTER_BYTES = 2**28  # for the counting kernel, which keeps k positions for each possible distance and query
 _KERNEL_QUERIES = 256  # queries per call of a kernel
+_PAIRS_WORTH_FAISS = 2**20  # pairs that numpy compares and sorts in less than the time of importing faiss
 _WORDS_A_THREAD = 2**17  # the number of word comparisons that justifies another thread
 
 
@@ -42,7 +44,8 @@ def nearest(queries: Codes, codes: Codes, k: int) -> tuple[Distances, Ints]:
     if words is not None and pays_off(len(queries) * words[1].size):
         return _kernel_nearest(*words, k, 8 * codes.shape[1])
     per_query = (8 * codes.shape[1] + 1) * k * 8
-    if per_query > _COUNTER_BYTES:
+    few = len(queries) * len(codes) < _PAIRS_WORTH_FAISS and "faiss" not in sys.modules
+    if few or per_query > _COUNTER_BYTES:
         return _stack([_sorted_nearest(query, codes, k) for query in queries])
     block, search = _COUNTER_BYTES // per_query, faiss_module().knn_hamming
     return _stack([search(queries[s : s + block], codes, k, variant="mc") for s in range(0, len(queries), block)])
@@ -85,7 +88,7 @@ def _kernel_nearest(queries: Array, codes: Array, k: int, n_bits: int) -> tuple[
 
 
 def _sorted_nearest(query: Codes, codes: Codes, k: int) -> tuple[Distances, Ints]:
-    """Sort all distances of one query; used if ``k`` is so large that counters would need too much memory."""
+    """Sort all distances of one query: if ``k`` is so large that counters take too much memory, or codes are few."""
     distances = hamming_distances(query[None], codes)
     # Stable sorting of 16-bit numbers is radix sort in numpy.
     keys: Array = distances.astype(np.uint16) if 8 * codes.shape[1] < 2**16 else distances

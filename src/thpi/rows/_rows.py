@@ -7,14 +7,16 @@ import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from thpi._types import Array, DType, Ints
 from thpi.solvers.blocks import Parts, combined, row_blocks
-from thpi.solvers.moments import Moments, shifted_moments
+
+if TYPE_CHECKING:
+    from thpi.solvers.moments import Moments
 
 IN_MEMORY = 2**27
 """Projections (n x c) of up to this many bytes are kept in memory; larger ones go to a temporary file."""
@@ -66,6 +68,8 @@ class Rows(ABC):
 
     @cached_property
     def _moments(self) -> Moments:
+        from thpi.solvers.moments import shifted_moments  # imports scikit-learn, which coding rows does not need
+
         # The mean of the first block is close enough to the overall mean to prevent cancellation.
         shift = self._first.mean(axis=0, dtype=np.float64).astype(self.dtype)
         moments = shifted_moments(self, shift)

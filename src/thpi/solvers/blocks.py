@@ -7,17 +7,18 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
-from scipy import sparse
 
-from thpi._types import Array, InMemory, Ints, Matrix
+from thpi._types import Array, InMemory, Ints, Matrix, is_sparse
 from thpi.kernels import pays_off
 from thpi.kernels._threads import n_threads, own_threads, stream_in_order
 
 if TYPE_CHECKING:
+    from scipy import sparse
+
     from thpi.solvers.moments import Moments
 
-__all__ = ["Data", "Parts", "Streamed", "combined", "for_blocks", "map_groups", "reduce_blocks", "row_blocks"]
-__all__ += ["row_products", "spread", "sum_blocks", "take_block"]
+__all__ = ["Data", "Parts", "Streamed", "centred_product", "combined", "for_blocks", "map_groups"]
+__all__ += ["reduce_blocks", "row_blocks", "row_products", "spread", "sum_blocks", "take_block"]
 
 Parts: TypeAlias = tuple[Array, ...]
 """What a function returns for one block; sums are taken member by member."""
@@ -72,25 +73,27 @@ def row_blocks(X: Matrix) -> Iterator[slice]:
     """
     n, d = X.shape[0], max(1, X.shape[1])
     width = X.dtype.itemsize * d
-    size = _SPARSE_ROWS if sparse.issparse(X) else max(1, _CACHED // width, min(2 * d, _LARGEST // width))
+    size = _SPARSE_ROWS if is_sparse(X) else max(1, _CACHED // width, min(2 * d, _LARGEST // width))
     # sklearn's gen_batches checks its arguments, which takes as long as a small block.
     for start in range(0, n, size):
         yield slice(start, min(start + size, n))
 
 
-def take_block(X: sparse.csr_array, rows: slice) -> sparse.csr_array:
+def take_block(X: Any, rows: slice) -> Any:
     """Return a block of rows of an array or of a CSR matrix without copying it.
 
+    >>> from scipy import sparse
     >>> take_block(sparse.csr_matrix(np.eye(3)), slice(1, 2)).toarray()
     array([[0., 1., 0.]])
     """
     if rows.start == 0 and rows.stop == X.shape[0]:
         return X
-    if not sparse.issparse(X):
+    if not is_sparse(X):
         return X[rows]
-    low, high = X.indptr[rows.start], X.indptr[rows.stop]
-    parts = X.data[low:high], X.indices[low:high], X.indptr[rows.start : rows.stop + 1] - low
-    return type(X)(parts, shape=(rows.stop - rows.start, X.shape[1]), copy=False)
+    csr: sparse.csr_array = X
+    low, high = csr.indptr[rows.start], csr.indptr[rows.stop]
+    parts = csr.data[low:high], csr.indices[low:high], csr.indptr[rows.start : rows.stop + 1] - low
+    return type(csr)(parts, shape=(rows.stop - rows.start, csr.shape[1]), copy=False)
 
 
 def row_products(A: sparse.csr_array, Y: Array, *, n_products: int = 1) -> Callable[[slice, Array], None]:
@@ -98,6 +101,7 @@ def row_products(A: sparse.csr_array, Y: Array, *, n_products: int = 1) -> Calla
 
     ``A`` has the dtype of ``Y``; scipy gives the same bits. The caller expects to make ``n_products`` of this size.
 
+    >>> from scipy import sparse
     >>> out = np.empty((1, 1))
     >>> row_products(sparse.csr_array(np.diag([1.0, 3.0])), np.array([[2.0], [5.0]]))(slice(1, 2), out)
     >>> out
@@ -174,6 +178,29 @@ def map_groups(function: Callable[[list[slice]], T], X: Matrix) -> Iterator[T]:
         return
     with own_threads():
         yield from stream_in_order((partial(function, group) for group in groups), threads)
+
+
+def centred_product(X: Data, mean: Array, W: Array) -> Array:
+    """``(X - 1 mean') W`` for dense or sparse ``X``, in the dtype of ``X``.
+
+    >>> centred_product(np.array([[1.0, 2.0], [3.0, 6.0]]), np.array([2.0, 4.0]), np.array([[1.0], [1.0]])).ravel()
+    array([-3.,  3.])
+    """
+    W = W.astype(X.dtype, copy=False)
+    if isinstance(X, Streamed):
+        return X.project(mean, W)  # type: ignore[no-any-return]
+    out = np.empty((X.shape[0], W.shape[1]), dtype=X.dtype)
+    if is_sparse(X):
+        row_products(X, np.ascontiguousarray(W))(slice(0, X.shape[0]), out)
+        out -= mean @ W
+        return out
+
+    def project(rows: slice) -> None:
+        # Subtracting first keeps the digits that X W - m W would lose if the mean is large.
+        np.matmul(X[rows] - mean, W, out=out[rows])
+
+    for_blocks(project, X)
+    return out
 
 
 def spread(n: int, most: int) -> Ints:

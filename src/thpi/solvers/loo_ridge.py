@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg
 
 from thpi._types import Array
 from thpi.solvers.blocks import spread
@@ -70,6 +69,8 @@ def loo_ridge(X: Array, T: Array, *, extra: tuple[Array, Array] | None = None, s
     else:
         X_e, T_e = extra
         gram = X.T @ X + X_e.T @ X_e + penalty * mean_square * np.eye(X.shape[1])
+        from scipy import linalg  # not at the top: what codes rows imports JUDGED_ROWS, and has no use for scipy
+
         W = linalg.solve(gram, X.T @ T + X_e.T @ T_e, assume_a="pos")
     return RidgeFit(W, penalty, explained)
 
@@ -77,6 +78,8 @@ def loo_ridge(X: Array, T: Array, *, extra: tuple[Array, Array] | None = None, s
 def _right_factors(X: Array) -> tuple[Array, Array]:
     """Return singular values above rounding and right singular vectors, from the smaller of the two Gram matrices."""
     n, d = X.shape
+    from scipy import linalg
+
     values, vectors = linalg.eigh(X.T @ X if d <= n else X @ X.T)
     kept = values > 1e-10 * max(float(values[-1]), np.finfo(np.float64).tiny)
     s, vectors = np.sqrt(values[kept]), vectors[:, kept]

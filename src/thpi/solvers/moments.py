@@ -13,7 +13,7 @@ from scipy.sparse.linalg import LinearOperator, svds
 from sklearn.utils.extmath import svd_flip
 
 from thpi._types import Array, InMemory
-from thpi.solvers.blocks import Data, Streamed, for_blocks, reduce_blocks, row_products, spread
+from thpi.solvers.blocks import Data, Streamed, centred_product, reduce_blocks, spread
 
 __all__ = ["Coordinates", "Moments", "centred_product", "column_mean", "full_rank_coordinates"]
 __all__ += ["principal_axes", "shifted_moments"]
@@ -68,29 +68,6 @@ def shifted_moments(X: Data, shift: Array) -> Moments:
 def _block_moments(block: Array, shift: Array) -> tuple[Array, Array, Array]:
     centred = block - shift.astype(block.dtype, copy=False)
     return np.asarray(float(len(block))), centred.sum(axis=0, dtype=np.float64), centred.T @ centred
-
-
-def centred_product(X: Data, mean: Array, W: Array) -> Array:
-    """``(X - 1 mean') W`` for dense or sparse ``X``, in the dtype of ``X``.
-
-    >>> centred_product(np.array([[1.0, 2.0], [3.0, 6.0]]), np.array([2.0, 4.0]), np.array([[1.0], [1.0]])).ravel()
-    array([-3.,  3.])
-    """
-    W = W.astype(X.dtype, copy=False)
-    if isinstance(X, Streamed):
-        return X.project(mean, W)  # type: ignore[no-any-return]
-    out = np.empty((X.shape[0], W.shape[1]), dtype=X.dtype)
-    if sparse.issparse(X):
-        row_products(X, np.ascontiguousarray(W))(slice(0, X.shape[0]), out)
-        out -= mean @ W
-        return out
-
-    def project(rows: slice) -> None:
-        # Subtracting first keeps the digits that X W - m W would lose if the mean is large.
-        np.matmul(X[rows] - mean, W, out=out[rows])
-
-    for_blocks(project, X)
-    return out
 
 
 def _scatter(X: Data, mean: Array) -> Array:

@@ -23,7 +23,7 @@ from thpi.stores._files import read_parquet, write_parquet
 from thpi.stores._store import CodeTable
 
 if TYPE_CHECKING:
-    from thpi.base import BaseHasher
+    from thpi.encoder import Coding
 
 Client: TypeAlias = Any  # distributed.Client, of an optional package without types
 
@@ -37,7 +37,7 @@ class PartsReport(NamedTuple):
 
 
 def encode_parts(
-    hasher: BaseHasher,
+    hasher: Coding,
     rows: PathLike,
     output: PathLike,
     *,
@@ -50,7 +50,7 @@ def encode_parts(
 
     Parameters
     ----------
-    hasher : a fitted hasher
+    hasher : a fitted hasher, or the encoder of one
     rows : folder of Parquet files (or one file)
     output : folder, created if necessary; existing parts with the right number of rows are kept
     columns : columns of features; default: all but ``ids``
@@ -58,7 +58,7 @@ def encode_parts(
     client : ``distributed.Client`` whose workers read and write the parts; they must see both folders
     progress : called with the number of finished parts and of all parts
     """
-    from thpi.rows._parquet import parquet_files  # imports scikit-learn, which stores do not need
+    from thpi.rows._parquet import parquet_files
 
     files, folder = parquet_files(rows), Path(output)
     folder.mkdir(exist_ok=True)
@@ -81,7 +81,7 @@ def encode_parts(
 
 
 def _run(
-    client: Client | None, hasher: BaseHasher, todo: list[tuple[str, str, int]], encode: Callable[..., str]
+    client: Client | None, hasher: Coding, todo: list[tuple[str, str, int]], encode: Callable[..., str]
 ) -> Iterator[str]:
     if client is None:
         yield from (encode(hasher, *part) for part in todo)
@@ -96,7 +96,7 @@ def _run(
 
 
 def _encode_part(
-    hasher: BaseHasher, source: str, target: str, start: int, *, columns: list[str] | None, ids: str | None
+    hasher: Coding, source: str, target: str, start: int, *, columns: list[str] | None, ids: str | None
 ) -> str:
     from thpi.rows._parquet import Parquet, record_values
 

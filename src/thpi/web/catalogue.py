@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
-from thpi._types import Array, Codes, Floats, Ints
+from thpi._types import Array, Codes, Floats, Ints, is_sparse
 from thpi.identity import check_same_model
 from thpi.web.errors import RequestError, short
 
 if TYPE_CHECKING:
-    from thpi.base import BaseHasher
     from thpi.datasets import PairedDataset
+    from thpi.encoder import Coding
     from thpi.index import HammingIndex
 
 EXCERPT = 240
@@ -37,7 +36,7 @@ class Prepare(Protocol):
 class Engine:
     """A fitted hasher and an index of its codes; ``any_model`` accepts one that does not say which model made them."""
 
-    hasher: BaseHasher
+    hasher: Coding
     index: HammingIndex
     any_model: bool = False
 
@@ -52,7 +51,7 @@ class Engine:
     @property
     def method(self) -> str:
         """Name of the hashing method."""
-        return type(self.hasher).__name__
+        return self.hasher.method_name
 
     @property
     def n_bits(self) -> int:
@@ -150,7 +149,7 @@ class Catalogue:
         if self.items is None or not isinstance(item, int) or not 0 <= item < self.items.n:
             raise RequestError(404, f"the vector of item {short(item)} is not known.")
         row = self.items.target[[item]]
-        vector: Floats = (row.toarray() if sparse.issparse(row) else row)[0]
+        vector: Floats = (row.toarray() if is_sparse(row) else row)[0]
         return vector
 
     def code_of(self, engine: Engine, item: int | str) -> Codes:

@@ -1,0 +1,204 @@
+"""Hash functions as ONNX, so that phones, browsers and other languages code queries.
+
+The input ``rows`` is float32 of shape (batch, features). The output ``codes`` is uint8 of shape (batch, bytes): those
+of :mod:`thpi.codes`, first bit least significant. The output ``projections`` is float32 of shape (batch, bits). The
+metadata entry ``thpi`` is a JSON object with ``n_bits``, ``bit_order``, ``class``, ``fingerprint`` and the version of
+thpi. Rows are not checked: NaN and infinity give some code.
+
+The steps and their precisions are those of :mod:`thpi.hash_functions` for float32 rows. Sums are added up in another
+order, so a projection that is zero but for rounding may get the other sign; :func:`check_onnx` counts such bits.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from thpi._files import atomic_write
+from thpi._optional import require
+from thpi._types import Array, Floats, PathLike, is_sparse
+from thpi.codes import n_bytes, unpack
+from thpi.encoder import Coding
+
+__all__ = ["OnnxCheck", "check_onnx", "onnx_bytes", "rounding_bound", "write_onnx"]
+
+_OPSET, _IR = 17, 8  # of 2022: old enough for the runtimes that are in use
+_FLOAT32 = np.dtype(np.float32)
+Node: TypeAlias = Any  # an onnx.NodeProto; onnx is optional
+
+
+class OnnxCheck(NamedTuple):
+    """Bits compared with those of thpi, and how many differ because the projection is zero but for rounding."""
+
+    rows: int
+    bits: int
+    at_zero: int
+
+
+class _Graph:
+    """Nodes and constants of a graph; each call adds a node and returns the name of its output."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self.constants: list[Any] = []
+        self._helper, self._numpy_helper = require("onnx.helper", "onnx"), require("onnx.numpy_helper", "onnx")
+
+    def constant(self, value: Array) -> str:
+        name = f"constant{len(self.constants)}"
+        self.constants.append(self._numpy_helper.from_array(np.ascontiguousarray(value), name))
+        return name
+
+    def __call__(self, operation: str, *inputs: str | Array, output: str = "", **attributes: object) -> str:
+        names = [self.constant(value) if isinstance(value, np.ndarray) else value for value in inputs]
+        output = output or f"step{len(self.nodes)}"
+        self.nodes.append(self._helper.make_node(operation, names, [output], **attributes))
+        return output
+
+    def cast(self, name: str, dtype: np.dtype[Any], output: str = "") -> str:
+        return self("Cast", name, output=output, to=self._helper.np_dtype_to_tensor_dtype(dtype))
+
+
+def onnx_bytes(coder: Coding) -> bytes:
+    """Return the hash function of a fitted hasher, or of an encoder, as an ONNX model. Needs the extra ``onnx``."""
+    if coder._hash_name is None:
+        raise ValueError(f"{coder.method_name} has a hash function of its own, which cannot be written as ONNX.")
+    onnx, helper = require("onnx", "onnx"), require("onnx.helper", "onnx")
+    graph, fitted, c = _Graph(), vars(coder), coder.n_bits
+    values = _projections(graph, coder._hash_name, fitted)
+    bits = graph.cast(graph("GreaterOrEqual", values, np.zeros((), dtype=fitted["mean_"].dtype)), _FLOAT32)
+    # Bit j is worth 2^(j mod 8) in byte j // 8: a product with a matrix, exact in float32.
+    places = np.zeros((c, n_bytes(c)), dtype=np.float32)
+    places[np.arange(c), np.arange(c) // 8] = 2.0 ** (np.arange(c) % 8)
+    graph.cast(graph("MatMul", bits, places), np.dtype(np.uint8), "codes")
+    graph.cast(values, _FLOAT32, "projections")
+
+    def shaped(name: str, kind: type, width: int) -> Any:
+        return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(np.dtype(kind)), ["batch", width])
+
+    outputs = [shaped("codes", np.uint8, n_bytes(c)), shaped("projections", np.float32, c)]
+    inputs = [shaped("rows", np.float32, coder.n_features_in_)]
+    body = helper.make_graph(graph.nodes, f"thpi {coder.method_name}", inputs, outputs, graph.constants)
+    model = helper.make_model(
+        body, producer_name="thpi", ir_version=_IR, opset_imports=[helper.make_opsetid("", _OPSET)]
+    )
+    helper.set_model_props(model, {"thpi": json.dumps(_about(coder), sort_keys=True)})
+    onnx.checker.check_model(model, full_check=True)
+    return bytes(model.SerializeToString(deterministic=True))
+
+
+def _about(coder: Coding) -> dict[str, str | int]:
+    from thpi import __version__
+
+    return {
+        "format": "thpi-onnx",
+        "version": 1,
+        "thpi": __version__,
+        "class": coder.method_name,
+        "n_bits": coder.n_bits,
+        "bit_order": "little",
+        "fingerprint": coder.fingerprint_,
+    }
+
+
+def _projections(graph: _Graph, name: str, fitted: dict[str, Any]) -> str:
+    """Add the nodes of a hash function, in the precision of the model; its projections have that precision, too."""
+    dtype = fitted["mean_"].dtype
+    rows = graph.cast("rows", dtype)
+    if name == "kernel":
+        rows = _kernel(graph, rows, fitted)
+    # thpi multiplies float32 rows by a projection in float32 and rounds the product to float32.
+    weights = fitted["projection_"].astype(np.float32).astype(dtype)
+    values = graph("MatMul", graph("Sub", rows, fitted["mean_"]), weights)
+    values = graph.cast(graph.cast(values, _FLOAT32), dtype)
+    if name == "offset":
+        return graph("Sub", values, fitted["offset_"])
+    if name == "eigenfunction":
+        angle = graph("Mul", graph("Sub", values, fitted["lower_"]), fitted["frequency_"])
+        return graph("Cos", angle)
+    return values
+
+
+def _kernel(graph: _Graph, rows: str, fitted: dict[str, Any]) -> str:
+    centre, landmarks = fitted["centre_"], fitted["landmarks_"]
+    dtype = fitted["mean_"].dtype
+    others = np.asarray(landmarks.toarray() if is_sparse(landmarks) else landmarks) - centre
+    least = np.asarray(np.finfo(np.float32).tiny, dtype=dtype)
+    lengths = np.maximum(np.sqrt(np.einsum("ij,ij->i", others, others)), least)
+    centred = graph("Sub", rows, centre)
+    squares = graph("ReduceSum", graph("Mul", centred, centred), np.array([1]), keepdims=1)
+    length = graph("Max", graph("Sqrt", squares), least)
+    cosine = graph("Div", graph("Div", graph("MatMul", centred, others.T), length), lengths)
+    factor = np.asarray(2 * fitted["gamma_"], dtype=dtype)
+    values = graph("Exp", graph("Mul", graph("Sub", cosine, np.ones((), dtype=dtype)), factor))
+    return graph.cast(graph.cast(values, _FLOAT32), dtype)
+
+
+def rounding_bound(coder: Coding, rows: Array) -> Floats:
+    """Bound what rounding can change in each projection of float32 rows, between two orders of adding up.
+
+    A sum of d products is off by at most (d + 2) eps times the sum of their sizes; what follows passes that on.
+    """
+    fitted, name = vars(coder), coder._hash_name
+    eps, eps32 = (float(np.finfo(kind).eps) for kind in (fitted["mean_"].dtype, np.float32))
+    inner: Array = np.asarray(rows, dtype=np.float64)
+    own: Floats = np.zeros(())  # errors of the rows that are multiplied
+    weights = np.abs(fitted["projection_"].astype(np.float64))
+    if name == "kernel":
+        from thpi.hash_functions import kernel_values
+
+        inner = kernel_values(inner, fitted["landmarks_"], fitted["centre_"], fitted["gamma_"])
+        cosine = (2 * coder.n_features_in_ + 8) * eps
+        own = inner * (2 * fitted["gamma_"] * cosine + 8 * eps + 8 * eps32)
+    size = np.abs(inner - fitted["mean_"]) @ weights
+    bound = (inner.shape[1] + 2) * eps * size + (own @ weights if own.ndim else 0.0)
+    if name == "offset":
+        bound = bound + eps32 * size + eps * np.abs(fitted["offset_"])
+    if name == "eigenfunction":
+        turned = np.abs(fitted["frequency_"])
+        reach = (size + np.abs(fitted["lower_"])) * turned
+        bound = (bound + eps32 * size) * turned + 4 * eps * (reach + 2)
+    return np.asarray(2 * bound + float(np.finfo(np.float32).tiny))
+
+
+def check_onnx(data: bytes, coder: Coding, rows: Array) -> OnnxCheck:
+    """Compare the codes of an ONNX model with those of thpi, bit by bit. Needs onnxruntime.
+
+    A bit that differs though its projection is farther from zero than :func:`rounding_bound` raises ``ValueError``.
+    """
+    runtime = require("onnxruntime", "onnx")
+    given = np.ascontiguousarray(rows, dtype=np.float32)
+    session = runtime.InferenceSession(data, providers=["CPUExecutionProvider"])
+    (codes,) = session.run(["codes"], {"rows": given})
+    different = unpack(codes, coder.n_bits) != unpack(coder.transform(given), coder.n_bits)
+    wrong = different & (np.abs(coder.decision_function(given)) > rounding_bound(coder, given))
+    if wrong.any():
+        row, bit = np.argwhere(wrong)[0]
+        raise ValueError(f"the ONNX model differs from thpi in {wrong.sum()} bits, first in bit {bit} of row {row}.")
+    return OnnxCheck(len(given), different.size, int(different.sum()))
+
+
+def write_onnx(coder: Coding, path: PathLike) -> OnnxCheck | None:
+    """Write the hash function to ``path`` in one step. If onnxruntime is installed, it is checked on random rows first.
+
+    >>> import tempfile, pathlib
+    >>> import thpi
+    >>> X = np.random.RandomState(0).standard_normal((50, 6))
+    >>> hasher = thpi.ITQ(n_bits=6, random_state=0).fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_onnx(hasher, pathlib.Path(folder) / "shop.onnx")
+    OnnxCheck(rows=1000, bits=6000, at_zero=0)
+    """
+    data = onnx_bytes(coder)
+    try:
+        require("onnxruntime", "onnx")
+    except ImportError:
+        checked = None
+    else:
+        fitted = vars(coder)
+        centre = fitted.get("centre_", fitted["mean_"])
+        noise = np.random.RandomState(0).standard_normal((1000, coder.n_features_in_))
+        checked = check_onnx(data, coder, centre + (float(np.abs(centre).mean()) or 1.0) * noise)
+    atomic_write(path, data)
+    return checked
