@@ -10,7 +10,7 @@ from experiments.harness.gains import Gain, gain_over, shown_share
 from experiments.harness.protocol import PROTOCOLS, RELEVANCES
 from experiments.harness.tables import Cell, Column, Grid, Records, Section, Table, register
 from experiments.paper.compare import PROTOCOL, SIX, agreement
-from experiments.paper.published import METHOD_TITLES, table1
+from experiments.paper.published import METHOD_TITLES, TABLE_ALPHA, table1
 from experiments.paper.results import Results
 from experiments.paper.runs import MethodRun
 from experiments.paper.sets import paper_set
@@ -69,7 +69,8 @@ def _value(results: Results, dataset: str, section: Section, bits: int, run: Met
     found = results.splits(dataset, protocol, alpha, run, kind)
     mean = float(found.mean()) if found.size else None
     known = None
-    if section == ("target", PROTOCOL) and shown.beside_published and run == MethodRun(run.method, bits):
+    like_published = section == ("target", PROTOCOL) and alpha == TABLE_ALPHA and run == MethodRun(run.method, bits)
+    if like_published and shown.beside_published:
         known = table1().get((str(shown.published), bits, run.method))
     gain = gain_over(found, few) if found.size and found.size == few.size else None
     share = None

@@ -52,7 +52,9 @@ def test_one_worker_and_two_give_the_same_to_the_last_digit(tmp_path: Path) -> N
 @pytest.mark.slow
 def test_an_error_in_a_worker_reaches_the_caller_and_keeps_the_rest(tmp_path: Path) -> None:
     good = _tasks()[2]
-    bad = PaperTask("digits", SPEC, "followup", 0.1, 0, good.runs, good.identity, RULE)  # 30 rows have no 50th neighbour
+    bad = PaperTask(
+        "digits", SPEC, "followup", 0.1, 0, good.runs, good.identity, RULE
+    )  # 30 rows have no 50th neighbour
     store = ResultStore(tmp_path)
     run_all(run_task, [good], store, workers=1)
     with pytest.raises(ValueError, match="train has 30 rows"):
