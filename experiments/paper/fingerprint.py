@@ -215,4 +215,3 @@ def fingerprint(
     atomic_write(output / "fingerprint.csv", to_csv(records(mean_values(bbc, store))))
     for ending in ("png", "svg"):
         atomic_write(output / f"fingerprint.{ending}", figure_bytes(drawn, ending))
-

@@ -75,7 +75,8 @@ from experiments.harness.store import ResultStore
 from experiments.paper.runs import MethodRun
 from experiments.paper.task import PaperTask, measured
 spec = DataSpec("digits", 300)
-tasks = [PaperTask("digits", spec, "standard", 0.5, seed, (MethodRun("ITQ", 16),), data_identity(spec)) for seed in (0, 1)]
+runs = (MethodRun("ITQ", 16),)
+tasks = [PaperTask("digits", spec, "standard", 0.5, seed, runs, data_identity(spec)) for seed in (0, 1)]
 store = ResultStore(sys.argv[1])
 run_all(run_task, tasks[:1], store, workers=1)
 done = measured(tasks[0], store)

@@ -6,7 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from experiments.harness.tables import TABLES
 from experiments.paper.compare import SIX, agreement, cells
+from experiments.paper.figures import draw_overview
+from experiments.paper.page import PaperReport
 from experiments.paper.published import figure1, table1
 from experiments.paper.results import Results
 from experiments.paper.runs import MethodRun
@@ -106,6 +109,46 @@ def test_only_the_papers_protocol_alpha_and_code_length_are_compared() -> None:
     quick = cells(Stub(lambda a, run, value: value if run.bits < 32 else None, quick_settings(("bbc",))), "bbc")
     assert {(cell.table, cell.bits) for cell in quick} == {("table1", 8), ("table1", 16)}
     # Values of another alpha are not set beside Table 1.
-    other = Settings(("bbc",), alphas=(0.3,), table_alpha=0.3)
-    assert {cell.table for cell in cells(Stub(lambda a, run, value: value if a == 0.3 else None, other), "bbc")} == {"figure1"}  # fmt: skip
+    other = Stub(lambda a, run, value: value if a == 0.3 else None, Settings(("bbc",), alphas=(0.3,), table_alpha=0.3))
+    assert {cell.table for cell in cells(other, "bbc")} == {"figure1"}
     assert all(cell.difference == pytest.approx(cell.ours - cell.published) for cell in quick)
+
+
+def test_the_overview_has_a_dot_for_every_cell() -> None:
+    stub = Stub(lambda alpha, run, value: value + 1.5)
+    (axis, *_) = draw_overview(stub, "paper").axes
+    lines = {line.get_label(): line for line in axis.lines if line.get_linestyle() == "None"}
+    assert list(lines) == ["LSH", "DSH", "CCA-ITQ", "CVH", "ITQ+", "LapITQ+"]
+    for method, line in zip(SIX, lines.values(), strict=True):
+        mine = [cell for cell in cells(stub, "bbc") if cell.method == method]
+        np.testing.assert_array_equal(line.get_xdata(), [cell.published for cell in mine])
+        np.testing.assert_array_equal(line.get_ydata(), [cell.ours for cell in mine])
+        assert len(mine) == 8
+    assert axis.get_title().startswith("bbc")
+
+
+def test_the_overview_is_drawn_where_there_is_something_to_compare() -> None:
+    assert "overview-paper" in _drawn(Stub(lambda alpha, run, value: value))
+    assert "overview-paper" not in _drawn(Stub(lambda alpha, run, value: None))
+
+
+def _drawn(stub: Stub) -> set[str]:
+    stub.experiments = ("table1",)
+    return set(PaperReport().figures(stub))
+
+
+def test_agreement_is_a_table_of_comparable_sets() -> None:
+    table = TABLES["paper"]["agreement"]
+    stub = Stub(lambda alpha, run, value: value - 3 * (run.method == "LSH"))
+    stub.experiments = ("table1",)
+    assert table.wanted(stub)
+    assert table.records is not None
+    found = {record["what"]: (record["value"], record["cells"]) for record in table.records(stub)}
+    assert found["distance, table1"] == (0.5, 24)
+    assert found["LSH within 2 points"] == (0, 8)
+    assert found["methods whose curve over alpha rises"] == (6, 6)
+    # LSH was last of the six at every length, and stays so.
+    assert found["Kendall's tau with the published order"] == (1.0, 4)
+    alone = Stub(lambda alpha, run, value: value, Settings(("digits",)))
+    alone.experiments, alone._entries = ("table1",), {("digits", "paper", 0.5): {}}
+    assert not table.wanted(alone)
