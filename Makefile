@@ -1,4 +1,4 @@
-# make demo | test | test-fast | lint | hooks | docs | bench | paper | transfer | clean
+# make demo | test | test-fast | lint | hooks | docs | bench | paper | paper-check | transfer | clean
 # PYTHON=python3.12 picks another interpreter; PYTEST_ARGS="-k itq" goes to pytest; make bench FULL=1 takes the sizes of the targets;
 # PAPER_ARGS and TRANSFER_ARGS pass options, such as --data-home DIR.
 # test runs everything. test-fast leaves out tests marked slow and takes about two minutes on two cores.
@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 # Tests run one process per core; threads inside each process would only get in each other's way.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-fast lint hooks docs bench paper transfer clean
+.PHONY: demo test test-fast lint hooks docs bench paper paper-check transfer clean
 
 demo: $(VENV)/.core
 	$(BIN)/thpi demo
@@ -35,6 +35,9 @@ bench: $(VENV)/.test
 
 paper: $(VENV)/.test
 	$(BIN)/python -m experiments paper all --output docs/results $(PAPER_ARGS)
+
+paper-check: $(VENV)/.test
+	$(BIN)/python -m experiments paper-check $(PAPER_ARGS)
 
 transfer: $(VENV)/.test
 	$(BIN)/python -m experiments transfer --output docs/transfer $(TRANSFER_ARGS)

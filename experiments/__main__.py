@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import typer
 
 import thpi.cli
+from experiments.paper.check import paper_check
 from experiments.paper.command import paper
 from experiments.paper.fingerprint import fingerprint
 from experiments.transfer.command import transfer
@@ -21,6 +22,7 @@ app = typer.Typer(
 )
 app.command(no_args_is_help=True)(paper)
 app.command()(fingerprint)
+app.command()(paper_check)
 app.command()(transfer)
 
 

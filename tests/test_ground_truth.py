@@ -112,6 +112,17 @@ def test_neighbour_radius_samples_rows_without_replacement(points):
     assert neighbour_radius(fewer, random_state=0) == neighbour_radius(fewer, random_state=1)
 
 
+def test_neighbour_radius_in_the_plain_form_is_the_mean_over_the_drawn_rows(points):
+    x = points[1]
+    ranked = _sorted_distances(x)[:, 50]
+    drawn = np.random.RandomState(4).choice(300, size=20, replace=False)
+    sampled = neighbour_radius(x, form="plain", n_sample=20, random_state=4)
+    assert sampled == pytest.approx(ranked[drawn].mean(), rel=1e-12)
+    assert sampled != pytest.approx(ranked.mean(), rel=1e-6)
+    # Neighbours are sought among all rows, and a sample that is not smaller is no sample.
+    assert neighbour_radius(x, form="plain", n_sample=300, random_state=4) == neighbour_radius(x, form="plain")
+
+
 def test_neighbour_radius_tells_when_rows_are_too_few(points):
     x = points[1]
     assert neighbour_radius(x[:50], form="authors") > 0

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import kendalltau
 
-from experiments.paper.published import METHOD_TITLES, figure1, table1
+from experiments.paper.published import FIGURE_BITS, METHOD_TITLES, TABLE_ALPHA, figure1, table1
 from experiments.paper.results import Results
 from experiments.paper.runs import MethodRun
 from experiments.paper.sets import paper_set
@@ -43,15 +43,15 @@ def cells(results: Results, dataset: str) -> list[PublishedCell]:
 
 
 def _cells(results: Results, dataset: str) -> Iterator[PublishedCell]:
-    name, settings = paper_set(dataset).published, results.settings
+    name = paper_set(dataset).published
     for (published, bits, method), value in table1().items():
-        ours = results.mean(dataset, PROTOCOL, settings.table_alpha, MethodRun(method, bits))
+        ours = results.mean(dataset, PROTOCOL, TABLE_ALPHA, MethodRun(method, bits))
         if published == name and ours is not None:
-            yield PublishedCell("table1", dataset, method, bits, settings.table_alpha, value, ours)
+            yield PublishedCell("table1", dataset, method, bits, TABLE_ALPHA, value, ours)
     for (published, alpha, method), value in figure1().items():
-        ours = results.mean(dataset, PROTOCOL, alpha, MethodRun(method, settings.figure_bits))
+        ours = results.mean(dataset, PROTOCOL, alpha, MethodRun(method, FIGURE_BITS))
         if published == name and ours is not None:
-            yield PublishedCell("figure1", dataset, method, settings.figure_bits, alpha, value, ours)
+            yield PublishedCell("figure1", dataset, method, FIGURE_BITS, alpha, value, ours)
 
 
 @dataclass(frozen=True)

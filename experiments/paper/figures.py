@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from experiments.harness.figures import DASHED, legend_below, panels
 from experiments.harness.protocol import PROTOCOLS
 from experiments.paper.compare import PROTOCOL, SIX, cells
-from experiments.paper.published import FIGURE2_LAPITQPLUS, FIGURE3_AT_ZERO, METHOD_TITLES, figure1
+from experiments.paper.published import FIGURE2_LAPITQPLUS, FIGURE3_AT_ZERO, FIGURE_BITS, METHOD_TITLES, figure1
 from experiments.paper.results import Results
 from experiments.paper.runs import MethodRun
 from experiments.paper.sets import paper_set
@@ -50,7 +50,7 @@ Published = Callable[[str, str], Mapping[Any, float]]
 
 def _has_published(results: Results, protocol: str) -> bool:
     """Whether the paper shows figures for this protocol and code length."""
-    return protocol == PROTOCOL and results.settings.figure_bits == 32
+    return protocol == PROTOCOL and results.settings.figure_bits == FIGURE_BITS
 
 
 def _measure(protocol: str) -> str:

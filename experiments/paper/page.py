@@ -12,6 +12,7 @@ from experiments.harness.protocol import PROTOCOLS, RELEVANCES
 from experiments.harness.report import Outcome, Report
 from experiments.harness.tables import Cell, Column, Grid, Section
 from experiments.harness.writers import badge, to_html
+from experiments.paper import tables  # noqa: F401 - registers the tables of the report
 from experiments.paper.claims import Verdict, judge_claims
 from experiments.paper.compare import PROTOCOL, cells
 from experiments.paper.figures import FIGURES
@@ -114,9 +115,10 @@ class PaperReport(Report[Results]):
         }
 
     def files(self, results: Results) -> dict[str, str]:
-        """The claims as JSON."""
+        """What was run, and the claims, as JSON."""
+        settings = {"settings.json": json.dumps(asdict(results.settings), indent=1) + "\n"}
         if "table1" not in results.experiments:
-            return {}
+            return settings
         judged = {
             protocol: [
                 {"outcome": verdict.outcome, "sentence": verdict.sentence, **asdict(verdict)}
@@ -124,7 +126,7 @@ class PaperReport(Report[Results]):
             ]
             for protocol in results.protocols
         }
-        return {"claims.json": json.dumps(judged, indent=1) + "\n"}
+        return {**settings, "claims.json": json.dumps(judged, indent=1) + "\n"}
 
     def outcomes(self, results: Results) -> Iterator[Outcome]:
         """One sentence per protocol and claim."""

@@ -35,7 +35,7 @@ class Results:
         for task in sorted(tasks, key=lambda task: task.seed):
             group = self._entries.setdefault((task.dataset, task.protocol, task.alpha), {})
             for run, entry in measured(task, store).items():
-                group.setdefault(run, []).append(entry)
+                group.setdefault(run, []).append({**entry, "seed": task.seed})
 
     @property
     def datasets(self) -> tuple[str, ...]:
@@ -63,7 +63,7 @@ class Results:
         return ()
 
     def entries(self, dataset: str, protocol: str, alpha: float, run: MethodRun) -> list[dict[str, Any]]:
-        """What was kept of each split."""
+        """What was kept of each split, and its seed."""
         return self._entries.get((dataset, protocol, alpha), {}).get(run, [])
 
     def reason(self, dataset: str, protocol: str, alpha: float, run: MethodRun) -> str | None:

@@ -10,7 +10,7 @@ from experiments.harness.gains import Gain, gain_over, shown_share
 from experiments.harness.protocol import PROTOCOLS, RELEVANCES
 from experiments.harness.tables import Cell, Column, Grid, Records, Section, Table, register
 from experiments.paper.compare import PROTOCOL, SIX, agreement
-from experiments.paper.published import METHOD_TITLES, table1
+from experiments.paper.published import METHOD_TITLES, TABLE_ALPHA, table1
 from experiments.paper.results import Results
 from experiments.paper.runs import MethodRun
 from experiments.paper.sets import paper_set
@@ -69,7 +69,8 @@ def _value(results: Results, dataset: str, section: Section, bits: int, run: Met
     found = results.splits(dataset, protocol, alpha, run, kind)
     mean = float(found.mean()) if found.size else None
     known = None
-    if section == ("target", PROTOCOL) and shown.beside_published and run == MethodRun(run.method, bits):
+    like_published = section == ("target", PROTOCOL) and alpha == TABLE_ALPHA and run == MethodRun(run.method, bits)
+    if like_published and shown.beside_published:
         known = table1().get((str(shown.published), bits, run.method))
     gain = gain_over(found, few) if found.size and found.size == few.size else None
     share = None
@@ -178,10 +179,10 @@ def _table1_records(results: Results) -> Records:
 
 def _parameter_records(results: Results) -> Records:
     """The selected parameters of every split."""
-    lengths = dict.fromkeys((*results.settings.bits, results.settings.figure_bits))
+    lengths = _lengths(results)
     return [
         {
-            "dataset": dataset, "protocol": protocol, "alpha": alpha, "seed": seed, "bits": bits,
+            "dataset": dataset, "protocol": protocol, "alpha": alpha, "seed": entry["seed"], "bits": bits,
             "method": run.title, "lambda1": entry["parameters"].get("lambda1"),
             "lambda2": entry["parameters"].get("lambda2"), "ridge": entry["parameters"].get("ridge"),
         }
@@ -191,9 +192,34 @@ def _parameter_records(results: Results) -> Records:
         for bits in lengths
         for run in runs_of(dataset, bits)
         if run.selected
-        for seed, entry in enumerate(results.entries(dataset, protocol, alpha, run))
+        for entry in results.entries(dataset, protocol, alpha, run)
         if "parameters" in entry
     ]  # fmt: skip
+
+
+def _split_records(results: Results) -> Records:
+    """Every value of every split, for ``paper-check``."""
+    return [
+        {
+            "dataset": dataset, "protocol": protocol, "alpha": alpha, "seed": entry["seed"], "bits": bits,
+            "method": run.title, "relevance": kind, "value": round(float(value), 4),
+        }
+        for dataset in results.datasets
+        for protocol in results.protocols
+        for alpha in results.alphas(dataset, protocol)
+        for bits in _lengths(results)
+        for run in runs_of(dataset, bits)
+        for kind in results.kinds(dataset, protocol)
+        # Not strict: an unavailable run has entries and no values.
+        for entry, value in zip(
+            results.entries(dataset, protocol, alpha, run), results.splits(dataset, protocol, alpha, run, kind),
+            strict=False,
+        )
+    ]  # fmt: skip
+
+
+def _lengths(results: Results) -> list[int]:
+    return list(dict.fromkeys((*results.settings.bits, results.settings.figure_bits)))
 
 
 def _figure1_records(results: Results) -> Records:
@@ -258,15 +284,20 @@ def _agreement_records(results: Results) -> Records:
     return records
 
 
-def _in(experiment: str) -> Any:
-    return lambda results: experiment in results.experiments
+def _in(*experiments: str) -> Any:
+    return lambda results: not set(experiments).isdisjoint(results.experiments)
+
+
+def _compared(results: Results) -> bool:
+    return "table1" in results.experiments and any(paper_set(name).comparable for name in results.datasets)
 
 
 for _table in (
     Table("table1", "Table 1", _table1_records, _table1_grids, wanted=_in("table1")),
     Table("worth", "What the source was worth", None, _worth_grids, wanted=_in("table1"), writers=("html",)),
-    Table("agreement", "Distance to the published values", _agreement_records, wanted=_in("table1")),
+    Table("agreement", "Distance to the published values", _agreement_records, wanted=_compared),
     Table("parameters", "Selected parameters", _parameter_records, wanted=_in("table1"), writers=("csv",)),
+    Table("splits", "Values by split", _split_records, wanted=_in("table1", "figure1"), writers=("csv",)),
     Table("figure1", "Figure 1", _figure1_records, wanted=_in("figure1"), writers=("csv", "json")),
     Table("figure2", "Figure 2", _figure2_records, wanted=_in("figure2"), writers=("csv", "json")),
     Table("figure3", "Figure 3", _figure3_records, wanted=_in("figure3"), writers=("csv", "json")),

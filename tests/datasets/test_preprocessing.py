@@ -8,6 +8,7 @@ import pytest
 from scipy import sparse
 from sklearn.decomposition import PCA
 from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.preprocessing import Normalizer
 
 from thpi.datasets import PairedDataset, UnknownDatasetError, info, list_datasets, load_bbc, load_digits_views
 from thpi.datasets.preprocessing import (
@@ -15,6 +16,7 @@ from thpi.datasets.preprocessing import (
     lda_topics,
     pca_energy,
     standardised,
+    tf_pca,
     tfidf_pca,
     unchanged,
 )
@@ -51,6 +53,14 @@ def test_tfidf_pca_equals_scikit_learn_step_by_step(texts: PairedDataset) -> Non
     weights = TfidfTransformer().fit_transform(texts.target).toarray()
     expected = PCA(0.6, svd_solver="full").fit_transform(weights)
     np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-8)
+
+
+def test_tf_pca_is_rows_of_length_1_and_pca_without_idf(texts: PairedDataset) -> None:
+    found = tf_pca(0.6).fit_transform(texts.target)
+    unit = Normalizer().fit_transform(texts.target).toarray()
+    expected = PCA(0.6, svd_solver="full").fit_transform(unit)
+    np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-8)
+    assert not np.allclose(np.abs(found[:, 0]), np.abs(tfidf_pca(0.6).fit_transform(texts.target)[:, 0]))
 
 
 def test_train_never_looks_at_the_target_of_other_rows(texts: PairedDataset) -> None:

@@ -2,9 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
+from sklearn.model_selection import KFold
 
-from thpi.evaluation import SelectionRule, select_lambdas
-from thpi.hashers import ITQPlus, LapITQPlus
+from thpi.evaluation import RIDGE_GRID, SelectionRule, select_lambdas, select_ridge
+from thpi.hashers import CCAITQ, CVH, ITQPlus, LapITQPlus
+from thpi.metrics import mean_average_precision
 
 RNG = np.random.RandomState(0)
 S = RNG.standard_normal((160, 6))
@@ -64,3 +67,44 @@ def test_bad_arguments_are_named() -> None:
         _select(relevant_share=0)
     with pytest.raises(ValueError, match="'ITQ'"):
         _select(methods=("ITQ",))
+
+
+def _ridge_score(hasher: object, seed: int, kept: np.ndarray) -> float:
+    """Mean MAP over the folds, written out: a fold is asked, the others are trained on and searched."""
+    scores = []
+    for train, held in KFold(2, shuffle=True, random_state=seed).split(kept):
+        known, asked = kept[train], kept[held]
+        radius = np.sort(cdist(X[known], X[known]), axis=1)[:, round(0.1 * len(known))].mean()
+        hasher.fit(X[known], privileged=S[known])  # type: ignore[attr-defined]
+        codes = [hasher.transform(X[rows]) for rows in (asked, known)]  # type: ignore[attr-defined]
+        scores.append(mean_average_precision(*codes, cdist(X[asked], X[known]) < radius, 8).value)
+    return float(np.mean(scores))
+
+
+@pytest.mark.parametrize("method", [CCAITQ, CVH])
+def test_the_ridge_is_the_best_of_the_grid_on_the_folds_of_the_lambdas(method: type) -> None:
+    # 8 bits of 6 canonical pairs: the missing directions are filled.
+    name, options = method.__name__, {"n_bits": 8, "relevant_share": 0.1, "rule": RULE, "random_state": 0}
+    chosen = select_ridge(X[:120], S[:120], method=name, **options)
+    rng = np.random.RandomState(0)
+    seed = int(rng.randint(np.iinfo(np.int32).max))
+    kept = np.sort(rng.choice(120, 100, replace=False))
+    more = {"max_iter": RULE.max_iter, "random_state": seed} if method is CCAITQ else {}
+    expected = {
+        f"{name} ridge={ridge:g}": _ridge_score(method(n_bits=8, ridge=ridge, fill="pca", **more), seed, kept)
+        for ridge in RIDGE_GRID
+    }
+    assert chosen.scores == pytest.approx(expected, abs=1e-12)
+    best = max(expected.values())
+    assert chosen.parameters == {name: {"ridge": max(r for r in RIDGE_GRID if expected[f"{name} ridge={r:g}"] == best)}}
+    assert len(set(expected.values())) > 2
+    plus = select_lambdas(X[:120], S[:120], methods=("ITQPlus",), **options)
+    start = ITQPlus(8, lambda1=0.01, max_iter=RULE.max_iter, random_state=seed)
+    assert plus.scores["ITQPlus lambda1=0.01"] == pytest.approx(_ridge_score(start, seed, kept), abs=1e-12)
+
+
+def test_of_equal_ridges_the_largest_wins_and_other_methods_have_none() -> None:
+    same = select_ridge(X, S, method="CVH", n_bits=4, relevant_share=0.1, grid=(10.0, 10.0 + 1e-9), random_state=0)
+    assert same.parameters["CVH"]["ridge"] == 10.0 + 1e-9
+    with pytest.raises(ValueError, match="method='ITQPlus' must be 'CCAITQ' or 'CVH'"):
+        select_ridge(X, S, method="ITQPlus", n_bits=4, relevant_share=0.1)  # type: ignore[arg-type]

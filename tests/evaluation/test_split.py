@@ -16,6 +16,8 @@ def test_every_row_is_in_exactly_one_part_of_the_stated_size(n: int, alpha: floa
     assert len(split.query) == max(1, round(0.1 * (n - len(split.train))))
     np.testing.assert_array_equal(np.setdiff1d(np.arange(n), split.query), database_rows(split, "all"))
     np.testing.assert_array_equal(split.train, database_rows(split, "train"))
+    known = np.union1d(split.train, split.query)
+    np.testing.assert_array_equal(np.setdiff1d(np.arange(n), known), database_rows(split, "rest"))
 
 
 def test_a_seed_fixes_the_split_and_seeds_differ() -> None:

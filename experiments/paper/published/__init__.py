@@ -23,6 +23,12 @@ METHOD_TITLES = {
 }
 """Names of the methods in print, the paper's six first."""
 
+TABLE_ALPHA = 0.5
+"""The alpha of Table 1 and Figures 2 and 3."""
+
+FIGURE_BITS = 32
+"""The code length of the figures."""
+
 FIGURE2_LAPITQPLUS = {
     "BBC": {10: 50.0, 100: 39.5, 500: 31.0},
     "Reuters": {10: 23.0, 100: 19.5, 500: 14.0},

@@ -59,8 +59,8 @@ def test_training_views_do_not_look_at_queries_and_refit_uses_the_rest(tmp_path:
 def test_views_of_all_rows_come_back_from_disk_unchanged(tmp_path: Path) -> None:
     spec, store = DataSpec("digits", 300), ResultStore(tmp_path)
     data, identity = load_rows(spec), data_identity(spec)
-    first = evaluation_views(data, identity, store)
-    again = evaluation_views(data, identity, store)
+    first = evaluation_views(data, spec.pipelines(), identity, store)
+    again = evaluation_views(data, spec.pipelines(), identity, store)
     np.testing.assert_array_equal(first.target, again.target)
     np.testing.assert_array_equal(first.source, again.source)
     assert len(list(tmp_path.glob("views/*.npz"))) == 1

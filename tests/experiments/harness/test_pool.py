@@ -21,8 +21,8 @@ RULE = SelectionRule(grid=(0.0, 0.1), n_folds=2, max_pairs=100, max_iter=5)
 def _tasks() -> list[PaperTask]:
     runs = tuple(MethodRun(method, 16) for method in ("LSH", "DSH", "CCAITQ", "ITQPlus", "LapITQPlus"))
     return [
-        PaperTask(SPEC, p, 0.5, seed, runs, data_identity(SPEC), RULE)
-        for p in ("authors", "standard")
+        PaperTask("digits", SPEC, p, 0.5, seed, runs, data_identity(SPEC), RULE)
+        for p in ("paper", "followup")
         for seed in (0, 1)
     ]
 
@@ -52,7 +52,9 @@ def test_one_worker_and_two_give_the_same_to_the_last_digit(tmp_path: Path) -> N
 @pytest.mark.slow
 def test_an_error_in_a_worker_reaches_the_caller_and_keeps_the_rest(tmp_path: Path) -> None:
     good = _tasks()[2]
-    bad = PaperTask(SPEC, "authors", 0.1, 0, good.runs, good.identity, RULE)  # 30 rows have no 50th neighbour
+    bad = PaperTask(
+        "digits", SPEC, "followup", 0.1, 0, good.runs, good.identity, RULE
+    )  # 30 rows have no 50th neighbour
     store = ResultStore(tmp_path)
     run_all(run_task, [good], store, workers=1)
     with pytest.raises(ValueError, match="train has 30 rows"):
@@ -73,7 +75,8 @@ from experiments.harness.store import ResultStore
 from experiments.paper.runs import MethodRun
 from experiments.paper.task import PaperTask, measured
 spec = DataSpec("digits", 300)
-tasks = [PaperTask(spec, "standard", 0.5, seed, (MethodRun("ITQ", 16),), data_identity(spec)) for seed in (0, 1)]
+runs = (MethodRun("ITQ", 16),)
+tasks = [PaperTask("digits", spec, "standard", 0.5, seed, runs, data_identity(spec)) for seed in (0, 1)]
 store = ResultStore(sys.argv[1])
 run_all(run_task, tasks[:1], store, workers=1)
 done = measured(tasks[0], store)

@@ -33,7 +33,7 @@ def test_bad_input_gives_one_line_and_exit_code_2(tmp_path: Path, capsys: pytest
     assert "protocol='mine'" in _error(["table1", *quick, "--protocol", "mine"], capsys)
     assert "search='some'" in _error(["table1", *quick, "--search", "some"], capsys)
     assert "workers=0" in _error(["table1", *quick, "--workers", "0"], capsys)
-    few = ["--protocol", "authors", "--alpha", "0.04", "--bits", "8", "--workers", "1"]
+    few = ["--protocol", "followup", "--alpha", "0.04", "--bits", "8", "--workers", "1"]
     assert "train has 40 rows" in _error(["table1", *quick, *few], capsys)
 
 

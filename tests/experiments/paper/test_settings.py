@@ -5,11 +5,13 @@ from collections import Counter
 import pytest
 
 from experiments.paper.runs import MethodRun
+from experiments.paper.sets import SETS
 from experiments.paper.settings import (
     EXPERIMENTS,
     METHODS,
     Settings,
     quick_settings,
+    reference_runs,
     sweep_runs,
     tasks_of,
 )
@@ -17,7 +19,7 @@ from thpi.evaluation import LAMBDA_GRID
 
 
 def _tasks(*experiments: str, **changes: object):  # type: ignore[no-untyped-def]
-    settings = Settings(("digits",), **{"splits": 10, "protocols": ("authors",), **changes})  # type: ignore[arg-type]
+    settings = Settings(("digits",), **{"splits": 10, "protocols": ("paper",), **changes})  # type: ignore[arg-type]
     return tasks_of(experiments, settings)
 
 
@@ -27,7 +29,10 @@ def test_table1_has_every_method_and_both_reference_lines_at_every_length() -> N
     for task in tasks:
         assert task.alpha == 0.5
         count = Counter((run.method, run.trained_on) for run in task.runs)
-        assert count == {**{(m, "pairs"): 4 for m in METHODS}, ("ITQ", "all"): 4, ("LapITQPlus", "all"): 4}
+        # CCA-ITQ and CVH twice: with a small ridge and with a tuned one.
+        pairs = {(m, "pairs"): 8 if m in ("CCAITQ", "CVH") else 4 for m in METHODS}
+        assert count == {**pairs, ("ITQ", "all"): 4, ("LapITQPlus", "all"): 4}
+        assert Counter(run.method for run in task.runs if run.tuned) == {"CCAITQ": 4, "CVH": 4}
         assert {run.bits for run in task.runs} == {8, 16, 32, 64}
 
 
@@ -49,12 +54,26 @@ def test_a_run_that_several_experiments_need_is_done_once() -> None:
     assert together < sum(len(task.runs) for name in EXPERIMENTS for task in _tasks(name))
 
 
-def test_large_sets_are_sampled_and_split_less() -> None:
+def test_all_rows_of_every_set_are_kept_and_only_the_sweep_of_large_sets_is_shorter() -> None:
     settings = Settings()
-    assert settings.data("ddtp").max_rows == 3000
-    assert settings.data("bbc").max_rows is None
-    assert (settings.n_splits("ddtp"), settings.n_splits("bbc")) == (5, 10)
+    assert settings.datasets == tuple(SETS)
+    assert settings.protocols == settings.sweep_protocols == ("paper",)
+    assert {settings.data(name).max_rows for name in SETS} == {None}
+    assert settings.data("bbc") == SETS["bbc"].data
+    assert settings.splits == 10
+    assert (settings.n_sweep_splits("ddtp"), settings.n_sweep_splits("bbc")) == (1, 3)
+    assert Settings(splits=2).n_sweep_splits("bbc") == 2
     assert quick_settings().data("digits").max_rows == 1000
+    # LapITQ+ on all target rows is left out where there are many.
+    assert [run.method for run in reference_runs("ddtp", 8)] == ["ITQ"]
+
+
+def test_splits_come_one_after_the_other_and_name_their_set() -> None:
+    tasks = _tasks(*EXPERIMENTS, protocols=("paper", "standard"))
+    assert [task.seed for task in tasks] == sorted(task.seed for task in tasks)
+    assert {task.dataset for task in tasks} == {"digits"}
+    swept = {task.protocol for task in tasks for run in task.runs if run.parameters}
+    assert swept == {"paper"}
 
 
 @pytest.mark.parametrize(

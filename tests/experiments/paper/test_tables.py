@@ -17,7 +17,7 @@ from experiments.paper.tables import Value, table1_grid, values, worth_grid
 
 def test_cells_hold_means_gains_and_efficiency(results: Results) -> None:
     cells = {(c.method, c.bits): c for c in values(results, "standard")}
-    assert len(cells) == 20
+    assert len(cells) == 24
     for bits in (8, 16):
         itq, full, plus = (cells[m, bits] for m in ("ITQ", "ITQ, all target data", "ITQ+"))
         assert itq.value == results.mean("digits", "standard", 0.5, MethodRun("ITQ", bits))
@@ -35,7 +35,7 @@ def test_cells_hold_means_gains_and_efficiency(results: Results) -> None:
 
 
 def test_digits_have_no_published_values(results: Results) -> None:
-    assert all(cell.published is None and cell.difference is None for cell in values(results, "authors"))
+    assert all(cell.published is None and cell.difference is None for cell in values(results, "paper"))
 
 
 def test_csv_and_json_carry_the_same_numbers_in_full(results: Results) -> None:
@@ -50,7 +50,7 @@ def test_csv_and_json_carry_the_same_numbers_in_full(results: Results) -> None:
 
 
 def _changed(results: Results) -> list[Value]:
-    cells = values(results, "authors")
+    cells = values(results, "paper")
     cells[0] = replace(cells[0], value=20.0, published=14.0, difference=6.0)
     cells[1] = replace(cells[1], value=None, reason="at most 60 <bits> [or so]")
     return cells

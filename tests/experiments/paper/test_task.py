@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 import joblib
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 
 from experiments.harness.bench import Bench, make_bench
 from experiments.harness.data import DataSpec, data_identity, load_rows
@@ -15,7 +17,7 @@ from experiments.paper.runs import MethodRun
 from experiments.paper.task import Fitter, PaperTask, measured
 from thpi import HASHERS
 from thpi.datasets import PairedDataset
-from thpi.evaluation import SelectionRule
+from thpi.evaluation import SelectionRule, select_ridge, split_rows
 from thpi.metrics import average_precision, pooled_precision_recall_area
 
 SPEC = DataSpec("digits", 300)
@@ -23,7 +25,7 @@ RULE = SelectionRule(grid=(0.0, 0.1), n_folds=2, max_pairs=100, max_iter=5)
 
 
 def _task(*runs: MethodRun, protocol: str = "standard", alpha: float = 0.5) -> PaperTask:
-    return PaperTask(SPEC, protocol, alpha, 0, runs, data_identity(SPEC), RULE)
+    return PaperTask("digits", SPEC, protocol, alpha, 0, runs, data_identity(SPEC), RULE)
 
 
 def _bench(task: PaperTask, store: ResultStore, dataset: PairedDataset) -> Bench:
@@ -37,10 +39,10 @@ def _other_queries(dataset: PairedDataset, rows: np.ndarray) -> PairedDataset:
     return replace(dataset, target=target, source=source)
 
 
-def _models(protocol: str, folder: Path) -> list[tuple[str, str]]:
-    """Digests of every method's fitted state, with the queries as they are and with others in their place."""
+def _models(protocol: str, folder: Path, methods: Iterable[str] = HASHERS) -> list[tuple[str, str]]:
+    """Digests of the methods' fitted state, with the queries as they are and with others in their place."""
     pairs = []
-    for method in HASHERS:
+    for method in methods:
         for trained_on in ("pairs", "all"):
             run = MethodRun(method, 12, trained_on)
             task = _task(run, protocol=protocol)
@@ -63,19 +65,21 @@ def test_queries_have_no_influence_on_training_or_selection(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-def test_the_authors_preprocessing_does_look_at_queries(tmp_path: Path) -> None:
+@pytest.mark.parametrize("protocol", ["paper", "followup"])
+def test_the_papers_preprocessing_does_look_at_queries(protocol: str, tmp_path: Path) -> None:
     # The leak that the report names; it also shows that the test above can fail.
-    assert any(one != other for one, other in _models("authors", tmp_path))
+    assert any(one != other for one, other in _models(protocol, tmp_path, ("CCAITQ", "ITQ", "ITQPlus")))
 
 
-def test_measures_are_those_of_the_kept_codes(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("protocol", "database"), [("paper", "rest"), ("followup", "train")])
+def test_measures_are_those_of_the_kept_codes(protocol: str, database: str, tmp_path: Path) -> None:
     run, store = MethodRun("ITQ", 16), ResultStore(tmp_path)
-    task = _task(run, protocol="authors")
+    task = _task(run, protocol=protocol)
     task.run(store)
     entry = measured(task, store)[run]
     codes = store.read_arrays("fits", task.fit_config(run))["codes"]
     bench = task.bench(store)
-    arguments = (codes[bench.split.query], codes[bench.split.train])
+    arguments = (codes[bench.split.query], codes[getattr(bench.split, database)])
     for kind in ("target", "labels", "source"):
         relevance, found = bench.relevance(kind), entry["measures"][kind]
         ap = average_precision(*arguments, relevance, 16)
@@ -115,7 +119,7 @@ def test_a_method_that_cannot_give_the_bits_leaves_its_reason(tmp_path: Path) ->
 
 def test_too_few_rows_for_the_threshold_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="train has 30 rows"):
-        _task(MethodRun("LSH", 8), protocol="authors", alpha=0.1).run(ResultStore(tmp_path))
+        _task(MethodRun("LSH", 8), protocol="followup", alpha=0.1).run(ResultStore(tmp_path))
 
 
 def test_reference_line_learns_from_every_row_but_the_queries(tmp_path: Path) -> None:
@@ -128,3 +132,78 @@ def test_reference_line_learns_from_every_row_but_the_queries(tmp_path: Path) ->
     np.testing.assert_array_equal(rows, bench.split.train)
     assert len(unpaired) == len(bench.split.rest)
     assert PROTOCOLS["standard"].fit_on == "train"
+
+
+@pytest.fixture
+def few_queries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The paper's protocol, asking at most 7 queries: 300 rows have no 1,000."""
+    monkeypatch.setitem(PROTOCOLS, "paper", replace(PROTOCOLS["paper"], max_queries=7))
+
+
+@pytest.mark.usefixtures("few_queries")
+def test_under_the_papers_protocol_queries_database_and_training_rows_are_disjoint(tmp_path: Path) -> None:
+    task = _task(MethodRun("ITQ", 8), protocol="paper")
+    bench = task.bench(ResultStore(tmp_path))
+    split, database = bench.split, bench.database
+    whole = split_rows(300, 0.5, 0)
+    np.testing.assert_array_equal(database, whole.rest)
+    np.testing.assert_array_equal(split.train, whole.train)
+    # Queries that are not asked are in no other part.
+    assert len(split.query) == 7
+    assert set(split.query) < set(whole.query)
+    parts = [set(split.query), set(database), set(split.train)]
+    assert sum(map(len, parts)) == len(set.union(*parts)) == 7 + 135 + 150
+    np.testing.assert_array_equal(split.query, task.bench(ResultStore(tmp_path)).split.query)
+    task.run(ResultStore(tmp_path))
+    entry = measured(task, ResultStore(tmp_path))[MethodRun("ITQ", 8)]
+    assert (entry["n_rows"], entry["n_train"]) == (300, 150)
+    found = entry["measures"]["target"]
+    assert (found["n_queries"], found["n_database"]) == (7, 135)
+
+
+def test_all_queries_are_asked_where_they_are_few(tmp_path: Path) -> None:
+    bench = _task(MethodRun("ITQ", 8), protocol="paper").bench(ResultStore(tmp_path))
+    np.testing.assert_array_equal(bench.split.query, split_rows(300, 0.5, 0).query)
+    assert PROTOCOLS["paper"].max_queries == 1000
+
+
+def test_the_papers_radius_is_that_of_the_database_in_double_precision(tmp_path: Path) -> None:
+    bench = _task(MethodRun("ITQ", 8), protocol="paper").bench(ResultStore(tmp_path))
+    target, source = (pipeline.fit_transform(rows) for pipeline, rows in zip(
+        SPEC.pipelines(), (load_rows(SPEC).target, load_rows(SPEC).source), strict=True
+    ))  # fmt: skip
+    for kind, space in (("target", target), ("source", source)):
+        within = np.sort(cdist(space[bench.database], space[bench.database]), axis=1)[:, 50]
+        expected = cdist(space[bench.split.query], space[bench.database]) < within.mean()
+        np.testing.assert_array_equal(bench.relevance(kind), expected)
+
+
+def test_methods_learn_in_the_precision_of_the_protocol(tmp_path: Path) -> None:
+    for protocol, dtype in (("paper", np.float32), ("followup", np.float64), ("standard", np.float64)):
+        run = MethodRun("ITQ", 8)
+        task = _task(run, protocol=protocol)
+        store = ResultStore(tmp_path / protocol)
+        bench = task.bench(store)
+        target, rows, privileged, unpaired = bench.training()
+        assert {view.dtype for view in (target, privileged, unpaired)} == {np.dtype(dtype)}
+        assert {view.dtype for view in bench.training("all")[:1]} == {np.dtype(dtype)}
+        assert bench.judged.target.dtype == np.float64
+        fitted = Fitter(task, bench, store).fit(run, {})
+        assert fitted.decision_function(target[rows]).dtype == dtype
+
+
+def test_a_tuned_ridge_is_the_one_that_cross_validation_picks(tmp_path: Path) -> None:
+    run, store = MethodRun("CVH", 8, tuned=True), ResultStore(tmp_path)
+    task = _task(run, protocol="paper")
+    task.run(store)
+    bench = task.bench(store)
+    target, rows, privileged, _ = bench.training()
+    chosen = select_ridge(
+        target[rows], privileged, method="CVH", n_bits=8, relevant_share=50 / 135, rule=RULE, random_state=0
+    )
+    assert measured(task, store)[run]["parameters"] == chosen.parameters["CVH"]
+    kept = store.read_values("selections", task.selection_config(run))
+    assert kept["scores"] == chosen.scores
+    # The small ridge is not selected, and its fit is another.
+    assert task.fit_config(MethodRun("CVH", 8)) != task.fit_config(run)
+    assert "selection" not in task.fit_config(MethodRun("CVH", 8))
