@@ -9,7 +9,8 @@ from scipy import sparse
 import thpi
 from thpi.identity import ModelMismatchError, check_fingerprint, check_same_model, fingerprint
 
-X, S = (np.random.RandomState(seed).standard_normal((80, 12)) for seed in (0, 1))
+X, noise = (np.random.RandomState(seed).standard_normal((80, 12)) for seed in (0, 1))
+S = X[:, ::-1] + 0.3 * noise
 
 
 @pytest.mark.parametrize("method", list(thpi.HASHERS.values()), ids=lambda method: method.__name__)
