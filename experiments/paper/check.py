@@ -18,7 +18,9 @@ from experiments.harness.pool import run_all, run_task
 from experiments.harness.report import DataHome
 from experiments.harness.store import ResultStore
 from experiments.paper.results import Results
+from experiments.paper.runs import MethodRun
 from experiments.paper.settings import Settings, runs_of, tasks_of
+from experiments.paper.task import PaperTask
 from thpi.evaluation import SelectionRule
 
 # typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
@@ -109,7 +111,8 @@ def fit_again(
     """Fit and measure anew, with nothing kept from earlier runs; fits that the settings do not have are left out."""
     names = tuple(dict.fromkeys(fit.dataset for fit in fits))
     wanted = replace(settings, datasets=names)
-    tasks, picked = [], {}
+    tasks: list[PaperTask] = []
+    picked: dict[Fit, MethodRun] = {}
     for task in tasks_of(("table1", "figure1"), wanted, data_home):
         place = (task.dataset, task.protocol, task.alpha, task.seed)
         mine = {fit: run for fit in fits for run in runs_of(task.dataset, fit.bits)
@@ -127,7 +130,7 @@ def fit_again(
             for fit, run in picked.items():
                 if fit[:4] == (task.dataset, task.protocol, task.alpha, task.seed):
                     for kind in results.kinds(task.dataset, task.protocol):
-                        for value in results.splits(*fit[:3], run, kind):
+                        for value in results.splits(task.dataset, task.protocol, task.alpha, run, kind):
                             found[fit][kind] = float(value)
     return found
 
