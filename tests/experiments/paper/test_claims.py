@@ -246,7 +246,7 @@ def test_the_mean_over_sets_is_taken_split_by_split() -> None:
 
 
 def test_a_set_that_enters_twice_or_is_a_sample_does_not_count_in_the_mean() -> None:
-    gains = {"bbc": 1.5, "bbc-by-id": 100.0, "reuters": 100.0, "nuswide": 100.0, "ddtp": 0.5}
+    gains = {"bbc": 1.5, "bbc-position": 100.0, "reuters": 100.0, "nuswide": 100.0, "ddtp": 0.5}
     stub = Stub(
         lambda d, a, run: [gains[d] * (run.method == "LapITQPlus")] * 3,
         datasets=tuple(gains),
