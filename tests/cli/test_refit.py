@@ -10,6 +10,7 @@ import thpi
 from thpi.cli import run
 from thpi.datasets import load_digits_views
 from thpi.index import HammingIndex
+from thpi.stores import read_npy
 
 
 @pytest.fixture
@@ -67,7 +68,7 @@ def test_model_and_index_are_replaced(grown, capsys):
     capsys.readouterr()
     assert run(["encode", str(grown / "shop.thpi"), str(grown / "shop.csv"), str(grown / "again.npy")]) == 0
     capsys.readouterr()
-    np.testing.assert_array_equal(np.load(grown / "again.npy")["code:bits=24:order=little"], index.codes)
+    np.testing.assert_array_equal(read_npy(grown / "again.npy").codes, index.codes)
     assert sorted(path.name for path in grown.iterdir() if path.name.startswith(".")) == []
 
 
