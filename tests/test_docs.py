@@ -115,7 +115,7 @@ def test_every_public_name_of_thpi_is_in_the_api(name):
 
 
 MODULES = ["codes", "datasets", "datasets.preprocessing", "diagnosis", "evaluation", "graph", "ground_truth", "metrics"]
-MODULES += ["identity", "model_file", "pages", "pairing", "registry", "stores"]
+MODULES += ["assessment", "identity", "model_file", "pages", "pairing", "registry", "stores"]
 MODULES += [f"solvers.{file.stem}" for file in sorted((ROOT / "src/thpi/solvers").glob("[a-z]*.py"))]
 
 
