@@ -89,7 +89,8 @@ class Relevance:
     """One meaning of "relevant"; :data:`thpi.registry.RELEVANCES` has them by name.
 
     An item is relevant to another if it is near in ``space`` or, if that is None, has its class or shares a tag.
-    ``share`` of the pairs are near on average: the paper's 50 neighbours are 1/20 to 1/60 of its collections.
+    ``share`` of the pairs are near on average: the paper's 50 neighbours are 1/20 to 1/60 of its collections. In a
+    search among many rows, at most ``most`` are near.
     ``candidates`` are in order of preference: of those that score about alike AutoHasher takes the first. ``default``
     is the one without a source that the others have to beat. ``source_errors`` is the number of standard errors that a
     gain by the source must exceed, relative to the parameter of AutoHasher. ``kernel`` says whether kernel hash
@@ -102,6 +103,7 @@ class Relevance:
     default: Candidate
     space: Callable[[Spaces], Matrix] | None = None
     share: float = 1 / 30
+    most: int | None = 50
     needs_source: bool = False
     source_errors: float = 1.0
     kernel: bool = True

@@ -126,6 +126,7 @@ _MEANINGS = (
         space=attrgetter("groups"),
         # As if there were ten groups.
         share=1 / 10,
+        most=None,
         needs_source=True,
     ),
 )

@@ -1,0 +1,100 @@
+"""What an assessment found: one line per way to search, with intervals, and what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from thpi._types import Floats, Ints
+from thpi.assessment._radius import RadiusChoice
+from thpi.evaluation import PairedDifference, paired_difference
+
+
+class Measured(NamedTuple):
+    """Mean of a measure over queries, with its 95 % interval (Student's t); NaN limits if it is not a mean."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Line(NamedTuple):
+    """One way to search: what it is in words, and its measures by name, one number per query or one for all.
+
+    A query without relevant rows has NaN. ``curve`` is the recall of each query at each of the ranks of the assessment.
+    """
+
+    words: str
+    values: dict[str, Floats]
+    curve: Floats | None = None
+
+    def measured(self, name: str) -> Measured | None:
+        """Return a measure; None if this line has it not, as a lookup radius without codes."""
+        values = self.values.get(name)
+        if values is None:
+            return None
+        if values.ndim == 0:
+            return Measured(float(values), np.nan, np.nan)
+        kept = values[~np.isnan(values)]
+        if not len(kept):
+            return Measured(np.nan, np.nan, np.nan)
+        mean, low, high, _ = paired_difference(kept, np.zeros_like(kept))
+        return Measured(mean, float(np.maximum(low, 0.0)), float(np.minimum(high, 1.0)))
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """Lines by name, the model first: ``model``, ``asymmetric``, ``ITQ``, ``exact``, ``random``.
+
+    ``n_empty`` queries have no relevant row and are left out of all means. ``notes`` say what could not be measured.
+    ``ranks`` are those of the curves, if asked for.
+    """
+
+    lines: dict[str, Line]
+    measures: tuple[str, ...]
+    n_bits: int
+    n_queries: int
+    n_database: int
+    n_empty: int
+    notes: tuple[str, ...] = ()
+    ranks: Ints | None = None
+    radius: RadiusChoice | None = None
+
+    @property
+    def over_itq(self) -> PairedDifference | None:
+        """Average precision of the model minus that of ITQ, both in Hamming order, paired by query."""
+        if "ITQ" not in self.lines:
+            return None
+        model, itq = (self.lines[name].values["average_precision"] for name in ("model", "ITQ"))
+        kept = ~np.isnan(model)
+        return paired_difference(model[kept], itq[kept])
+
+    @property
+    def notices(self) -> Sequence[str]:
+        """What there is to say beside the numbers."""
+        said = list(self.notes)
+        if (d := self.over_itq) is not None:
+            low, high = 100 * d.low, 100 * d.high
+            said.insert(0, f"Model over ITQ: {100 * d.mean:+.1f} points of MAP ({low:+.1f} to {high:+.1f}).")
+        return said
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain values."""
+        lines = {}
+        for name, line in self.lines.items():
+            found = {measure: line.measured(measure) for measure in self.measures}
+            values = {measure: None if value is None else value._asdict() for measure, value in found.items()}
+            lines[name] = {"words": line.words, "measures": values}
+        return {
+            "queries": self.n_queries,
+            "queries_without_relevant": self.n_empty,
+            "database": self.n_database,
+            "bits": self.n_bits,
+            "lines": lines,
+            "over_itq": None if (d := self.over_itq) is None else d._asdict(),
+            "notes": list(self.notes),
+            "radius": None if self.radius is None else self.radius._asdict(),
+        }
