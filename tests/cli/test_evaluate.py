@@ -181,10 +181,8 @@ def test_what_a_relevance_needs_is_asked_for(two, shop, tmp_path, refused, halve
     assert "there is no column 'name'" in refused([*command, "--relevance", "target", "--ignore", "name"])
     by_position = [*_command(shop, tmp_path)[:-1], "--privileged", tmp_path / "d_source.npy", "--relevance", "source"]
     assert "source rows of the queries with --query-privileged" in refused(by_position)
-    assert "has 50 rows and DATA 250" in refused(
-        ["evaluate", shop / "shop.thpi", tmp_path / "d.npy", "--relevance", "source"]
-        + ["--privileged", tmp_path / "q_source.npy"]
-    )
+    mixed = ["evaluate", shop / "shop.thpi", tmp_path / "d.npy", "--privileged", tmp_path / "q_source.npy"]
+    assert "has 50 rows and DATA 250" in refused([*mixed, "--relevance", "source"])
     np.save(tmp_path / "narrow.npy", np.zeros((50, 2)))
     assert "has 2 columns and --privileged" in refused([*by_position, "--query-privileged", tmp_path / "narrow.npy"])
 
