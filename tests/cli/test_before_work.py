@@ -36,6 +36,8 @@ def test_a_page_needs_matplotlib(tmp_path, refused, monkeypatch):
     _without(monkeypatch, "matplotlib")
     command = ["diagnose", tmp_path / "no.npy", "--privileged", tmp_path / "no.npy", "--output", tmp_path / "p.html"]
     assert "'matplotlib'; install it with: pip install \"thpi[plots]\"" in refused(command)
+    command = ["evaluate", tmp_path / "no.thpi", tmp_path / "no.npy", "--output", tmp_path / "p.svg"]
+    assert "'matplotlib'; install it with: pip install \"thpi[plots]\"" in refused(command)
 
 
 def test_codes_in_parquet_need_pyarrow(tmp_path, refused, monkeypatch):
@@ -58,6 +60,7 @@ def test_folders_that_take_no_files(tmp_path, shop, refused):
         ["fit", no, "/proc/m.thpi"],
         ["diagnose", no, "--privileged", no, "--output", "/proc/page.html"],
         ["encode", no, no, "/proc/codes.npy"],
+        ["evaluate", no, no, "--output", "/proc/plot.png"],
         ["index", "build", no, "/proc/shop.index"],
         ["export", no, "/proc/codes.npy"],
     ):

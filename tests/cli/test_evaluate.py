@@ -6,61 +6,209 @@ import numpy as np
 import pytest
 
 import thpi
+from thpi.assessment import Judged, assess, find_truth
 from thpi.cli import run
-from thpi.ground_truth import label_relevance, nearest_relevance
 from thpi.metrics import evaluate, query_mean
 
 
-def _measures(capsys):
-    return json.loads(capsys.readouterr().out)["measures"]
+def _json(capsys):
+    return json.loads(capsys.readouterr().out)
+
+
+def _lines(found, measure="average_precision"):
+    return {name: line["measures"][measure] for name, line in found["lines"].items()}
+
+
+def _check(found, expected):
+    """The JSON of the command has the numbers of the library."""
+    assert list(found["lines"]) == list(expected.lines)
+    for name, line in expected.lines.items():
+        measured = found["lines"][name]["measures"]
+        assert list(measured) == list(expected.measures)
+        for measure in expected.measures:
+            value = line.measured(measure)
+            if value is None:
+                assert measured[measure] is None
+            else:
+                for part, number in value._asdict().items():
+                    assert measured[measure][part] == pytest.approx(number, rel=1e-9, nan_ok=True)
 
 
 @pytest.fixture
 def halves(shop, tmp_path):
     X = np.load(shop / "target.npy")
     labels = np.loadtxt(shop / "labels.txt", dtype=int)
-    np.save(tmp_path / "q.npy", X[:50])
-    np.save(tmp_path / "d.npy", X[50:])
+    with np.load(shop / "views.npz") as views:
+        S = views["same"]
+    for name, part in (("q", slice(50)), ("d", slice(50, None))):
+        np.save(tmp_path / f"{name}.npy", X[part])
+        np.save(tmp_path / f"{name}_source.npy", S[part])
     np.savetxt(tmp_path / "q.txt", labels[:50], fmt="%d")
     np.save(tmp_path / "l.npy", labels[50:])
     hasher = thpi.load(shop / "shop.thpi")
     del hasher.feature_names_in_
-    return X, labels, hasher.transform(X)
+    rows = Judged(X, labels, S)
+    return rows.take(np.arange(50)), rows.take(np.arange(50, 300)), hasher
 
 
-def test_values_are_those_of_the_library(shop, tmp_path, capsys, halves):
-    X, labels, codes = halves
-    names = ["average_precision", "ndcg@5", "mean_average_precision"]
-    command = ["evaluate", str(shop / "shop.thpi"), f"{tmp_path}/d.npy", "--queries", f"{tmp_path}/q.npy", "--json"]
-    command += [part for name in names for part in ("--measure", name)]
-    with_labels = ["--labels", f"{tmp_path}/l.npy", "--query-labels", f"{tmp_path}/q.txt"]
-    for more, relevance in (
-        (with_labels, label_relevance(labels[:50], labels[50:])),
-        (["--neighbours", "7"], nearest_relevance(X[:50], X[50:], 7)),
-    ):
-        assert run([*command, *more]) == 0
-        expected = evaluate(codes[:50], codes[50:], relevance, 24, names)
-        measured = _measures(capsys)
-        assert list(measured) == names
-        for name in names:
-            assert measured[name]["value"] == pytest.approx(float(query_mean(expected[name])), rel=1e-12)
+def _command(shop, folder):
+    return ["evaluate", str(shop / "shop.thpi"), f"{folder}/d.npy", "--queries", f"{folder}/q.npy", "--json"]
+
+
+@pytest.mark.parametrize("relevance", ["target", "source", "labels", "groups"])
+def test_values_are_those_of_the_library(shop, tmp_path, capsys, halves, relevance):
+    queries, database, hasher = halves
+    given = {
+        "source": ["--privileged", f"{tmp_path}/d_source.npy", "--query-privileged", f"{tmp_path}/q_source.npy"],
+        "labels": ["--labels", f"{tmp_path}/l.npy", "--query-labels", f"{tmp_path}/q.txt"],
+    }
+    words = given.get("source" if relevance == "groups" else relevance, [])
+    more = ["-k", "7", "-k", "3", "--measure", "ndcg@5", "--measure", "lookup_recall@2", "--precision", "0.2"]
+    assert run([*_command(shop, tmp_path), "--relevance", relevance, *words, *more]) == 0
+    found = _json(capsys)
+    truth = find_truth(relevance, queries, database)
+    extra = ["ndcg@5", "lookup_recall@2"]
+    expected = assess(hasher, queries.X, database.X, truth.relevant, k=[3, 7], measures=extra, precision=0.2)
+    _check(found, expected)
+    assert found["relevance"] == relevance
+    assert found["relevant"] == truth.words
+    assert found["over_itq"] == pytest.approx(expected.over_itq._asdict())
+    assert found["radius"]["radius"] == expected.radius.radius
+    # And those of the measures themselves, from the codes.
+    codes = hasher.transform(queries.X), hasher.transform(database.X)
+    direct = evaluate(*codes, truth.relevant, 24, ["average_precision", "recall@7"])
+    for measure, values in direct.items():
+        assert _lines(found, measure)["model"]["value"] == pytest.approx(query_mean(values).value, rel=1e-12)
+
+
+def test_drawn_queries_are_not_in_the_database(shop, tmp_path, capsys):
+    X = np.load(shop / "target.npy")[:100]
+    np.save(tmp_path / "x.npy", X)
+    command = ["evaluate", str(shop / "shop.thpi"), str(tmp_path / "x.npy"), "--json"]
+    assert run([*command, "--neighbours", "1", "--n-queries", "30", "--seed", "3"]) == 0
+    found = _json(capsys)
+    assert (found["queries"], found["database"]) == (30, 70)
+    order = np.random.RandomState(3).permutation(100)
+    queries, database = X[np.sort(order[:30])], X[np.sort(order[30:])]
+    truth = find_truth("target", Judged(queries), Judged(database), neighbours=1)
+    hasher = thpi.load(shop / "shop.thpi")
+    del hasher.feature_names_in_
+    _check(found, assess(hasher, queries, database, truth.relevant, random_state=3))
+    assert run(command) == 0  # by default at most a fifth of the rows are queries
+    assert _json(capsys)["queries"] == 20
 
 
 def test_a_column_of_labels_and_a_file_of_labels_are_alike(shop, capsys):
     assert run(["evaluate", str(shop / "shop.thpi"), str(shop / "shop.csv"), "--labels", "digit", "--json"]) == 0
-    first = _measures(capsys)
+    first = _json(capsys)["lines"]
     command = ["evaluate", str(shop / "shop.thpi"), str(shop / "target.npy"), "--json"]
     assert run([*command, "--labels", str(shop / "labels.txt")]) == 0
-    assert _measures(capsys) == first
-    assert first["average_precision"]["value"] > 0.2  # chance is one in ten
+    assert _json(capsys)["lines"] == first
+    assert first["model"]["measures"]["average_precision"]["value"] > 0.2  # chance is one in ten
 
 
-def test_the_table_names_every_measure(shop, capsys):
-    assert run(["evaluate", str(shop / "shop.thpi"), str(shop / "target.npy"), "--n-queries", "20"]) == 0
-    out = capsys.readouterr().out
-    assert "the 50 nearest rows (Euclidean)" in out
-    for name in ("average_precision", "precision@10", "recall@100", "lookup_precision@2"):
+@pytest.fixture(scope="module")
+def two(tmp_path_factory):
+    """Tables with ids, shuffled: 60 pictures, texts of 50 of them and of 10 others, and a model for the source."""
+    folder = tmp_path_factory.mktemp("two")
+    rng = np.random.RandomState(0)
+    S = rng.standard_normal((70, 3))
+    X = S @ rng.standard_normal((3, 6)) + rng.standard_normal((70, 6))
+    pictures, texts = rng.permutation(60), rng.permutation(np.arange(10, 70))
+
+    def write(name, columns, ids, rows):
+        lines = [",".join(["id", *columns]), *(",".join([f"i{i}", *map(repr, rows[i].tolist())]) for i in ids)]
+        (folder / name).write_text("\n".join(lines) + "\n")
+
+    a, b = [f"x{j}" for j in range(6)], [f"s{j}" for j in range(3)]
+    write("pictures.csv", a, pictures, X)
+    write("texts.csv", b, texts, S)
+    write("some.csv", a, pictures[:40], X)
+    write("others.csv", a, pictures[40:], X)
+    fit = ["fit", str(folder / "pictures.csv"), str(folder / "m.thpi"), "--privileged", str(folder / "texts.csv")]
+    assert run([*fit, "--bits", "4", "--set", "relevance=source"]) == 0
+    return folder, X, S, pictures
+
+
+def _judged(X, S, ids):
+    return Judged(X[ids], None, S[ids])
+
+
+def test_a_model_is_measured_for_what_it_was_fitted_for(two, capsys):
+    folder, X, S, pictures = two
+    capsys.readouterr()
+    command = ["evaluate", str(folder / "m.thpi"), str(folder / "pictures.csv"), "--json"]
+    assert run([*command, "--privileged", str(folder / "texts.csv")]) == 0
+    found = _json(capsys)
+    assert (found["relevance"], found["rows_without_source"]) == ("source", 10)
+    paired = pictures[pictures >= 10]
+    order = np.random.RandomState(0).permutation(50)
+    queries, database = (_judged(X, S, paired[np.sort(part)]) for part in (order[:10], order[10:]))
+    hasher = thpi.load(folder / "m.thpi")
+    del hasher.feature_names_in_
+    truth = find_truth("source", queries, database)
+    _check(found, assess(hasher, queries.X, database.X, truth.relevant))
+    assert run([*command, "--relevance", "target", "--privileged", str(folder / "texts.csv")]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["database"] == 48  # nothing is left out
+    assert captured.err == "--privileged is not used: relevant means near in target space.\n"
+
+
+def test_queries_of_a_table_of_their_own_find_their_source_by_id(two, capsys):
+    folder, X, S, pictures = two
+    capsys.readouterr()
+    command = ["evaluate", str(folder / "m.thpi"), str(folder / "some.csv"), "--queries", str(folder / "others.csv")]
+    assert run([*command, "--privileged", str(folder / "texts.csv"), "--json"]) == 0
+    found = _json(capsys)
+    database, queries = (_judged(X, S, part[part >= 10]) for part in (pictures[:40], pictures[40:]))
+    assert (found["queries"], found["database"]) == (len(queries.X), len(database.X))
+    hasher = thpi.load(folder / "m.thpi")
+    del hasher.feature_names_in_
+    truth = find_truth("source", queries, database)
+    _check(found, assess(hasher, queries.X, database.X, truth.relevant))
+
+
+def test_what_a_relevance_needs_is_asked_for(two, shop, tmp_path, refused, halves):
+    folder = two[0]
+    command = ["evaluate", folder / "m.thpi", folder / "pictures.csv"]
+    text = refused(command)
+    assert "was fitted for relevance=source, which needs --privileged; --relevance target" in text
+    assert "--relevance groups needs --privileged." in refused([*command, "--relevance", "groups"])
+    assert "--relevance labels needs --labels." in refused([*command, "--relevance", "labels"])
+    assert "'colour' must be one of target, source," in refused([*command, "--relevance", "colour"])
+    twice = [*command, "--queries", folder / "some.csv", "--relevance", "target"]
+    assert "40 of its ids are in DATA too (i" in refused(twice)
+    assert "there is no column 'name'" in refused([*command, "--relevance", "target", "--ignore", "name"])
+    by_position = [*_command(shop, tmp_path)[:-1], "--privileged", tmp_path / "d_source.npy", "--relevance", "source"]
+    assert "source rows of the queries with --query-privileged" in refused(by_position)
+    mixed = ["evaluate", shop / "shop.thpi", tmp_path / "d.npy", "--privileged", tmp_path / "q_source.npy"]
+    assert "has 50 rows and DATA 250" in refused([*mixed, "--relevance", "source"])
+    np.save(tmp_path / "narrow.npy", np.zeros((50, 2)))
+    assert "has 2 columns and --privileged" in refused([*by_position, "--query-privileged", tmp_path / "narrow.npy"])
+
+
+def test_the_text_names_lines_measures_and_the_radius(shop, capsys):
+    command = ["evaluate", str(shop / "shop.thpi"), str(shop / "target.npy"), "--n-queries", "20"]
+    assert run([*command, "--precision", "1", "--measure", "lookup_precision@0"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "near in target space: the 9 nearest rows" in out
+    for name in ("percent model asymmetric ITQ exact random", "MAP", "precision@10", "recall@100", "±", " - "):
         assert name in out
+    assert "fitted on the rows searched" in out
+    assert "Model over ITQ: " in out
+    assert "Radius " in out or "No radius reaches" in out
+
+
+@pytest.mark.parametrize(("name", "begins"), [("plot.png", b"\x89PNG"), ("plot.svg", b"<?xml")])
+def test_a_plot(shop, tmp_path, capsys, refused, name, begins):
+    pytest.importorskip("matplotlib", reason="needs the extra plots")
+    command = ["evaluate", str(shop / "shop.thpi"), str(shop / "target.npy"), "--output", str(tmp_path / name)]
+    assert run(command) == 0
+    assert f"plot: {tmp_path / name}" in capsys.readouterr().out
+    assert (tmp_path / name).read_bytes().startswith(begins)
+    assert "exists already; --force replaces it" in refused(command)
+    assert run([*command, "--force", "--json"]) == 0
+    assert _json(capsys)["queries"] == 60
 
 
 def test_bad_input_is_one_line(shop, tmp_path, refused, halves):
@@ -69,13 +217,18 @@ def test_bad_input_is_one_line(shop, tmp_path, refused, halves):
     assert "precision_recall_curve_macro' must be" in refused([*command, "--measure", "precision_recall_curve_macro"])
     assert "'precision'" in refused([*command, "--measure", "precision"])
     assert "--n-queries 300 must be less" in refused([*command, "--n-queries", "300"])
-    assert "--neighbours 200 must be at most" in refused([*command, "--neighbours", "200"])
+    assert "--neighbours 290 must be at most" in refused([*command, "--neighbours", "290"])
+    assert "-k 241 must be at most the rows searched, 240" in refused([*command, "-k", "241"])
     assert "--radius 0 must be above 0" in refused([*command, "--radius", "0"])
+    assert "--precision 2 must be above 0 and at most 1" in refused([*command, "--precision", "2"])
+    assert "--precision 0.5 needs at least 2 queries" in refused([*command, "--precision", "0.5", "--n-queries", "1"])
+    assert "must end in .png or .svg" in refused([*command, "--output", tmp_path / "plot.pdf"])
     table = ["evaluate", shop / "shop.thpi", shop / "shop.csv", "--labels", "sku"]
     assert "no row of DATA has the label of any query ('A-" in refused(table)
+    assert "--neighbours cannot be used" in refused([*table, "--neighbours", "3"])
     assert "no row of DATA is that near to any query" in refused([*command, "--radius", "1e-9"])
     assert "has 50 labels" in refused([*command, "--labels", tmp_path / "q.txt"])
     assert "needs --queries" in refused([*command, "--query-labels", tmp_path / "q.txt"])
-    assert "both files need labels" in refused(
-        [*command, "--queries", tmp_path / "q.npy", "--labels", shop / "labels.txt"]
-    )
+    asked = [*command, "--queries", tmp_path / "q.npy"]
+    assert "name them with --query-labels" in refused([*asked, "--labels", shop / "labels.txt"])
+    assert "cannot be used with --queries" in refused([*asked, "--n-queries", "3"])

@@ -11,7 +11,8 @@ from sklearn.metrics.pairwise import euclidean_distances
 from thpi._types import Array, Codes, Floats, InMemory, Ints
 from thpi.assessment._assessment import Assessment, Line
 from thpi.assessment._radius import radius_for_precision
-from thpi.base import BaseHasher, TooManyBitsError
+from thpi.base import TooManyBitsError
+from thpi.encoder import Coding
 from thpi.hashers import ITQ
 from thpi.index import asymmetric_distances
 from thpi.metrics import MEASURES, _parse
@@ -46,7 +47,7 @@ class _Task(NamedTuple):
 
 
 def assess(
-    hasher: BaseHasher,
+    hasher: Coding,
     queries: InMemory,
     database: InMemory,
     relevant: Relevance,
@@ -151,7 +152,7 @@ def _ranked(words: str, distances: Callable[[slice], Floats], task: _Task) -> Li
     return Line(words, values, np.concatenate(curves) if curves else None)
 
 
-def _asymmetric(task: _Task, hasher: BaseHasher, codes: Codes) -> Line:
+def _asymmetric(task: _Task, hasher: Coding, codes: Codes) -> Line:
     projections = np.asarray(hasher.decision_function(task.queries), dtype=np.float64)
 
     def distances(rows: slice) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from thpi._types import Array
@@ -58,7 +58,8 @@ def read_learning(
     labels = labels_of(T, "DATA", files.labels, "--labels", id)
     if S is not None and T.ids is not None and S.ids is not None:
         return _joined(files, tables, labels)
-    _check_positions(files, tables)
+    if S is not None:
+        check_positions("DATA", T, f"--privileged {files.privileged!r}", S)
     rows = range(T.X.shape[0]) if T.ids is None else T.ids
     views = {name: None if rows is None else rows.X for name, rows in tables._asdict().items() if name != "data"}
     return Learning(T.X, _classes(files, labels, rows), views, T.names, None)
@@ -79,12 +80,7 @@ def _read(files: Files, id: str | None, ignore: list[str], client: object) -> _T
         choice = Choice("--target", files.target, id, needs_id=False, ignore=left_out, features=T.names, exact=True)
         T_U = read_rows(choice)
     tables = _Tables(T, S, S_U, T_U)
-    known = [name for table in tables if table is not None and table.columns is not None for name in table.columns.all]
-    for name in ignore:
-        if name not in known:
-            raise ValueError(
-                f"--ignore {name!r}: there is no column {name!r}, only {some(known) or 'those without names'}."
-            )
+    check_ignored(ignore, tables)
     for option, spec, rows, other, like_rows in (
         ("--source", files.source, S_U, "--privileged", S),
         ("--target", files.target, T_U, "DATA", T),
@@ -124,12 +120,19 @@ def _classes(files: Files, labels: list[Value | None] | None, rows: Sequence[obj
     return classes
 
 
-def _check_positions(files: Files, tables: _Tables) -> None:
+def check_ignored(ignore: Sequence[str], tables: Iterable[TableRows | None]) -> None:
+    """Refuse a column to be ignored that no table has."""
+    known = [name for table in tables if table is not None and table.columns is not None for name in table.columns.all]
+    for name in ignore:
+        if name not in known:
+            raise ValueError(
+                f"--ignore {name!r}: there is no column {name!r}, only {some(known) or 'those without names'}."
+            )
+
+
+def check_positions(target_name: str, T: TableRows, source_name: str, S: TableRows) -> None:
     """Refuse pairs by position if one of two tables with names has ids, or if the numbers of rows differ."""
-    T, S = tables.data, tables.privileged
-    if S is None:
-        return
-    first, second = ("DATA", T.columns), (f"--privileged {files.privileged!r}", S.columns)
+    first, second = (target_name, T.columns), (source_name, S.columns)
     for (name, columns), (other_name, other) in ((first, second), (second, first)):
         if columns is None or other is None or columns.id is None:
             continue
@@ -139,6 +142,6 @@ def _check_positions(files: Files, tables: _Tables) -> None:
         raise ValueError(f"{text}. --ignore {columns.id} pairs rows by position.")
     if (n := T.X.shape[0]) != S.X.shape[0]:
         raise ValueError(
-            f"--privileged {files.privileged!r} has {S.X.shape[0]} rows and DATA {n}; row i must be the same item. "
+            f"{source_name} has {S.X.shape[0]} rows and {target_name} {n}; row i must be the same item. "
             "Tables with a column of ids in both are joined by it (--id)."
         )

@@ -1,4 +1,4 @@
-"""Rows with labels, rows of a folder, and a cluster that reads them."""
+"""Labels of rows, rows of a folder, and a cluster that reads them."""
 
 from __future__ import annotations
 
@@ -6,34 +6,14 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from thpi._types import Array, InMemory
-from thpi.cli._choice import Choice, Names
-from thpi.cli._columns import column_of, label_texts, read_labels
+from thpi.cli._choice import Choice
+from thpi.cli._columns import read_labels
 from thpi.cli._tables import TableRows, read_matrix
 
 if TYPE_CHECKING:
     from thpi.rows import Rows
-
-
-class Labelled(NamedTuple):
-    """Rows and their labels as texts, if any."""
-
-    X: InMemory
-    labels: Array | None
-
-
-def read_labelled(
-    argument: str, spec: str, labels: str | None, option: str, features: Names = None, id: str | None = None
-) -> Labelled:
-    """Read rows and their labels, which are a column of the table or a file of their own."""
-    table = read_matrix(Choice(argument, spec, id, labels=column_of(spec, labels), features=features))
-    values = labels_of(table, argument, labels, option, id)
-    if values is None:
-        return Labelled(table.X, None)
-    rows = range(len(values)) if table.ids is None else table.ids
-    return Labelled(table.X, label_texts(f"{option} {labels!r}", values, rows))
 
 
 def labels_of(table: TableRows, argument: str, labels: str | None, option: str, id: str | None) -> Any:

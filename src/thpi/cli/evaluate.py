@@ -1,25 +1,25 @@
-"""``thpi evaluate``: retrieval quality of the codes of a model."""
+"""``thpi evaluate``: how well a model retrieves, for what was meant, beside references."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from math import isfinite
-from typing import TYPE_CHECKING, Annotated, Optional
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Optional
 
 import typer
 
-from thpi.cli._files import check_width, load_model
-from thpi.cli._options import LABELS, Data, Id, Json, ModelFile
-from thpi.cli._output import Facts, print_table, progress_bar, show
+from thpi.cli import _options as options
+from thpi.cli._files import load_model
+from thpi.cli._output import Facts, check_output, progress_bar, show, uninterrupted
 
 if TYPE_CHECKING:
-    from scipy import sparse
-
-    from thpi._types import Bools
-    from thpi.cli._views import Labelled
-    from thpi.encoder import Coding
-
-_DEFAULT = ("average_precision", "precision@10", "precision@100", "recall@100", "lookup_precision@2")
+    from thpi.assessment import Assessment, Judged, Measured, Truth
+    from thpi.auto import Relevance
+    from thpi.base import BaseHasher
+    from thpi.cli._choice import Names
+    from thpi.cli._tables import TableRows
+    from thpi.encoder import Coding, Encoder
 
 
 def _measure_names() -> list[str]:
@@ -30,139 +30,266 @@ def _measure_names() -> list[str]:
 
 
 _QUERIES = typer.Option(metavar="FILE", help="Query rows, searched in DATA. Default: some rows of DATA.")
-_LABELS = typer.Option(metavar="COLUMN|FILE", help=f"Relevant are rows with the label of the query: {LABELS}")
+_N_QUERIES = typer.Option(
+    min=1, help="Without --queries: rows of DATA drawn as queries. Default: 200, at most a fifth."
+)
+_RELEVANCE = typer.Option(
+    autocompletion=options.names_of("thpi", "RELEVANCES"),
+    help="target, source, labels or groups. Default: labels if given, else that of the model, else target.",
+)
+_PRIVILEGED = typer.Option(metavar="FILE", help="Source rows, for source and groups: by id, else by position.")
+_QUERY_PRIVILEGED = typer.Option(
+    metavar="FILE", help="Source rows of --queries. Default: those of --privileged, by id."
+)
+_LABELS = typer.Option(metavar="COLUMN|FILE", help=f"Relevant are rows with the label of the query: {options.LABELS}")
 _QUERY_LABELS = typer.Option(metavar="COLUMN|FILE", help="Labels of --queries. Default: their column of --labels.")
-_NEIGHBOURS = typer.Option(metavar="N", min=1, help="Without --labels: relevant are the N nearest rows.")
-_RADIUS = typer.Option(help="Without --labels: relevant are rows nearer than this, instead of --neighbours.")
-_MEASURE = typer.Option(autocompletion=_measure_names, help="Measure, e.g. precision@10; may be repeated.")
+_NEIGHBOURS = typer.Option(
+    metavar="N", min=1, help="Relevant are the N nearest rows. Default: 1/30 of them, 5 to 50; of groups 1/10."
+)
+_RADIUS = typer.Option(help="Relevant are rows nearer than this, instead of --neighbours.")
+_K = typer.Option("-k", metavar="K", min=1, help="Rank of precision and recall; may be repeated. Default: 1, 10, 100.")
+_MEASURE = typer.Option(autocompletion=_measure_names, help="Further measure, e.g. ndcg@10; may be repeated.")
+_PRECISION = typer.Option(metavar="SHARE", help="Find the largest Hamming radius with this precision, e.g. 0.9.")
+_OUTPUT = typer.Option(metavar="PLOT", help="Write a plot of recall at k: a png or svg file.")
+
+
+class _Options(NamedTuple):
+    """Where the rows are, and what decides about them."""
+
+    data: str
+    queries: str | None
+    n_queries: int | None
+    relevance: str | None
+    privileged: str | None
+    query_privileged: str | None
+    labels: str | None
+    query_labels: str | None
+    neighbours: int | None
+    radius: float | None
+    id: str | None
+    ignore: Names
+    seed: int
 
 
 def evaluate(
-    model: ModelFile,
-    data: Data,
+    model: options.ModelFile,
+    data: options.Data,
     queries: Annotated[Optional[str], _QUERIES] = None,
-    n_queries: Annotated[int, typer.Option(min=1, help="Without --queries: rows of DATA drawn as queries.")] = 200,
+    n_queries: Annotated[Optional[int], _N_QUERIES] = None,
+    relevance: Annotated[Optional[str], _RELEVANCE] = None,
+    privileged: Annotated[Optional[str], _PRIVILEGED] = None,
+    query_privileged: Annotated[Optional[str], _QUERY_PRIVILEGED] = None,
     labels: Annotated[Optional[str], _LABELS] = None,
     query_labels: Annotated[Optional[str], _QUERY_LABELS] = None,
-    neighbours: Annotated[int, _NEIGHBOURS] = 50,
+    neighbours: Annotated[Optional[int], _NEIGHBOURS] = None,
     radius: Annotated[Optional[float], _RADIUS] = None,
+    k: Annotated[Optional[list[int]], _K] = None,
     measure: Annotated[Optional[list[str]], _MEASURE] = None,
-    id: Id = None,
+    precision: Annotated[Optional[float], _PRECISION] = None,
+    id: options.Id = None,
+    ignore: options.Ignore = None,
+    output: Annotated[Optional[Path], _OUTPUT] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the draw of queries.")] = 0,
-    as_json: Json = False,
+    force: options.Force = False,
+    as_json: options.Json = False,
 ) -> None:
-    """Measure how well the codes of a model retrieve.
+    """Measure how well a model retrieves, beside searches that need no such model.
 
-    Every query is searched among the other rows by Hamming distance. Relevant are
-    rows with the same label (--labels), else rows at a small Euclidean distance.
-    Use rows that the model was not fitted on, if you have them.
+    Every query is searched among the rows of DATA; queries drawn from DATA are
+    left out of it. Relevant is what the model was fitted for, or --relevance: rows
+    near in target space, near in source space, with the same label, or of the same
+    group of the source. Use rows that the model was not fitted on, if you have them.
 
-    Items at equal distance count as in random order. Queries without relevant
-    rows are left out.
+    The references are ITQ, fitted on the rows searched, exact search of the target
+    vectors, and random order. Items at equal distance count as in random order.
+    Queries without relevant rows are left out of all means.
+
+    --precision is for near duplicates: half of the queries choose the radius, the
+    other half measure it.
 
     \b
     Examples:
       thpi evaluate shop.thpi shop.csv --labels class
-      thpi evaluate shop.thpi pictures.npy --neighbours 20 --measure ndcg@10
+      thpi evaluate shop.thpi pictures.csv --privileged texts.csv --output plot.svg
+      thpi evaluate shop.thpi pictures.npy --neighbours 20 -k 5 -k 50
       thpi evaluate shop.thpi old.npy --queries new.npy --labels old.txt \\
-          --query-labels new.txt --json
+          --query-labels new.txt --precision 0.9 --json
     """
-    from thpi import metrics
-    from thpi.cli._columns import column_of
+    from thpi.assessment import assess
 
-    names = list(measure or _DEFAULT)
-    for name in names:
+    where = (data, queries, n_queries, relevance, privileged, query_privileged, labels, query_labels)
+    given = _Options(*where, neighbours, radius, id, ignore, seed)
+    _check_numbers(measure or [], radius, precision)
+    if output is not None:
+        _check_plot(output, force, (model, data, queries, privileged, query_privileged, labels, query_labels))
+    hasher, features = load_model("MODEL", model)
+    meaning = _meaning(hasher, given)
+    with progress_bar("reading"):
+        asked, database, left_out = _read(hasher, features, meaning, given)
+    n, m = asked.X.shape[0], database.X.shape[0]
+    if k and max(k) > m:
+        raise ValueError(f"-k {max(k)} must be at most the rows searched, {m}.")
+    if precision is not None and n < 2:
+        raise ValueError(f"--precision {precision:g} needs at least 2 queries: half of them choose, half measure.")
+    with progress_bar(f"measuring {n:,} queries in {m:,} rows"):
+        truth = _truth(meaning, asked, database, given)
+        found = assess(
+            hasher, asked.X, database.X, truth.relevant, k=k or None, measures=measure or (),
+            curves=output is not None, precision=precision, random_state=seed,
+        )  # fmt: skip
+    facts: Facts = {"model": str(model), "method": hasher.method_name, "bits": hasher.n_bits}
+    facts |= {"queries": n, "database": m, "relevance": meaning.name, "relevant": truth.words}
+    facts |= {"rows_without_source": left_out or None, "queries_without_relevant": found.n_empty or None}
+    # The answer comes first: if the plot cannot be written, the work was not in vain.
+    if as_json:
+        show(True, facts | {"rows_without_source": left_out} | found.to_dict())
+    else:
+        _print(facts, found)
+    if output is not None:
+        _plot(output, found, as_json)
+
+
+def _check_numbers(measures: list[str], radius: float | None, precision: float | None) -> None:
+    from thpi import metrics
+
+    for name in measures:
         if name.partition("@")[0] not in metrics.MEASURES or metrics._parse(name)[0].scope == "curve":
             raise ValueError(f"--measure {name!r} must be one of {', '.join(_measure_names())}.")
-    hasher, features = load_model("MODEL", model)
-    with progress_bar("reading"):
-        database = _read(hasher, "DATA", data, features, labels, id)
-        if queries is None:
-            if query_labels is not None:
-                raise ValueError(f"--query-labels {query_labels!r} needs --queries.")
-            asked, database = _drawn(database, n_queries, seed)
-        else:
-            asked = _read(hasher, "--queries", queries, features, query_labels or column_of(queries, labels), id)
-    n, m = asked.X.shape[0], database.X.shape[0]
-    with progress_bar(f"measuring {n:,} queries in {m:,} rows"):
-        relevance, truth = _relevance(asked, database, neighbours, radius)
-        codes = hasher.transform(asked.X), hasher.transform(database.X)
-        values = metrics.evaluate(*codes, relevance, hasher.n_bits, names)
-    facts = {"model": str(model), "method": hasher.method_name, "bits": hasher.n_bits}
-    _print(as_json, facts | {"queries": n, "database": m, "relevant": truth}, values)
+    if radius is not None and not 0 < radius < float("inf"):
+        raise ValueError(f"--radius {radius:g} must be above 0.")
+    if precision is not None and not 0 < precision <= 1:
+        raise ValueError(f"--precision {precision:g} must be above 0 and at most 1.")
 
 
-def _read(
-    hasher: Coding,
-    argument: str,
-    spec: str,
-    features: tuple[str, ...] | None,
-    labels: str | None,
-    id: str | None,
-) -> Labelled:
-    from thpi.cli._views import read_labelled
-
-    option = "--labels" if argument == "DATA" else "--query-labels"
-    rows = read_labelled(argument, spec, labels, option, features, id)
-    check_width(argument, spec, rows.X, hasher)
-    return rows
+def _check_plot(output: Path, force: bool, files: Sequence[Path | str | None]) -> None:
+    if output.suffix.lower() not in (".png", ".svg"):
+        raise ValueError(f"--output={str(output)!r} must end in .png or .svg.")
+    check_output("--output", output, force=force, inputs=files, extra="plots")
 
 
-def _drawn(rows: Labelled, n_queries: int, seed: int) -> tuple[Labelled, Labelled]:
-    import numpy as np
+def _meaning(hasher: Encoder | BaseHasher, given: _Options) -> Relevance:
+    """Find out what relevant means, and whether all that it needs was given; note what it does not need."""
+    from thpi import RELEVANCES
 
-    from thpi.cli._views import Labelled
+    fitted = hasher.get_params().get("relevance")
+    name = given.relevance or ("labels" if given.labels is not None else fitted or "target")
+    if name not in RELEVANCES:
+        raise ValueError(f"--relevance {name!r} must be one of {', '.join(RELEVANCES)}.")
+    meaning = RELEVANCES[name]
+    for option, value, needed in (
+        ("--labels", given.labels, meaning.needs_labels),
+        ("--privileged", given.privileged, meaning.needs_source),
+    ):
+        if needed and value is None:
+            why = f"--relevance {name}" if given.relevance else f"the model was fitted for relevance={name}, which"
+            other = "" if given.relevance else "; --relevance target measures nearness in target space instead"
+            raise ValueError(f"{why} needs {option}{other}.")
+        if value is not None and not needed:
+            typer.echo(f"{option} is not used: relevant means {meaning.title}.", err=True)
+    if given.queries is None:
+        for option, value in (
+            ("--query-labels", given.query_labels),
+            ("--query-privileged", given.query_privileged),
+        ):
+            if value is not None:
+                raise ValueError(f"{option} {value!r} needs --queries.")
+    elif given.n_queries is not None:
+        raise ValueError(f"--n-queries {given.n_queries} draws rows of DATA; it cannot be used with --queries.")
+    if meaning.needs_labels and (given.neighbours is not None or given.radius is not None):
+        option = "--neighbours" if given.neighbours is not None else "--radius"
+        raise ValueError(f"{option} cannot be used with --relevance {name}: labels decide what is relevant.")
+    return meaning
 
-    n = rows.X.shape[0]
-    if n_queries >= n:
-        raise ValueError(f"--n-queries {n_queries} must be less than the rows of DATA, {n}.")
-    order = np.random.RandomState(seed).permutation(n)
-    parts = np.sort(order[:n_queries]), np.sort(order[n_queries:])
-    asked, database = (Labelled(rows.X[part], None if rows.labels is None else rows.labels[part]) for part in parts)
-    return asked, database
+
+def _read(hasher: Coding, features: Names, meaning: Relevance, given: _Options) -> tuple[Judged, Judged, int]:
+    """Return queries, database, and the number of rows that were left out because they have no source row."""
+    from thpi.cli._columns import column_of
+    from thpi.cli._judged import Given, check_apart, draw_queries, read_judged
+
+    labels = ("--labels", given.labels) if meaning.needs_labels and given.labels is not None else None
+    source = ("--privileged", given.privileged) if meaning.needs_source and given.privileged is not None else None
+    found = read_judged(hasher, features, Given("DATA", given.data, labels, source), given.id, given.ignore)
+    tables = [found.target, found.source]
+    if given.queries is None:
+        _check_ignored(given, meaning, tables)
+        asked, database = draw_queries(found.rows, given.n_queries, given.seed)
+        return asked, database, found.left_out
+    query_labels = given.query_labels or column_of(given.queries, given.labels)
+    if labels is not None:
+        if query_labels is None:
+            raise ValueError(f"--labels {given.labels!r}: --queries need labels too; name them with --query-labels.")
+        labels = ("--query-labels", query_labels)
+    by_id = given.query_privileged is None
+    if source is not None and given.query_privileged is not None:
+        source = ("--query-privileged", given.query_privileged)
+    table = Given("--queries", given.queries, labels, source, by_id, found.source)
+    queries = read_judged(hasher, features, table, given.id, given.ignore)
+    _check_ignored(given, meaning, [*tables, queries.target, queries.source])
+    check_apart(queries, found)
+    return queries.rows, found.rows, queries.left_out + found.left_out
 
 
-def _relevance(
-    asked: Labelled, database: Labelled, neighbours: int, radius: float | None
-) -> tuple[Bools | sparse.csr_array | Callable[[int, int], Bools], str]:
-    from thpi.ground_truth import label_relevance_blocks, nearest_relevance, radius_relevance
+def _check_ignored(given: _Options, meaning: Relevance, tables: list[TableRows | None]) -> None:
+    from thpi.cli._learning import check_ignored
 
-    if (asked.labels is None) != (database.labels is None):
-        raise ValueError("--labels and --query-labels: both files need labels, or neither.")
-    if asked.labels is not None and database.labels is not None:
+    if given.privileged is None or meaning.needs_source:  # else the column may be one of a table that was not read
+        check_ignored(given.ignore or (), tables)
+
+
+def _truth(meaning: Relevance, asked: Judged, database: Judged, given: _Options) -> Truth:
+    from thpi.assessment import find_truth
+
+    m, near, radius = database.X.shape[0], given.neighbours, given.radius
+    if meaning.needs_labels and asked.labels is not None and database.labels is not None:
         if not set(asked.labels) & set(database.labels):
             few = ", ".join(map(repr, asked.labels[:3].tolist()))
             raise ValueError(f"--labels: no row of DATA has the label of any query ({few}), so nothing is relevant.")
-        return label_relevance_blocks(asked.labels, database.labels), "rows with the label of the query"
-    if radius is not None:
-        if radius <= 0:
-            raise ValueError(f"--radius {radius:g} must be above 0.")
-        near = radius_relevance(asked.X, database.X, radius, sparse_output=True)
-        if near.sum() == 0:
-            raise ValueError(f"--radius {radius:g}: no row of DATA is that near to any query, so nothing is relevant.")
-        return near, f"rows nearer than {radius:g} (Euclidean)"
-    if neighbours > database.X.shape[0]:
-        raise ValueError(f"--neighbours {neighbours} must be at most the rows searched, {database.X.shape[0]}.")
-    near = nearest_relevance(asked.X, database.X, neighbours, sparse_output=True)
-    return near, f"the {neighbours} nearest rows (Euclidean)"
+    elif radius is None and near is not None and near > m:
+        raise ValueError(f"--neighbours {near} must be at most the rows searched, {m}.")
+    truth = find_truth(meaning, asked, database, neighbours=near, radius=radius, random_state=given.seed)
+    if radius is not None and truth.relevant.sum() == 0:  # type: ignore[union-attr]  # a sparse matrix
+        raise ValueError(f"--radius {radius:g}: no row of DATA is that near to any query, so nothing is relevant.")
+    return truth
 
 
-def _print(as_json: bool, facts: Facts, values: Facts) -> None:
-    from thpi.metrics import query_mean
+def _print(facts: Facts, found: Assessment) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Column, Table
+    from rich.text import Text
 
-    measures: dict[str, dict[str, float]] = {}
-    for name, value in values.items():
-        if hasattr(value, "shape") and value.shape:
-            mean = query_mean(value)
-            measures[name] = {"value": mean.value, "queries": mean.n_queries - mean.n_empty}
-        else:
-            measures[name] = {"value": float(value), "queries": facts["queries"]}
-    if as_json:
-        show(True, facts | {"measures": measures})
-        return
     show(False, facts)
-    typer.echo()
-    # A measure may have no value, as the precision within a radius in which there is nothing.
-    percent = {name: f"{100 * v:.2f}" if isfinite(v := row["value"]) else "-" for name, row in measures.items()}
-    rows = [(name, percent[name], f"{row['queries']:,}") for name, row in measures.items()]
-    print_table(("measure", "percent", "queries"), rows, numbers=("percent", "queries"))
+    console = Console()
+    titles = [Column(name, justify="right", no_wrap=True) for name in found.lines]
+    table = Table(Column("percent", overflow="fold"), *titles, box=SIMPLE_HEAD)
+    for name in found.measures:
+        cells = [_percent(line.measured(name)) for line in found.lines.values()]
+        table.add_row("MAP" if name == "average_precision" else name, *cells)
+    console.print(table)
+    width = max(map(len, found.lines))
+    for name, line in found.lines.items():
+        console.print(Text(f"{name:{width}}  {line.words}", style="dim"))
+    console.print(Text("±: 95 % interval over queries. It does not cover other fits or other databases.", style="dim"))
+    for notice in [*found.notices, *([] if found.radius is None else [str(found.radius)])]:
+        console.print()
+        console.print(Text(notice))
+
+
+def _percent(measured: Measured | None) -> str:
+    # A line may lack a measure, and a measure may have no value: the precision within a radius with nothing in it.
+    if measured is None or not isfinite(measured.value):
+        return "-"
+    reach = max(measured.high - measured.value, measured.value - measured.low)
+    return f"{100 * measured.value:.1f}" + (f"±{100 * reach:.1f}" if isfinite(reach) else "")
+
+
+def _plot(output: Path, found: Assessment, as_json: bool) -> None:
+    from thpi._files import atomic_write
+    from thpi.assessment import draw_recall
+    from thpi.pages import figure_bytes
+
+    picture = figure_bytes(draw_recall(found), output.suffix.lower()[1:])
+    with uninterrupted():
+        atomic_write(output, picture)
+    if not as_json:
+        typer.echo(f"\nplot: {output}")
