@@ -43,6 +43,9 @@ def paper(
     search: Annotated[
         str, typer.Option("--search", help="Search for lambda1 and lambda2: coordinate or full.")
     ] = "coordinate",
+    finished: Annotated[
+        bool, typer.Option("--finished", help="Run nothing; report the splits that are finished.")
+    ] = False,
     results: ResultsFolder = Path("results"),
     output: Output = None,
     workers: Annotated[Number, typer.Option("--workers", help="Processes. Default: one per core.")] = None,
@@ -56,11 +59,12 @@ def paper(
     if alpha and len(alpha) == 1:
         changes["table_alpha"] = alpha[0]
     settings = _settings(tuple(dataset or ()), quick, search, changes, data_home)
+    store, tasks = ResultStore(results), tasks_of(experiments, settings, data_home)
     produce(
         PaperReport(),
-        tasks_of(experiments, settings, data_home),
+        [task for task in tasks if not task.left(store)] if finished else tasks,
         lambda tasks, store: Results(settings, tasks, store, experiments),
-        ResultStore(results),
+        store,
         output or results / "report",
         data_home=data_home,
         workers=workers,

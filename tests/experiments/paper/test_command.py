@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import csv
 import signal
 import subprocess
 import sys
@@ -55,3 +56,15 @@ def test_ctrl_c_stops_cleanly_and_keeps_what_was_finished(
     assert "Traceback" not in err
     assert list(tmp_path.glob("fits/*.npz"))
     assert not (tmp_path / "report").exists()
+
+
+@pytest.mark.slow
+def test_a_report_of_what_is_finished_runs_nothing(tmp_path: Path) -> None:
+    command = ["paper", "table1", "--quick", "--dataset", "digits", "--max-rows", "200", "--bits", "8"]
+    command += ["--results", str(tmp_path), "--workers", "1"]
+    assert run([*command, "--splits", "1"]) == 0
+    fits = sorted(tmp_path.glob("fits/*.npz"))
+    assert run([*command, "--splits", "2", "--finished"]) == 0
+    assert sorted(tmp_path.glob("fits/*.npz")) == fits
+    with (tmp_path / "report" / "table1.csv").open(encoding="utf-8") as file:
+        assert {row["n_splits"] for row in csv.DictReader(file)} == {"1"}
