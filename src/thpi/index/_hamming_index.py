@@ -19,7 +19,7 @@ from thpi.index._format import Contents, Header, IndexFileError, Record
 from thpi.index._ids import IdsLike, check_ids, check_integer, number_on
 from thpi.index._kept import Kept
 from thpi.index._searching import State
-from thpi.index._tune import TuneReport
+from thpi.index._stored_report import read_report
 
 
 class HammingIndex(Kept):
@@ -137,10 +137,9 @@ class HammingIndex(Kept):
         except BaseException as error:
             if file is not None:
                 file.close()
-            if not isinstance(error, (ValueError, KeyError, TypeError)):
+            if not isinstance(error, IndexFileError):
                 raise
-            reason = error.args[0] if isinstance(error, KeyError) else error
-            raise IndexFileError(f"{os.fspath(path)!r} is not a usable thpi index file: {reason}") from None
+            raise IndexFileError(f"{os.fspath(path)!r} is not a usable thpi index file: {error}") from None
         index._file, index._follower, index._wait = file, follower, wait
         index._read_only = os.fspath(path) if mode == "r" else None
         return index
@@ -148,10 +147,13 @@ class HammingIndex(Kept):
     @classmethod
     def _from_contents(cls, contents: Contents) -> HammingIndex:
         header = contents.header
-        index = cls(header["n_bits"], header["recall"], random_state=header["random_state"], model=header["model"])
-        if header["report"] is not None:
-            index._state = index._state._replace(report=TuneReport.from_dict(header["report"]))
-        index._apply([Record("a", contents.ids, contents.codes), *contents.records])
+        try:
+            index = cls(header["n_bits"], header["recall"], random_state=header["random_state"], model=header["model"])
+            if header["report"] is not None:
+                index._state = index._state._replace(report=read_report(header["report"], index.n_bits))
+            index._apply([Record("a", contents.ids, contents.codes), *contents.records])
+        except (ValueError, KeyError, TypeError) as error:
+            raise IndexFileError(str(error.args[0])) from None
         return index
 
     def _header(self, state: State) -> Header:
