@@ -119,16 +119,21 @@ def _parse(data: bytes) -> tuple[Header, dict[str, Array]]:
 
 
 def _rebuild(header: Header, arrays: dict[str, Array], methods: Mapping[str, type[BaseHasher]]) -> BaseHasher:
-    name = str(header.get("class"))
-    if name not in methods:
-        raise ModelFileError(f"it holds a {name!r}; this thpi knows {', '.join(methods)}.")
+    name = header.get("class")
+    if not isinstance(name, str) or name not in methods:
+        raise ModelFileError(f"it holds a {repr(name)[:80]}; this thpi knows {', '.join(methods)}.")
+    for key, array in arrays.items():
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise ModelFileError(f"its array {key} holds a NaN or an infinity.")
     try:
         hasher = methods[name](**header["params"])
         hasher._validate_params()
         fitted: dict[str, object] = dict(header["scalars"])
         for key, shape in header["sparse"].items():
             parts = tuple(arrays.pop(f"{key}.{part}") for part in _SPARSE_PARTS)
-            fitted[key] = sparse.csr_matrix(parts, shape=tuple(shape))
+            matrix = sparse.csr_matrix(parts, shape=tuple(shape))
+            matrix.check_format(full_check=True)
+            fitted[key] = matrix
         fitted |= arrays
         if unknown := [key for key in fitted if not _FITTED_NAME.fullmatch(key)]:
             raise ModelFileError(f"it has an entry {unknown[0]!r} that no model has.")
@@ -140,7 +145,7 @@ def _rebuild(header: Header, arrays: dict[str, Array], methods: Mapping[str, typ
         hasher._check_fitted()
     except ModelFileError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, *_UNREADABLE) as error:
         raise ModelFileError(f"its content is not that of a {name} ({error}).") from None
     return hasher
 
