@@ -108,7 +108,7 @@ def main() -> int:
                 print(f"kill {kill}: codes altered")
             held = found
         HammingIndex.open(path, "a").close()
-        leftovers = [name for name in os.listdir(folder) if name.endswith(".tmp")]
+        leftovers = [name for name in os.listdir(folder) if name.endswith("-tmp")]
     moments = ", ".join(f"{count} in {name}" for name, count in sorted(killed_in.items()))
     print(f"{options.kills} kills ({moments}); {acknowledged} calls acknowledged, {len(held)} items at the end")
     print(f"broken indexes: {broken}; acknowledged additions or removals lost: {lost}; unexpected items: {extra}")

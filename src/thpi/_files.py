@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
-import tempfile
+import re
+import secrets
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
 from thpi._types import PathLike
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows has no flock
+    fcntl = None  # type: ignore[assignment]
 
 
 def _read_umask() -> int:
@@ -21,32 +29,117 @@ def _read_umask() -> int:
 
 
 _UMASK = _read_umask()
+_SUFFIX = ".thpi-tmp"
+
+
+def lock(file: IO[bytes]) -> bool:
+    """Lock an open file against other writers until it is closed; False if another has the lock."""
+    if fcntl is None:  # pragma: no cover - users must ensure one writer per file
+        return True
+    try:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+@contextmanager
+def atomic_file(path: PathLike) -> Iterator[IO[bytes]]:
+    """Open a temporary file beside ``path``, unbuffered and locked, and rename it to ``path`` once it is on disk.
+
+    After the block the file is open; the caller closes it. If the block raises, ``path`` is unchanged and the temporary
+    file is removed. A link is followed, and the new file gets the permissions of the old one.
+    """
+    target = Path(os.path.realpath(path))
+    old = _regular(target)
+    remove_leftovers(target)
+    file, temporary = _temporary(target)
+    try:
+        yield file
+        os.fsync(file.fileno())
+        _take_permissions(temporary, old)
+        if fcntl is None:  # pragma: no cover - Windows renames closed files only
+            file.close()
+        os.replace(temporary, target)
+    except BaseException:
+        file.close()
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 @contextmanager
 def atomic_open(path: PathLike) -> Iterator[IO[bytes]]:
-    """Open a temporary file beside ``path`` for writing, and rename it to ``path`` once it is on disk.
-
-    If the block raises, ``path`` is unchanged and the temporary file is removed.
-    """
-    target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_UMASK)  # mkstemp makes private files
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    """Open a temporary file as :func:`atomic_file` does, buffered, and close it after the block."""
+    with atomic_file(path) as raw:
+        file = io.BufferedWriter(raw)
+        yield file
+        file.flush()
+    file.close()
 
 
 def atomic_write(path: PathLike, data: bytes | str) -> None:
     """Write ``data`` to ``path`` in one step (text as UTF-8)."""
     with atomic_open(path) as file:
         file.write(data.encode("utf-8") if isinstance(data, str) else data)
+
+
+def remove_leftovers(target: Path) -> None:
+    """Remove the temporary files that killed writers of ``target`` left.
+
+    They have a name that only :func:`atomic_file` gives, and no process holds their lock.
+    """
+    if fcntl is None:  # pragma: no cover - it is not known whether the writer lives
+        return
+    ours = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{16}}{re.escape(_SUFFIX)}")
+    with suppress(OSError), os.scandir(target.parent) as entries:
+        for entry in entries:
+            if ours.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                with suppress(OSError), open(entry.path, "rb") as file:
+                    if lock(file):
+                        os.unlink(entry.path)
+
+
+def _temporary(target: Path) -> tuple[IO[bytes], Path]:
+    while True:
+        temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}{_SUFFIX}")
+        try:
+            file = io.FileIO(temporary, "x+", opener=_private)
+            # Before the lock is held, another process may take the file for a leftover.
+            if lock(file) and temporary.exists():
+                return file, temporary
+            file.close()
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def _regular(target: Path) -> os.stat_result | None:
+    """Return what is known about an existing file; a folder, pipe or device must not be replaced by a file."""
+    try:
+        about = target.stat()
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(about.st_mode):
+        raise OSError(f"{os.fspath(target)!r} is not a regular file, and is not replaced by one.")
+    return about
+
+
+def _take_permissions(temporary: Path, old: os.stat_result | None) -> None:
+    if old is None:
+        temporary.chmod(0o666 & ~_UMASK)
+        return
+    mode = stat.S_IMODE(old.st_mode)
+    if hasattr(os, "chown"):
+        with suppress(PermissionError):  # only root may give a file to another user
+            os.chown(temporary, -1, old.st_gid)
+            os.chown(temporary, old.st_uid, -1)
+        if temporary.stat().st_gid != old.st_gid:
+            mode = mode & ~0o070 | (mode & 0o007) << 3  # another group gets what everybody has
+    temporary.chmod(mode)
 
 
 def replace_together(journal: PathLike, writers: Mapping[Path, Callable[[Path], None]]) -> None:

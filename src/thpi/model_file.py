@@ -122,7 +122,9 @@ class Contents(NamedTuple):
             if sparse_ones is None or key in sparse_ones:
                 from scipy.sparse import csr_matrix
 
-                fitted[key] = csr_matrix(parts, shape=tuple(shape))
+                matrix = csr_matrix(parts, shape=tuple(shape))
+                matrix.check_format(full_check=True)
+                fitted[key] = matrix
         fitted |= arrays
         if unknown := [key for key in fitted if not _FITTED_NAME.fullmatch(key)]:
             raise ModelFileError(f"it has an entry {unknown[0]!r} that no model has.")
@@ -148,7 +150,7 @@ def usable(path: PathLike, method: str = "model") -> Iterator[None]:
             yield
         except ModelFileError:
             raise
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, AttributeError, *_UNREADABLE) as error:
             raise ModelFileError(f"its content is not that of a {method} ({error}).") from None
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)!r} is not a usable thpi model file: {error}") from None
@@ -172,13 +174,16 @@ def _parse(data: bytes) -> Contents:
         raise ModelFileError(f"it has version {header.get('version')!r}; this thpi reads version {VERSION}.")
     if header.pop("sha256", None) != _digest(header, arrays):
         raise ModelFileError("its checksum does not match: the file was altered or damaged.")
+    for key, array in arrays.items():
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise ModelFileError(f"its array {key} holds a NaN or an infinity.")
     return Contents(header, arrays)
 
 
 def _rebuild(contents: Contents, methods: Mapping[str, type[BaseHasher]]) -> BaseHasher:
     name = contents.method
-    if name not in methods:
-        raise ModelFileError(f"it holds a {name!r}; this thpi knows {', '.join(methods)}.")
+    if not isinstance(name, str) or name not in methods:
+        raise ModelFileError(f"it holds a {repr(name)[:80]}; this thpi knows {', '.join(methods)}.")
     hasher = methods[name](**contents.params)
     hasher._validate_params()
     hasher.__dict__.update(contents.fitted())

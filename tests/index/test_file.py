@@ -202,7 +202,7 @@ except OSError:
 
 
 def test_leftovers_of_killed_saves_are_removed(path: Path) -> None:
-    leftover = path.parent / f".{path.name}.abc123.tmp"
+    leftover = path.parent / f".{path.name}.0123456789abcdef.thpi-tmp"
     leftover.write_bytes(b"part")
     HammingIndex.open(path)
     assert leftover.exists()

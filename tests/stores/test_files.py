@@ -52,14 +52,22 @@ def test_the_model_comes_back(tmp_path: Path, name: str, n: int, model: str | No
     assert not (tmp_path / "other").exists()
 
 
+def describe_apart(path: Path) -> tuple[bytes, dict[str, object]]:
+    """The two parts of a faiss file, which early versions had in two files."""
+    data = path.read_bytes()
+    start = len(data) - 48 - int.from_bytes(data[-48:-40], "little")
+    return data[:start], json.loads(data[start:-48])
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_file_of_an_early_version_opens(tmp_path: Path, name: str) -> None:
     """Their metadata had no entry for a model."""
     write, read = functions(name)
     write(tmp_path / "codes", np.arange(6, dtype=np.uint8).reshape(3, 2), 13)
     if name == "faiss":
-        about = json.loads((tmp_path / "codes.json").read_text())
+        index, about = describe_apart(tmp_path / "codes")
         del about["model"]
+        (tmp_path / "codes").write_bytes(index)
         (tmp_path / "codes.json").write_text(json.dumps(about))
     elif name == "parquet":
         import pyarrow.parquet as pq
@@ -173,7 +181,7 @@ def test_foreign_faiss_file_without_metadata(tmp_path: Path) -> None:
 def test_altered_faiss_file_is_told(tmp_path: Path) -> None:
     stores.write_faiss(tmp_path / "codes", np.zeros((3, 2), dtype=np.uint8), 13)
     data = bytearray((tmp_path / "codes").read_bytes())
-    data[-1] ^= 1
+    data[40] ^= 1
     (tmp_path / "codes").write_bytes(data)
     with pytest.raises(ValueError, match="checksum"):
         stores.read_faiss(tmp_path / "codes")
@@ -198,8 +206,9 @@ def test_another_bit_order_is_refused(tmp_path: Path, name: str) -> None:
         data = (tmp_path / "codes").read_bytes().replace(b"order=little", b"order=bigbig")
         (tmp_path / "codes").write_bytes(data)
     elif name == "faiss":
-        about = (tmp_path / "codes.json").read_text().replace("little", "big")
-        (tmp_path / "codes.json").write_text(about)
+        index, about = describe_apart(tmp_path / "codes")
+        (tmp_path / "codes").write_bytes(index)
+        (tmp_path / "codes.json").write_text(json.dumps(about | {"bit_order": "big"}))
     else:
         import pyarrow.parquet as pq
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -20,6 +21,11 @@ Value: TypeAlias = "int | float | str"  # an id or a label
 NAMED_COLUMNS = (".csv", ".tsv", ".parquet")
 
 _NAMED = re.compile(r"(.+\.(?:npz|csv|tsv|parquet)):([^:/\\]+)", re.IGNORECASE)
+# Errors that damaged files of arrays cause.
+_UNREADABLE = (
+    *(ValueError, TypeError, KeyError, IndexError, AttributeError, NotImplementedError, OverflowError, RuntimeError),
+    *(EOFError, BadZipFile, zlib.error, SyntaxError),
+)
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
 
@@ -47,17 +53,30 @@ def load_array(argument: str, path: Path, name: str | None) -> Any:
             return loaded
         with loaded:
             if {"format", "shape", "data"} <= set(loaded.files):
-                from scipy import sparse
-
-                return sparse.csr_matrix(sparse.load_npz(path))
+                return _load_sparse(path, loaded)
             if name is None and len(loaded.files) != 1:
                 raise ValueError(f"it has the arrays {', '.join(loaded.files)}; choose one: {path}:{loaded.files[0]}")
             name = name or loaded.files[0]
             if name not in loaded.files:
                 raise ValueError(f"it has no array {name!r}, only {', '.join(loaded.files)}")
             return loaded[name]
-    except (ValueError, EOFError, BadZipFile, SyntaxError, TypeError) as error:
+    except _UNREADABLE as error:
         raise ValueError(f"{argument}={str(path)!r} is not readable: {one_line(error)}.") from None
+
+
+def _load_sparse(path: Path, loaded: Any) -> Any:
+    """Return compressed rows. Every index is checked, because scipy reads and writes memory with them."""
+    from scipy import sparse
+
+    for name in {"indices", "indptr", "row", "col", "offsets"} & set(loaded.files):
+        if loaded[name].dtype.kind not in "iu":
+            raise ValueError(f"its {name} are of type {loaded[name].dtype}, not integers")
+    matrix = sparse.load_npz(path)
+    if hasattr(matrix, "check_format"):
+        matrix.check_format(full_check=True)
+    rows = sparse.csr_matrix(matrix)
+    rows.check_format(full_check=True)
+    return rows
 
 
 def csv_rows(argument: str, spec: str, lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:

@@ -37,21 +37,21 @@ class Follower:
         self.path, self.lock = Path(path).absolute(), threading.RLock()
         self.place: Place | None = None
 
-    def first(self) -> tuple[Contents, Place]:
+    def first(self, locked: IO[bytes] | None = None) -> tuple[Contents, Place]:
         """Read the whole file."""
-        with opened(self.path) as file:
+        with opened(self.path, locked) as file:
             return _whole(file)
 
-    def news(self, handle: int | None = None) -> tuple[Contents | list[Record], Place]:
+    def news(self, locked: IO[bytes] | None = None) -> tuple[Contents | list[Record], Place]:
         """Return records that were appended, or all contents if the file is another, and the place behind them.
 
-        The caller takes them over and then sets ``place``. With a ``handle``, which is locked, it looks closely.
+        The caller takes them over and then sets ``place``. Through a ``locked`` file it looks closely.
         """
         place = self.place
         assert place is not None
-        with opened(self.path, handle) as file:
-            seen = _seen(file.fileno())
-            if handle is None and seen == place.seen:
+        with opened(self.path, locked) as file:
+            seen = _seen(file)
+            if locked is None and seen == place.seen:
                 return [], place
             with suppress(IndexFileError):  # if it is another file
                 tail = read_tail(file, place.known)
@@ -61,37 +61,30 @@ class Follower:
             return _whole(file)
 
     @contextmanager
-    def writing(self, wait: float, catch_up: Callable[[int], None]) -> Iterator[IndexFile]:
-        """Lock the file, let the caller ``catch_up`` with it through a handle, and give it to append to."""
-        handle = open_locked(self.path, wait)
-        try:
-            catch_up(handle)
+    def writing(self, wait: float, catch_up: Callable[[IO[bytes]], None]) -> Iterator[IndexFile]:
+        """Lock the file, let the caller ``catch_up`` with it through the locked file, and give it to append to."""
+        with open_locked(self.path, wait) as locked:
+            catch_up(locked)
             assert self.place is not None
             place, known = self.place, self.place.known
-            if os.fstat(handle).st_size > known.end:
-                os.ftruncate(handle, known.end)  # an unfinished write of a process that was killed
-            file = IndexFile(self.path, handle, known.snapshot_digest, known.digest, place.n_records, known.end)
-        except BaseException:
-            os.close(handle)
-            raise
-        try:
+            if os.fstat(locked.fileno()).st_size > known.end:
+                os.ftruncate(locked.fileno(), known.end)  # an unfinished write of a process that was killed
+            file = IndexFile(self.path, locked, known.snapshot_digest, known.digest, place.n_records, known.end)
             if not place.acknowledged:
                 file.acknowledge()
             yield file
             known = known._replace(digest=file.digest, last=file.last or known.last, end=file.end)
-            self.place = Place(_seen(handle), known, file.count, acknowledged=True)
-        finally:
-            file.close()
+            self.place = Place(_seen(locked), known, file.count, acknowledged=True)
 
 
 def _whole(file: IO[bytes]) -> tuple[Contents, Place]:
-    seen = _seen(file.fileno())  # before reading: what is written meanwhile is found next time
+    seen = _seen(file)  # before reading: what is written meanwhile is found next time
     file.seek(0)
     read = parse(file.read())
     known = Known(read.header["n_bits"], read.snapshot_digest, read.digest, read.last, read.end)
     return read, Place(seen, known, len(read.records), acknowledged=False)
 
 
-def _seen(handle: int) -> tuple[int, int, int]:
-    about = os.fstat(handle)
+def _seen(file: IO[bytes]) -> tuple[int, int, int]:
+    about = os.fstat(file.fileno())
     return about.st_ino, about.st_size, about.st_mtime_ns

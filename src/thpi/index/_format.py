@@ -44,6 +44,7 @@ from thpi.index._ids import check_ids, id_kind
 
 MAGIC, FORMAT, VERSION = b"thpi-idx", "thpi-index", 1
 SLOTS, FIXED = (8, 56), 152
+MAX_BITS = 2**23  # of a code; searches count on it
 _SLOT, _RECORD_HEAD = 48, 41
 
 
@@ -116,7 +117,7 @@ def record_bytes(record: Record, previous: bytes) -> tuple[bytes, bytes]:
 
 
 def parse(data: bytes) -> Contents:
-    """Read the bytes of an index file; raise ``IndexFileError``, or ``ValueError`` for wrong codes or ids."""
+    """Read the bytes of an index file; raise ``IndexFileError``."""
     if len(data) < FIXED or data[:8] != MAGIC:
         raise IndexFileError("it does not begin like one (truncated, or of another format).")
     digest = data[104:136]
@@ -179,10 +180,16 @@ def _header(text: bytes) -> tuple[Header, int]:
         raise IndexFileError("its header is not that of a thpi index.")
     if header.get("version") != VERSION:
         raise IndexFileError(f"it has version {header.get('version')!r}; this thpi reads version {VERSION}.")
-    for name, least in (("n_bits", 1), ("n", 0)):
-        if not isinstance(header.get(name), int) or header[name] < least:
-            raise IndexFileError(f"its header has {name}={header.get(name)!r}.")
-    check_fingerprint(header.setdefault("model", None))
+    for name, least, most in (("n_bits", 1, MAX_BITS), ("n", 0, 2**40)):
+        value = header.get(name)
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+            raise IndexFileError(f"its header has {name}={repr(value)[:80]}.")
+    if missing := [name for name in ("recall", "random_state", "report") if name not in header]:
+        raise IndexFileError(f"its header has no {missing[0]}.")
+    try:
+        check_fingerprint(header.setdefault("model", None))
+    except ValueError as error:
+        raise IndexFileError(f"its header has a wrong model ({error}).") from None
     return cast("Header", header), header["n"]
 
 
@@ -218,7 +225,10 @@ def _records(
 def _codes(data: bytes, n: int, n_bits: int) -> Codes:
     if len(data) != n * n_bytes(n_bits):
         raise IndexFileError(f"it has {len(data)} bytes of codes where {n} codes of {n_bits} bits were expected.")
-    return check_codes(np.frombuffer(data, dtype=np.uint8).reshape(n, n_bytes(n_bits)), n_bits=n_bits)
+    try:
+        return check_codes(np.frombuffer(data, dtype=np.uint8).reshape(n, n_bytes(n_bits)), n_bits=n_bits)
+    except ValueError as error:
+        raise IndexFileError(str(error)) from None
 
 
 def _ids_bytes(ids: Array) -> bytes:
@@ -244,5 +254,8 @@ def _parse_ids(data: memoryview) -> tuple[Array, memoryview]:
     limits = list(accumulate(np.frombuffer(data[9:at], dtype="<u4").tolist(), initial=at))
     if limits[-1] > len(data):
         raise IndexFileError("the texts of its ids are cut off.")
-    texts = [bytes(data[start:end]).decode() for start, end in pairwise(limits)]
+    try:
+        texts = [bytes(data[start:end]).decode() for start, end in pairwise(limits)]
+    except UnicodeDecodeError as error:
+        raise IndexFileError(f"an id is not UTF-8 text ({error}).") from None
     return check_ids(texts, kind="string"), data[limits[-1] :]

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from thpi._types import Array, Codes, Ints, PathLike
+from thpi._types import Array, Codes, PathLike
 from thpi.codes import check_codes
-from thpi.identity import check_fingerprint, check_same_model
+from thpi.identity import check_fingerprint
 from thpi.index._file import IndexFile
 from thpi.index._follow import Follower
 from thpi.index._format import Contents, Header, IndexFileError, Record
-from thpi.index._ids import IdKind, IdPositions, IdsLike, check_ids, check_integer, id_kind, number_on
-from thpi.index._searching import Searching
-from thpi.index._tune import TuneReport
+from thpi.index._ids import IdsLike, check_ids, check_integer, number_on
+from thpi.index._kept import Kept
+from thpi.index._searching import State
+from thpi.index._stored_report import read_report
 
 
-class HammingIndex(Searching):
+class HammingIndex(Kept):
     """Codes of ``n_bits`` bits with ids, searched by Hamming distance.
 
     Results are ordered by (distance, insertion). The search is exact unless ``recall`` is given. With ``recall``, the
@@ -53,16 +53,8 @@ class HammingIndex(Searching):
         if not isinstance(random_state, Integral) or not 0 <= random_state < 2**31:
             raise ValueError(f"random_state={random_state!r} must be an integer in [0, 2**31).")
         n_bits = check_integer("n_bits", n_bits, 1)
-        super().__init__(n_bits, None if recall is None else float(recall), int(random_state))
-        self.model: str | None = check_fingerprint(model)
-        self._positions: IdPositions = IdPositions(self._state.rows.ids)
-        self._file: IndexFile | None = None  # of mode "a"
-        self._follower: Follower | None = None  # of modes "r" and "shared"
-        self._read_only: str | None = None
-        self._wait: float = 0.0
-
-    def __len__(self) -> int:
-        return len(self._state.rows)
+        recall = None if recall is None else float(recall)
+        super().__init__(n_bits, recall, int(random_state), check_fingerprint(model))
 
     def __iter__(self) -> Iterator[tuple[int | str, Codes]]:
         rows = self._state.rows
@@ -74,30 +66,15 @@ class HammingIndex(Searching):
         except ValueError:
             return False
         with self._writing:
-            return bool(self._positions.find(ids)[0] >= 0)
+            return bool(self._known().find(ids)[0] >= 0)
 
     def __repr__(self) -> str:
         return f"HammingIndex(n_bits={self.n_bits}, recall={self.recall}): {len(self)} codes"
 
-    @property
-    def ids(self) -> Array:
-        """All ids, in insertion order."""
-        return self._state.rows.ids
-
-    @property
-    def codes(self) -> Codes:
-        """All codes, in insertion order."""
-        return self._state.rows.codes
-
-    @property
-    def id_kind(self) -> IdKind | None:
-        """``"int64"`` or ``"string"``, None while the index is empty."""
-        return id_kind(self.ids) if len(self) else None
-
     def get_codes(self, ids: IdsLike) -> Codes:
         """Return the codes of ``ids``; an unknown id is a ``KeyError`` that names it."""
         with self._writing:
-            return self._state.rows.codes[self._positions.find_all(check_ids(ids, kind=self.id_kind))]
+            return self._state.rows.codes[self._known().find_all(check_ids(ids, kind=self.id_kind))]
 
     def add(self, codes: npt.ArrayLike, ids: IdsLike | None = None) -> Array:
         """Add codes under new ids, and return the ids.
@@ -107,8 +84,7 @@ class HammingIndex(Searching):
         are on disk when this returns.
         """
         packed = check_codes(codes, n_bits=self.n_bits)
-        with self._changing() as shared, self._writing:
-            file = shared or self._file
+        with self._changing() as file:
             if ids is None:
                 checked = number_on(len(packed), self.id_kind, lambda: int(self.ids.max()) + 1)
             else:
@@ -116,102 +92,16 @@ class HammingIndex(Searching):
             if len(packed) == 0:
                 return checked
             self._positions.check_new(checked, self.id_kind)
-            if file is not None:
-                file.append(Record("a", checked, packed))
-            self._append(packed, checked)
+            self._commit(file, Record("a", checked, packed))
         return checked
 
     def remove(self, ids: IdsLike) -> None:
         """Remove the codes of ``ids``; the rest keep their order. An unknown id is a ``KeyError``."""
-        with self._changing() as shared, self._writing:
-            file = shared or self._file
+        with self._changing() as file:
             checked = check_ids(ids, kind=self.id_kind, unique=True)
-            positions = self._positions.find_all(checked)
-            if len(checked) == 0:
-                return
-            if file is not None:
-                file.append(Record("r", checked, np.empty((0, self.codes.shape[1]), dtype=np.uint8)))
-            self._drop(positions)
-
-    def _append(self, codes: Codes, ids: Array) -> None:
-        self._positions.append(ids, len(self))
-        self._state = self._state._replace(rows=self._state.rows.append(codes, ids))
-
-    def _drop(self, positions: Ints) -> None:
-        kept = np.ones(len(self), dtype=np.bool_)
-        kept[positions] = False
-        rows, approximate = self._state.rows.keep(kept), self._state.approximate
-        self._positions = IdPositions(rows.ids)
-        self._state = self._state._replace(
-            rows=rows, approximate=approximate and approximate.without(kept), n_removals=self._state.n_removals + 1
-        )
-
-    @contextmanager
-    def _changing(self) -> Iterator[IndexFile | None]:
-        """Give the file to append to in mode ``"shared"``, locked and caught up with; None in other modes."""
-        if self._read_only is not None:
-            raise ValueError(f"{self._read_only!r} was opened with mode='r'; open it with mode='a' to change it.")
-        if self._follower is None:
-            yield None
-            return
-        with self._follower.lock, self._follower.writing(self._wait, self._catch_up) as file:
-            yield file
-
-    def refresh(self) -> bool:
-        """Take over what others have added to the file or removed from it; return whether anything changed.
-
-        For modes ``"r"`` and ``"shared"``. Searches that run finish on what they began with. If the file is gone,
-        damaged, or of another width or model, that error is raised, and the index stays as it was.
-        """
-        if self._follower is None:
-            return False
-        with self._follower.lock:
-            before = self.version
-            self._catch_up()
-            return self.version != before
-
-    def _catch_up(self, handle: int | None = None) -> None:
-        assert self._follower is not None
-        news, place = self._follower.news(handle)
-        if isinstance(news, Contents):
-            self._replace(self._from_contents(news))
-        else:
-            with self._writing:
-                self._apply(news)
-        self._follower.place = place
-
-    def _replace(self, fresh: HammingIndex) -> None:
-        if fresh.n_bits != self.n_bits:
-            raise IndexFileError(f"the index file now holds codes of {fresh.n_bits} bits, before of {self.n_bits}.")
-        check_same_model(("the index that was opened", self.model), ("the index file now", fresh.model))
-        if self._state.approximate is not None and fresh.report_ is not None:
-            fresh._tuned_for(fresh._state, fresh.report_.k)  # here, not in the first search
-        with self._writing:
-            self.recall, self.random_state = fresh.recall, fresh.random_state
-            self._positions, self._state = fresh._positions, fresh._state
-
-    @property
-    def version(self) -> str | None:
-        """What the file held when last read or written, 16 hexadecimal digits; None without a file."""
-        if self._follower is not None and self._follower.place is not None:
-            return self._follower.place.known.digest.hex()[:16]
-        return None if self._file is None else self._file.digest.hex()[:16]
-
-    def save(self, path: PathLike | None = None) -> None:
-        """Write the index to ``path`` in one step: a kill at any moment leaves the old file or the new one.
-
-        Without ``path``, an index opened with mode ``"a"`` rewrites its own file without the removed items.
-        """
-        with self._writing:
-            own = self._file
-            path = own.path if path is None and own is not None else path
-            if path is None:
-                raise ValueError("path=None needs an index opened with mode='a'; pass a path.")
-            owned = own is not None and os.path.exists(path) and os.path.samefile(path, own.path)
-            written = IndexFile.replace(path, self._header(), self.codes, self.ids, owned=owned)
-            if owned and own is not None:
-                self._file, written = written, own
-            written.close()
+            self._positions.find_all(checked)
+            if len(checked):
+                self._commit(file, Record("r", checked, np.empty((0, self.codes.shape[1]), dtype=np.uint8)))
 
     @classmethod
     def open(cls, path: PathLike, mode: Literal["r", "a", "shared"] = "r", *, wait: float = 0.0) -> HammingIndex:
@@ -244,11 +134,12 @@ class HammingIndex(Searching):
             else:
                 contents, follower.place = follower.first()
             index = cls._from_contents(contents)
-        except (ValueError, KeyError, TypeError) as error:
+        except BaseException as error:
             if file is not None:
                 file.close()
-            reason = error.args[0] if isinstance(error, KeyError) else error
-            raise IndexFileError(f"{os.fspath(path)!r} is not a usable thpi index file: {reason}") from None
+            if not isinstance(error, IndexFileError):
+                raise
+            raise IndexFileError(f"{os.fspath(path)!r} is not a usable thpi index file: {error}") from None
         index._file, index._follower, index._wait = file, follower, wait
         index._read_only = os.fspath(path) if mode == "r" else None
         return index
@@ -256,24 +147,19 @@ class HammingIndex(Searching):
     @classmethod
     def _from_contents(cls, contents: Contents) -> HammingIndex:
         header = contents.header
-        index = cls(header["n_bits"], header["recall"], random_state=header["random_state"], model=header["model"])
-        if header["report"] is not None:
-            index._state = index._state._replace(report=TuneReport.from_dict(header["report"]))
-        index._apply([Record("a", contents.ids, contents.codes), *contents.records])
+        try:
+            index = cls(header["n_bits"], header["recall"], random_state=header["random_state"], model=header["model"])
+            if header["report"] is not None:
+                index._state = index._state._replace(report=read_report(header["report"], index.n_bits))
+            index._apply([Record("a", contents.ids, contents.codes), *contents.records])
+        except (ValueError, KeyError, TypeError) as error:
+            raise IndexFileError(str(error.args[0])) from None
         return index
 
-    def _apply(self, records: list[Record]) -> None:
-        for kind, ids, codes in records:
-            if kind == "r":
-                self._drop(self._positions.find_all(ids))
-            elif len(ids):
-                self._positions.check_new(ids, self.id_kind)
-                self._append(codes, ids)
-
-    def _header(self) -> Header:
+    def _header(self, state: State) -> Header:
         from thpi import __version__
 
-        report = self._state.report.to_dict() if self._state.report else None
+        report = state.report.to_dict() if state.report else None
         return Header(
             thpi=__version__,
             n_bits=self.n_bits,
@@ -282,16 +168,6 @@ class HammingIndex(Searching):
             report=report,
             model=self.model,
         )
-
-    def close(self) -> None:
-        """Close the file of an index opened with mode ``"a"`` or ``"shared"``; it has every change already."""
-        with self._writing:
-            if self._follower is not None:
-                self._read_only = os.fspath(self._follower.path)
-            if self._file is not None:
-                self._read_only = os.fspath(self._file.path)
-                self._file.close()
-            self._file = None
 
     def __enter__(self) -> HammingIndex:
         return self

@@ -161,11 +161,6 @@ class TuneReport:
         """Return a report for JSON."""
         return asdict(self)
 
-    @classmethod
-    def from_dict(cls, plain: dict[str, Any]) -> TuneReport:
-        """Rebuild a report from :meth:`to_dict`."""
-        return cls(**{**plain, "kinds": tuple(KindReport(**row) for row in plain["kinds"])})
-
     @property
     def chosen(self) -> KindReport:
         """The row of the choice."""

@@ -6,9 +6,11 @@ npy       A structured array. The field ``code`` holds the packed bytes, the fie
           character.
 Parquet   Columns ``id`` (int64 or string) and ``code`` (fixed-size binary); the schema's metadata has an entry
           ``thpi``, a JSON object with ``n_bits``, ``bit_order`` and ``model``.
-faiss     The format of ``faiss.write_index_binary``: an ``IndexBinaryIDMap2`` over an ``IndexBinaryFlat``. It holds
-          neither metadata nor string ids; a JSON file beside it (``codes.faiss.json``) has ``n_bits``, ``bit_order``,
-          ``model`` and the sha256 of the index file. Without it the width is assumed to be whole bytes.
+faiss     The format of ``faiss.write_index_binary``: an ``IndexBinaryIDMap2`` over an ``IndexBinaryFlat``, integer ids
+          only. Behind it, where faiss does not look: a JSON object with ``n_bits``, ``bit_order``, ``model`` and the
+          sha256 of the index, its length (uint64, little-endian), the sha256 of all that, and ``thpicode``. Files of
+          early versions have the JSON object in a file beside them (``codes.faiss.json``). Without it the width is
+          assumed to be whole bytes.
 
 The bytes are those of :mod:`thpi.codes` in all three. ``model`` is a fingerprint (:mod:`thpi.identity`); codes from
 elsewhere, and files of early versions, have none.
@@ -33,6 +35,7 @@ from thpi.identity import check_fingerprint
 from thpi.index._ids import id_kind
 from thpi.stores._store import BIT_ORDER, CodeTable, FileFormat, describe_codes
 
+_END = b"thpicode"
 _FIELD = re.compile(r"code:bits=([1-9][0-9]{0,8}):order=([a-z]+)(?::model=([0-9a-f]{16}))?")
 
 
@@ -132,7 +135,7 @@ def read_parquet(path: PathLike, n_bits: int | None = None) -> CodeTable:
 def write_faiss(
     path: PathLike, codes: npt.ArrayLike, n_bits: int, ids: npt.ArrayLike | None = None, model: str | None = None
 ) -> None:
-    """Write codes and int64 ids (by default 0, 1, ...) as a faiss binary index, and ``<path>.json`` beside it."""
+    """Write codes and int64 ids (by default 0, 1, ...) as a faiss binary index in one step."""
     import faiss
 
     table = CodeTable.checked(codes, ids, n_bits, model)
@@ -141,26 +144,39 @@ def write_faiss(
     index = faiss.IndexBinaryIDMap2(faiss.IndexBinaryFlat(8 * n_bytes(n_bits)))
     index.add_with_ids(table.codes, table.ids)
     data = faiss.serialize_index_binary(index).tobytes()
-    atomic_write(path, data)
-    about = describe_codes(n_bits, model, sha256=hashlib.sha256(data).hexdigest())
-    atomic_write(f"{os.fspath(path)}.json", json.dumps(about, indent=1))
+    about = json.dumps(describe_codes(n_bits, model, sha256=hashlib.sha256(data).hexdigest())).encode()
+    whole = data + about + len(about).to_bytes(8, "little")
+    atomic_write(path, whole + hashlib.sha256(whole).digest() + _END)
+
+
+def _split_faiss(path: PathLike) -> tuple[bytes, bytes | None]:
+    """Return the bytes that faiss reads, and the JSON text that describes them, if there is one."""
+    data, beside = Path(path).read_bytes(), Path(f"{os.fspath(path)}.json")
+    if data.endswith(_END):
+        whole, digest = data[: -32 - len(_END)], data[-32 - len(_END) : -len(_END)]
+        end = len(whole) - 8
+        start = end - int.from_bytes(whole[end:], "little")
+        if start < 0 or hashlib.sha256(whole).digest() != digest:
+            raise ValueError(f"{os.fspath(path)!r} does not match its checksum: the file was altered or damaged.")
+        return whole[:start], whole[start:end]
+    return data, beside.read_bytes() if beside.exists() else None
 
 
 def read_faiss(path: PathLike, n_bits: int | None = None) -> CodeTable:
     """Read a faiss binary index file: flat, or an id map over a flat one.
 
-    Without ``<path>.json`` beside it, faiss reads the file unchecked: use such files only from people you trust.
+    If thpi did not write it, faiss reads the file unchecked: use such files only from people you trust.
     """
     import faiss
 
-    data, beside, model = Path(path).read_bytes(), Path(f"{os.fspath(path)}.json"), None
-    if beside.exists():
+    (data, text), model = _split_faiss(path), None
+    if text is not None:
         try:
-            about = json.loads(beside.read_bytes())
+            about = json.loads(text)
             order, stored_bits, digest = about["bit_order"], about["n_bits"], about["sha256"]
             model = check_fingerprint(about.get("model"))
         except (ValueError, KeyError, TypeError) as error:
-            raise ValueError(f"{os.fspath(beside)!r} is not readable ({error}).") from None
+            raise ValueError(f"the description of {os.fspath(path)!r} is not readable ({error}).") from None
         if digest != hashlib.sha256(data).hexdigest():
             raise ValueError(f"{os.fspath(path)!r} does not match its checksum: the file was altered or damaged.")
         _check_metadata(path, order, stored_bits, n_bits)
@@ -169,6 +185,8 @@ def read_faiss(path: PathLike, n_bits: int | None = None) -> CodeTable:
         index = faiss.deserialize_index_binary(np.frombuffer(data, dtype=np.uint8))
     except RuntimeError as error:
         raise ValueError(f"{os.fspath(path)!r} is not a faiss binary index ({error}).") from None
+    if text is None and len(faiss.serialize_index_binary(index)) != len(data):
+        raise ValueError(f"{os.fspath(path)!r} has bytes behind the index: the file was cut off, altered or damaged.")
     ids, flat = None, index
     if isinstance(index, (faiss.IndexBinaryIDMap, faiss.IndexBinaryIDMap2)):
         ids = faiss.vector_to_array(index.id_map).copy()
@@ -183,9 +201,7 @@ _FAISS = (b"IBxF", b"IBMp", b"IBM2")
 _FORMATS = (
     FileFormat("npy", "an array for numpy, width and ids included", ".npy", (b"\x93NUMPY",), read_npy, write_npy),
     FileFormat("parquet", "a Parquet file", ".parquet", (b"PAR1",), read_parquet, write_parquet, extra="parquet"),
-    FileFormat(
-        "faiss", "a faiss binary index; integer ids only", ".faiss", _FAISS, read_faiss, write_faiss, beside=(".json",)
-    ),
+    FileFormat("faiss", "a faiss binary index; integer ids only", ".faiss", _FAISS, read_faiss, write_faiss),
 )
 FORMATS: dict[str, FileFormat] = {entry.name: entry for entry in _FORMATS}
 """The kinds of files of codes by name."""

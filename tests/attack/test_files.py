@@ -1,0 +1,88 @@
+"""Files that were cut off, or made to do harm."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from thpi.cli._columns import load_array
+from thpi.stores import read_faiss, write_faiss
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_a_faiss_file_is_one_file_and_recognised_if_it_is_torn(tmp_path: Path) -> None:
+    import faiss
+
+    path = tmp_path / "codes.faiss"
+    write_faiss(path, np.array([[1, 2], [3, 4]], dtype=np.uint8), 12, [7, 8])
+    assert os.listdir(tmp_path) == ["codes.faiss"]
+    assert faiss.read_index_binary(os.fspath(path)).ntotal == 2, "others read it"
+    data = path.read_bytes()
+    index_length = data.index(b"{")
+    for length in range(len(data)):
+        path.write_bytes(data[:length])
+        if length == index_length:  # a whole file of faiss
+            assert read_faiss(path).n_bits == 16
+            continue
+        with pytest.raises(ValueError, match=r"codes\.faiss"):
+            read_faiss(path)
+    for at in range(0, len(data), 3):
+        changed = bytearray(data)
+        changed[at] ^= 0x41
+        path.write_bytes(changed)
+        with pytest.raises(ValueError, match=r"codes\.faiss"):
+            read_faiss(path)
+
+
+def _csr(**changes: object) -> dict[str, object]:
+    matrix = sparse.random(20, 30, density=0.2, format="csr", random_state=0)
+    whole = {"format": b"csr", "shape": matrix.shape, "data": matrix.data, "indices": matrix.indices}
+    return {**whole, "indptr": matrix.indptr, **changes}
+
+
+INDICES, INDPTR = (np.asarray(_csr()[name]) for name in ("indices", "indptr"))
+WRONG: dict[str, dict[str, object]] = {
+    "far column": _csr(indices=INDICES + 2**30),
+    "negative column": _csr(indices=-INDICES - 1),
+    "shrinking rows": _csr(indptr=np.concatenate([INDPTR[:1], INDPTR[1:-1][::-1], INDPTR[-1:]])),
+    "rows beyond the end": _csr(indptr=np.where(np.arange(21) == 20, 10**9, INDPTR)),
+    "fewer rows": _csr(shape=(19, 30)),
+    "negative shape": _csr(shape=(-20, 30)),
+    "other shape": _csr(shape=(20,)),
+    "float indices": _csr(indices=INDICES + 0.5),
+    "short data": _csr(data=np.ones(3)),
+    "no indices": {name: value for name, value in _csr().items() if name != "indices"},
+    "columns, far row": _csr(format=b"csc", shape=(30, 20), indices=INDICES + 2**30),
+    "unknown format": _csr(format=b"magic"),
+    "format is a number": _csr(format=np.arange(3)),
+    "coordinates": {"format": b"coo", "shape": (3, 3), "data": np.ones(1), "row": [5], "col": [0]},
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_sparse_matrix_is_an_error(tmp_path: Path, name: str) -> None:
+    np.savez(tmp_path / "wrong.npz", **{key: np.asarray(value) for key, value in WRONG[name].items()})
+    with pytest.raises(ValueError, match=r"X='.*wrong\.npz' is not readable"):
+        load_array("X", tmp_path / "wrong.npz", None)
+
+
+def test_a_right_sparse_matrix_is_read(tmp_path: Path) -> None:
+    matrix = sparse.random(20, 30, density=0.2, random_state=0)
+    for form in ("csr", "csc", "coo", "bsr", "dia"):
+        sparse.save_npz(tmp_path / "right.npz", matrix.asformat(form))
+        np.testing.assert_array_equal(load_array("X", tmp_path / "right.npz", None).toarray(), matrix.toarray())
+
+
+@pytest.mark.slow
+def test_hostile_files_with_right_checksums_are_one_clear_error() -> None:
+    command = [sys.executable, "-m", "benchmarks.mutate_files", "--crafted", "--files", "300", "--seed", "7"]
+    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    assert "300 crafted files; crashes, hangs and unclear errors: 0" in answer.stdout
