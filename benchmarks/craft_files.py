@@ -47,7 +47,7 @@ def craft_index(data: bytes, rng: random.Random) -> tuple[str, bytes]:
     elif what == "tuning":
         what = f"tuning {_exchange(report, rng)}"
     elif what == "codes":
-        codes = rng.choice([codes[:-1], codes[:, :-1], codes | 255, np.repeat(codes, 2, axis=0)])
+        codes = rng.choice([codes[:-1], codes[:, :-1], codes | np.uint8(255), np.repeat(codes, 2, axis=0)])
     elif what == "ids":
         ids = rng.choice([ids[:-1], ids[:1].repeat(len(ids)), ids[::-1], np.concatenate([ids, ids])])
     elif what == "records":
