@@ -11,7 +11,7 @@ from thpi.assessment import assess, draw_recall
 from thpi.hashers import ITQ, LSH
 from thpi.metrics import lookup_precision
 
-N_QUERIES, N_DATABASE, BITS = 6, 7, 3
+N_QUERIES, N_DATABASE, BITS = 6, 6, 3
 
 
 def _by_hand(distances, relevant, k):
@@ -121,7 +121,7 @@ def test_more_bits_than_itq_can_give_is_said(tiny):
 def test_k_is_capped_by_default_and_checked_otherwise(tiny):
     hasher, queries, database, relevant = tiny
     assert assess(hasher, queries, database, relevant).measures == ("average_precision", "precision@1", "recall@1")
-    with pytest.raises(ValueError, match="k=8 must be between 1 and the number of database rows, 7"):
+    with pytest.raises(ValueError, match="k=8 must be between 1 and the number of database rows, 6"):
         assess(hasher, queries, database, relevant, k=[8])
     with pytest.raises(ValueError, match="which is a curve"):
         assess(hasher, queries, database, relevant, measures=["precision_recall_curve_macro"])

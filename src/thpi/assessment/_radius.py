@@ -38,7 +38,7 @@ class RadiusChoice(NamedTuple):
         if not self.found:
             return f"{text}finds nothing."
         recall = "" if self.recall != self.recall else f" and a recall of {100 * self.recall:.1f} %"
-        below = ", less than wished" if self.precision < self.wish else ""
+        below = ", less than wished," if self.precision < self.wish else ""
         return f"{text}has a precision of {100 * self.precision:.1f} %{below}{recall} ({self.found:,} rows found)."
 
 
