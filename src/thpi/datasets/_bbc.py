@@ -123,20 +123,6 @@ def _check_edition(folder: Path) -> None:
                 _check_classes(classes, class_of, names)
 
 
-_NOTES = (
-    "The files are a rebuild: the published rule applied to the raw texts. 1,516 documents are in both segments, the "
-    "paper has 1,828. Files of the published collection are read too, if they are there.",
-    "What follows is from benchmarks/table1_attempts.py: 2 splits, fixed lambdas, means over the four code lengths.",
-    "LSH, which has nothing to choose, is itself 4.9 points away: the documents or their preprocessing differ.",
-    "Pairing documents by position, as the authors' code does, moves every method further away (8 to 16 points).",
-    "DSH: k-means to convergence, twice as many groups, or a single adjacent group leave it 11 to 13 points away.",
-    "CVH: a ridge of 1e-4 is 8.7 points away, 0.1 5.5 points, 10 (the default) 3.5 points.",
-    "CCA-ITQ: a ridge of 1e-4 is 9.2 points away, 0.1 4.7 points, 1 3.7 points, 10 (the default) 3.8 points.",
-    "ITQ+: the reduced reading is 4.1 points away, the trace reading 3.4, the true loss 3.5.",
-    "ITQ+: scaling by the radius as the authors do, or searching the learned codes B, changes less than 0.1.",
-    "LapITQ+: lambda2 = .01 is 5.0 points away, .05 5.9; five neighbours, the reduced reading or codes B 5.5 or more.",
-)
-
 ENTRY = DatasetInfo(
     name="bbc",
     title="BBC news in three segments (a rebuild)",
@@ -163,6 +149,6 @@ ENTRY = DatasetInfo(
         "bbc_seg3of3.terms": "79d5210bf5b935e78ce1eb392acc460c326f914242cf37588011604278bdf7a7",
     },
     other_editions=OtherEditions(tuple(f"bbc_seg{segment}of3.mtx" for segment in (1, 2, 3)), _check_edition),
-    paper=PaperRole("BBC", "rebuild", notes=_NOTES),
+    paper=PaperRole("BBC", "rebuild"),
     transfer=TransferRole("development"),
 )

@@ -71,8 +71,7 @@ class PaperRole:
     """The data set of the paper that this one is, or replaces.
 
     ``kind``: the files that the paper used ("original"), others made from the same texts by the same rule ("rebuild"),
-    a small part of the originals ("sample"), or other data ("stand-in"). ``notes`` explain why our values differ from
-    the published ones and list what was tried, one sentence each.
+    a small part of the originals ("sample"), or other data ("stand-in").
 
     >>> role = PaperRole("BBC", "rebuild")
     >>> role.describe(), role.comparable
@@ -81,7 +80,6 @@ class PaperRole:
 
     name: str
     kind: Literal["original", "rebuild", "sample", "stand-in"]
-    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_choice(_KINDS, kind=self.kind)

@@ -112,11 +112,6 @@ def _read_concepts(folder: Path, parts: tuple[str, ...], max_rows: int | None) -
     return np.stack(columns, axis=1), concepts
 
 
-_NOTE = (
-    "Only 599 images are at hand: the 50th neighbour among 300 training rows is a sixth of the database, in the paper "
-    "far less. Only the order of the methods is comparable."
-)
-
 ENTRY = DatasetInfo(
     name="nuswide",
     title="NUS-WIDE: Flickr pictures and their tags",
@@ -143,6 +138,6 @@ ENTRY = DatasetInfo(
         "NUS_WID_Tags/TagList1k.txt": None,
         "ConceptsList/Concepts81.txt": None,
     },
-    paper=PaperRole("NUS-WIDE", "sample", notes=(_NOTE,)),
+    paper=PaperRole("NUS-WIDE", "sample"),
     transfer=TransferRole("confirmation"),
 )

@@ -88,11 +88,6 @@ def _read_index(path: Path, n_terms: int) -> tuple[list[str], Sparse]:
     return [category for category, _, _ in lines], matrix
 
 
-_NOTE = (
-    "Only 600 documents are at hand: the 50th neighbour among 300 training rows is a sixth of the database, in the "
-    "paper a hundredth. Only the order of the methods is comparable."
-)
-
 ENTRY = DatasetInfo(
     name="reuters",
     title="Reuters RCV1/RCV2 multilingual, multiview collection",
@@ -109,6 +104,6 @@ ENTRY = DatasetInfo(
     folder="reuters",
     files={"reuters_600.mat": "7891013c24a821f56a5423387caaa4c609ff0a91c8df177a689dfaf0381c5761"},
     public_files={"EN/Index_EN-EN": None, "FR/Index_EN-FR": None},
-    paper=PaperRole("Reuters", "sample", notes=(_NOTE,)),
+    paper=PaperRole("Reuters", "sample"),
     transfer=TransferRole("confirmation"),
 )
