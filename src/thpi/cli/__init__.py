@@ -80,10 +80,11 @@ def run(arguments: Sequence[str] | None = None, group: typer.Typer = app, name: 
         return stop.code if isinstance(stop.code, int) else 0
     except KeyboardInterrupt:  # outside the part in which typer handles it
         return 130
-    except (ValueError, OSError, KeyError, ImportError) as error:
+    except (ValueError, OSError, KeyError, ImportError, MemoryError) as error:
         if os.environ.get("THPI_TRACEBACK"):  # for developers of thpi
             raise
-        typer.echo(f"error: {error}", err=True)
+        memory = "not enough memory. " if isinstance(error, MemoryError) else ""
+        typer.echo(f"error: {memory}{error}", err=True)
         return 2
     return 0
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from thpi._types import Array, Ints
 from thpi.pairing import check_labels, default_id, id_names
+from thpi.pairing._ids import is_blank
 
 Value: TypeAlias = "int | float | str"  # an id or a label
 
@@ -179,7 +180,15 @@ def _only(argument: str, spec: str, columns: list[str], name: str | None) -> str
 
 
 def as_ids(values: Sequence[Value]) -> Ints | list[str]:
-    """Read texts as 64-bit integers if all are written as integers; otherwise return texts."""
+    """Read texts as 64-bit integers if all are written as integers; otherwise return texts.
+
+    >>> as_ids(["7", None])
+    Traceback (most recent call last):
+    ValueError: the id number 1 (counted from 0) is missing.
+    """
+    blank = next((at for at, value in enumerate(values) if is_blank(value)), None)
+    if blank is not None:
+        raise ValueError(f"the id number {blank} (counted from 0) is missing.")
     if all(isinstance(value, int) or _WHOLE.fullmatch(str(value)) for value in values):
         numbers = [int(value) for value in values]
         if all(-(2**63) <= number < 2**63 for number in numbers):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from thpi.cli._output import Facts, check_output, show
+from thpi.cli._output import Facts, check_output, printable, show
 
 _PATIENCE = 1.0  # seconds; a server that may write keeps its index locked for milliseconds
 
@@ -134,7 +134,9 @@ def show_index(as_json: bool, path: Path, index: HammingIndex) -> None:
         show(True, facts | {"report": None if report is None else report.to_dict()})
         return
     if len(index):
-        facts["first_ids"] = ", ".join(map(str, index.ids[:3].tolist())) + (", ..." if len(index) > 3 else "")
+        facts["first_ids"] = ", ".join(printable(str(item)) for item in index.ids[:3].tolist()) + (
+            ", ..." if len(index) > 3 else ""
+        )
     show(False, facts)
     if report is not None:
         typer.echo(f"\n{report}")

@@ -122,6 +122,15 @@ def show(as_json: bool, facts: Facts) -> None:
             typer.echo(f"  {name.replace('_', ' '):{width}}  " + f"\n{'':{width + 4}}".join(lines))
 
 
+def printable(text: str) -> str:
+    r"""Write control characters out, which a terminal would obey.
+
+    >>> printable("caf\u00e9 \x1b[2J")
+    'café \\x1b[2J'
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def _text(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"

@@ -52,7 +52,7 @@ def _read_kind(row: Mapping[str, Any], n: int, n_bits: int) -> KindReport:
     kind, note = row.get("kind"), row.get("note", "")
     if not isinstance(kind, str) or kind not in _RANGES:
         raise _wrong("kind", kind)
-    if not isinstance(note, str):
+    if not isinstance(note, str) or not note.isprintable():  # it is shown in a terminal
         raise _wrong("note", note)
     parameters, ranges = _mapping("parameters", row.get("parameters")), _RANGES[kind]
     if set(parameters) != set(ranges):
