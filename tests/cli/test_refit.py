@@ -99,3 +99,31 @@ def test_an_interrupted_replacement_is_recognised_and_finished(grown, refused, c
     np.testing.assert_array_equal(thpi.load(shop).projection_, new.projection_)
     assert run(["refit", str(shop), "--finish", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["finished"] is False
+
+
+def test_source_rows_are_matched_by_id(tmp_path, capsys):
+    rng = np.random.RandomState(0)
+    S = rng.standard_normal((120, 6))
+    X = S @ rng.standard_normal((6, 8)) + 0.1 * rng.standard_normal((120, 8))
+
+    def table(name, rows, order):
+        lines = ["id," + ",".join(f"{name}{j}" for j in range(rows.shape[1]))]
+        lines += [f"item-{i}," + ",".join(map(repr, rows[i].tolist())) for i in order]
+        path = tmp_path / f"{name}.csv"
+        path.write_text("\n".join(lines) + "\n")
+        return str(path)
+
+    data, ordered = table("x", X, range(120)), table("s", S, range(120))
+    shuffled, short = table("t", S, rng.permutation(120)), table("u", S, range(119))
+    model = str(tmp_path / "m.thpi")
+    assert run(["fit", data, model, "--privileged", ordered, "--method", "ITQPlus", "--bits", "4"]) == 0
+    found = []
+    for source in (ordered, shuffled):
+        copy = str(tmp_path / "copy.thpi")
+        shutil.copy(model, copy)
+        assert run(["refit", copy, "--data", data, "--privileged", source, "--force"]) == 0
+        found.append(thpi.load(copy).fingerprint_)
+    assert found[0] == found[1]
+    capsys.readouterr()
+    assert run(["refit", model, "--data", data, "--privileged", short]) == 2
+    assert "no row for 1 ids of --data, the first is 'item-119'" in capsys.readouterr().err

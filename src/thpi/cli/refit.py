@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Optional
 
 import typer
 
-from thpi.cli._choice import Choice
 from thpi.cli._files import check_finished, check_width, open_index
 from thpi.cli._options import TABLES, AnyModel, Id, Ignore, Json, ModelFile
 from thpi.cli._output import Facts, progress_bar, show, uninterrupted
 
 if TYPE_CHECKING:
-    from thpi._types import InMemory
+    from thpi._types import Array, InMemory
     from thpi.base import BaseHasher
+    from thpi.cli._choice import Choice
     from thpi.refit import Refit
 
 _DATA = typer.Option("--data", metavar="FILE", help=f"Old rows, then new ones: {TABLES}; repeat it for each file.")
-_PRIVILEGED = typer.Option(metavar="FILE", help="Source rows of the rows of --data, in their order; may be repeated.")
+_PRIVILEGED = typer.Option(
+    metavar="FILE", help="Source rows of the rows of --data, by id or in their order; may be repeated."
+)
 _LABELS = typer.Option(metavar="COLUMN|FILE", help="Classes: a column of each --data, or a file with one per row.")
 _INDEX = typer.Option(metavar="INDEX", help="Index of the model's codes, to be recoded with it.")
 _FORCE = typer.Option("--force", help="Replace the model, and the index. Without it, only measure.")
@@ -48,10 +50,10 @@ def refit(
 ) -> None:
     """Learn anew from old and new rows, with the method and parameters of a model.
 
-    It says how many bits of the codes change, and what search gains: some rows are
-    held out as queries, and the model is compared with one that learned from the
-    rest. They are rows after the first --data file, which neither model has seen,
-    if there are 25 or more. Without --force nothing is written.
+    It says how many bits of the codes change, and what search gains: some rows
+    are held out as queries, and the model is compared with one that learned from
+    the rest. They are rows after the first --data file, which neither model has
+    seen, if there are 25 or more. Without --force nothing is written.
 
     With --force the new model takes the place of the old one. With --index the
     index is recoded too: --data must then have the rows of all its items, under
@@ -76,6 +78,7 @@ def refit(
         raise ValueError("--data: name the old rows and the new ones; a model does not keep the rows it learned from.")
     check_finished("MODEL", model)
     import thpi
+    from thpi.cli._choice import Choice
     from thpi.identity import check_same_model
     from thpi.refit import recoded, refit, save_refit
 
@@ -129,11 +132,29 @@ def _read(old: BaseHasher, data: list[str], privileged: list[str] | None, labels
     if labels is not None and len(given) != n:
         raise ValueError(f"--labels {labels!r} has {len(given)} labels; --data has {n} rows.")
     y = None if labels is None else label_texts("--labels", given, range(n))
-    source = Choice("--privileged", "", tables.id, needs_id=False, ignore=tables.ignore)
-    S = None if not privileged else _stacked([read_matrix(source._replace(spec=spec)).X for spec in privileged])
-    if S is not None and S.shape[0] != n:
-        raise ValueError(f"--privileged has {S.shape[0]} rows and --data {n}; row i of both must be one item.")
+    S = _read_source(privileged, tables, ids, n) if privileged else None
     return _Rows(X, parts[0].X.shape[0] if len(parts) > 1 else 0, ids, {"y": y, "privileged": S})
+
+
+def _read_source(privileged: list[str], tables: Choice, ids: Array | None, n: int) -> InMemory:
+    """Read the source rows of all rows: by id if both have ids, else by position."""
+    from thpi.cli._tables import read_matrix
+    from thpi.pairing import id_names
+
+    source = tables._replace(argument="--privileged", features=None, labels=None, needs_id=False)
+    parts = [read_matrix(source._replace(spec=spec)) for spec in privileged]
+    S = _stacked([part.X for part in parts])
+    if ids is None or any(part.ids is None for part in parts):
+        if S.shape[0] != n:
+            raise ValueError(f"--privileged has {S.shape[0]} rows and --data {n}; row i of both must be one item.")
+        return S
+    names = id_names("--privileged", [value for part in parts for value in part.ids or ()])
+    place = {name: row for row, name in enumerate(names)}
+    wanted = id_names("--data", ids.tolist())
+    if missing := [name for name in wanted if name not in place]:
+        raise ValueError(f"--privileged has no row for {len(missing)} ids of --data, the first is {missing[0]!r}.")
+    rows: InMemory = S[[place[name] for name in wanted]]
+    return rows
 
 
 def _stacked(parts: list[InMemory]) -> InMemory:
