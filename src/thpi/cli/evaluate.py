@@ -96,10 +96,10 @@ def evaluate(
     """Measure how well a model retrieves, beside searches that need no such model.
 
     Every query is searched among the rows of DATA; queries drawn from DATA are
-    left out of it. Relevant is what the model was fitted for, or --relevance: rows
-    near in target space, near in source space, with the same label, or of the same
-    group of the source. Use rows that the model was not fitted on, if you have
-    them.
+    left out of it. Relevant is what the model was fitted for, or --relevance:
+    rows near in target space, near in source space, with the same label, or of
+    the same group of the source. Use rows that the model was not fitted on, if
+    you have them.
 
     The references are ITQ, fitted on the rows searched, exact search of the target
     vectors, and random order. Items at equal distance count as in random order.
