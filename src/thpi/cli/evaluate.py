@@ -101,9 +101,9 @@ def evaluate(
     the same group of the source. Use rows that the model was not fitted on, if
     you have them.
 
-    The references are ITQ, fitted on the rows searched, exact search of the target
-    vectors, and random order. Items at equal distance count as in random order.
-    Queries without relevant rows are left out of all means.
+    The references are ITQ, fitted on the rows searched, exact search of the
+    target vectors, and random order. Items at equal distance count as in random
+    order. Queries without relevant rows are left out of all means.
 
     --precision is for near duplicates: half of the queries choose the radius, the
     other half measure it.
