@@ -7,7 +7,7 @@ ITQ+ or LapITQ+ can be tuned by looking at them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -91,26 +91,28 @@ class FingerprintTask:
     seed: int
     methods: tuple[str, ...]
     lengths: tuple[int, ...]
+    home: str | None = field(default=None, compare=False)
 
     @property
     def label(self) -> str:
         """What is shown while tasks run."""
         return f"{self.candidate.data.label}: {self.candidate.title}"
 
-    def config(self, data_home: str | None) -> dict[str, Any]:
+    @property
+    def config(self) -> dict[str, Any]:
         """What the values depend on."""
         protocol = {**vars(self.candidate.protocol), "headline": self.candidate.measure}
-        identity = _identity(self.candidate.data, data_home)
+        identity = _identity(self.candidate.data, self.home)
         return {"data": identity, "protocol": protocol, "seed": self.seed, "of": [self.methods, self.lengths]}
 
     def left(self, store: ResultStore) -> int:
         """Number of values without a result."""
-        return 0 if store.read_values("fingerprint", self.config(None)) else 1
+        return 0 if store.read_values("fingerprint", self.config) else 1
 
     def run(self, store: ResultStore, data_home: str | None = None) -> None:
         """Compute all values of the split."""
         found = [[*where, value] for where, value in self._values(store, data_home)]
-        store.write_values("fingerprint", self.config(data_home), found)
+        store.write_values("fingerprint", self.config, found)
 
     def _values(self, store: ResultStore, data_home: str | None) -> Iterator[tuple[tuple[str, float, int], float]]:
         data, protocol = self.candidate.data, self.candidate.protocol
@@ -138,7 +140,7 @@ def mean_values(tasks: Sequence[FingerprintTask], store: ResultStore) -> dict[Ca
     """Return the means over splits by candidate."""
     found: dict[Candidate, dict[tuple[str, float, int], list[float]]] = {}
     for task in tasks:
-        for method, alpha, bits, value in store.read_values("fingerprint", task.config(None)) or ():
+        for method, alpha, bits, value in store.read_values("fingerprint", task.config) or ():
             found.setdefault(task.candidate, {}).setdefault((method, alpha, bits), []).append(value)
     return {candidate: {k: float(np.mean(v)) for k, v in cells.items()} for candidate, cells in found.items()}
 
@@ -207,8 +209,8 @@ def fingerprint(
 
     store, home = ResultStore(results), None if data_home is None else str(data_home)
     seeds = range(splits)
-    bbc = [FingerprintTask(one, seed, METHODS, BITS) for one in candidates() for seed in seeds]
-    curves = [FingerprintTask(one, seed, ("LSH",), (32,)) for one in protocols() for seed in seeds[:3]]
+    bbc = [FingerprintTask(one, seed, METHODS, BITS, home) for one in candidates() for seed in seeds]
+    curves = [FingerprintTask(one, seed, ("LSH",), (32,), home) for one in protocols() for seed in seeds[:3]]
     run_missing(Console(), [*bbc, *curves], store, home, workers)
     drawn = draw(mean_values(curves, store))
     output.mkdir(parents=True, exist_ok=True)
