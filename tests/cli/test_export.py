@@ -28,7 +28,9 @@ def test_faiss_files(shop, tmp_path, refused):
     assert run(["export", str(tmp_path / "c.npy"), str(tmp_path / "c.faiss")]) == 0
     _same(read_faiss(tmp_path / "c.faiss"), read_npy(tmp_path / "c.npy"))
     (tmp_path / "d.faiss.json").write_text("mine")
-    assert "d.faiss.json' exists already" in refused(["export", tmp_path / "c.npy", tmp_path / "d.faiss"])
+    assert run(["export", str(tmp_path / "c.npy"), str(tmp_path / "d.faiss")]) == 0
+    _same(read_faiss(tmp_path / "d.faiss"), read_npy(tmp_path / "c.npy"))
+    assert (tmp_path / "d.faiss.json").read_text() == "mine"
 
 
 def _same(table, expected):

@@ -50,7 +50,7 @@ def test_the_lists_name_it(toy_store: StoreInfo, codes: Path, capsys: pytest.Cap
     assert all(name in listed for name in [*FORMATS, *STORES])
     assert "an index in memory" in listed
     assert run(["export", str(codes), "x", "--format", "nothing"]) == 2
-    assert capsys.readouterr().err.rstrip().endswith("pgvector, milvus, toy.")
+    assert capsys.readouterr().err.rstrip().endswith("pgvector, milvus, toy or onnx.")
     assert run(["export", str(codes), "x.txt"]) == 2
     assert "toy://" in capsys.readouterr().err
 

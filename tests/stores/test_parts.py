@@ -89,7 +89,7 @@ def test_commands_take_folders(rows, tmp_path, capsys):
     assert run(["index", "build", codes, str(tmp_path / "i.index")]) == 0
     capsys.readouterr()
     assert run(["fit", str(folder), str(tmp_path / "n.thpi"), "--ignore", "nothing"]) == 2
-    assert "has no column 'nothing'" in capsys.readouterr().err
+    assert "there is no column 'nothing'" in capsys.readouterr().err
     assert run(["encode", model, str(folder), str(folder)]) == 2
     assert "is also an input of this command" in capsys.readouterr().err
     assert run(["encode", model, str(folder), model]) == 2

@@ -111,7 +111,7 @@ def evaluate(
     \b
     Examples:
       thpi evaluate shop.thpi shop.csv --labels class
-      thpi evaluate shop.thpi pictures.csv --privileged texts.csv --output plot.svg
+      thpi evaluate shop.thpi new.csv --privileged texts.csv --output plot.svg
       thpi evaluate shop.thpi pictures.npy --neighbours 20 -k 5 -k 50
       thpi evaluate shop.thpi old.npy --queries new.npy --labels old.txt \\
           --query-labels new.txt --precision 0.9 --json

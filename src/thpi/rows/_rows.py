@@ -25,6 +25,8 @@ MAPPED_FROM = 2**26
 """A mapped array of at least this many bytes is read block by block; a smaller one is used as an array."""
 
 _RELEASE_EVERY = 2**25
+# Rows that are read one by one before their pages are released.
+_FAR_ROWS = 256
 
 
 class Rows(ABC):
@@ -175,9 +177,12 @@ class Mapped(Rows):
             mapping.madvise(mmap.MADV_DONTNEED)
 
     def take(self, rows: Ints) -> Array:
-        taken = as_floats(self.array[rows])
-        self._release()
-        return taken
+        parts = []
+        # The system maps pages around each row that is touched: far rows would map the whole file.
+        for some in np.array_split(rows, max(1, len(rows) // _FAR_ROWS)):
+            parts.append(as_floats(self.array[some]))
+            self._release()
+        return np.concatenate(parts)
 
 
 class Stacked(Rows):

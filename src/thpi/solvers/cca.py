@@ -9,6 +9,9 @@ from scipy import linalg
 
 from thpi._types import Array
 
+# Relative to the largest variance; a direction below it is rounding.
+_NO_VARIANCE = 1e-14
+
 __all__ = ["CCAResult", "residual_axes", "ridge_cca", "ridge_cca_of_moments"]
 
 
@@ -48,6 +51,8 @@ def ridge_cca_of_moments(
     n: int, scatter_x: Array, scatter_y: Array, cross: Array, n_components: int, *, ridge: float
 ) -> CCAResult:
     """Solve :func:`ridge_cca` from ``X'X``, ``Y'Y`` and ``X'Y`` of n centred rows.
+
+    The mean variance of a direction is over those that have variance: ``tr(Cxx)`` over the rank of ``Cxx``.
 
     >>> ridge_cca_of_moments(3, np.eye(2), np.eye(1), np.array([[0.0], [1.0]]), 1, ridge=0.0).correlations.round(3)
     array([1.])
@@ -89,5 +94,7 @@ def _ridge_cholesky(covariance: Array, n: int, ridge: float) -> Array:
 
 def _absolute_ridge(covariance: Array, n: int, ridge: float) -> float:
     trace = float(np.trace(covariance))
-    # A view without any variance has no directions; the 1 keeps the factor regular.
-    return max(ridge, 1e-10) * trace / max(1, min(n - 1, len(covariance))) if trace > 0 else 1.0
+    if not trace > 0:
+        return 1.0  # a view without any variance has no directions; the 1 keeps the factor regular
+    variances = linalg.eigvalsh(covariance)
+    return max(ridge, 1e-10) * trace / max(1, min(n - 1, int((variances > _NO_VARIANCE * variances[-1]).sum())))
