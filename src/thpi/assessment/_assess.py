@@ -68,7 +68,7 @@ def assess(
     Parameters
     ----------
     relevant : what is relevant, as :mod:`thpi.metrics` takes it; see :func:`find_truth`
-    k : ranks of precision and recall; by default 1, 10 and 100, as far as the database has so many rows
+    k : ranks of precision and recall; by default those of 1, 10 and 100 that do not exceed the database
     measures : further names of ``thpi.metrics.MEASURES``; those of Hamming distances are of codes only
     curves : whether to compute recall at all ranks too, for :func:`draw_recall`
     precision : a wished precision, for which :func:`radius_for_precision` chooses a radius

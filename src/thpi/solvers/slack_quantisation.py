@@ -18,7 +18,7 @@ from thpi.solvers.swap_descent import GraphCodes
 __all__ = ["PairMoments", "SlackResult", "cross_moment", "slack_quantisation"]
 
 _COARSE_SHARE = 0.75
-# Relaxing and rounding takes at most this share of the iterations, and ends after so many that brought nothing.
+# Relaxing and rounding takes at most this share of the iterations, and ends after this many without progress.
 _ROUNDING_SHARE = 0.9
 _PATIENCE = 5
 # Largest share of changed bits for which adding their rows is cheaper than multiplying all rows again.
