@@ -103,8 +103,6 @@ def test_the_tolerance_is_a_twentieth_of_a_point_and_a_seed_fixes_the_draw() -> 
 
 @pytest.mark.slow
 def test_the_committed_results_of_bbc_come_out_of_this_code(shared_data: Path) -> None:
-    if not (COMMITTED / "splits.csv").exists():
-        pytest.skip("docs/results/splits.csv does not exist: the committed results are older than paper-check")
     written = read_splits(COMMITTED)
     cheap = [Fit("bbc", "paper", 0.5, 0, 8, method) for method in ("LSH", "ITQ", "CVH")]
     present = fit_again(cheap, read_settings(COMMITTED), shared_data, workers=1)
