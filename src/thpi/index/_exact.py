@@ -3,11 +3,15 @@
 Ties in distance are ordered by position, also at the k-th place: faiss's counting kernel ("mc", used by
 ``IndexBinaryFlat`` with ``use_heap=False``) keeps the first positions of each distance in the order of the rows. If
 ``thpi.kernels`` has a faster kernel for the width of the codes, it is used; its results are the same.
+
+A search works in blocks of queries. ``check`` is called before each of them, in the calling thread. By raising an
+exception it ends a search that nobody waits for any more.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
 from itertools import pairwise
@@ -22,6 +26,8 @@ from thpi.kernels._threads import n_threads, run_in_order
 
 _COUNTER_BYTES = 2**28  # for the counting kernel, which keeps k positions for each possible distance and query
 _KERNEL_QUERIES = 256  # queries per call of a kernel
+_BLOCK_PAIRS = 2**28  # pairs of a query and a row in a block: well below a second
+_BLOCK_QUERIES = 16  # a block has at least this many queries, to read the rows once for all of them
 _PAIRS_WORTH_FAISS = 2**20  # pairs that numpy compares and sorts in less than the time of importing faiss
 _WORDS_A_THREAD = 2**17  # the number of word comparisons that justifies another thread
 
@@ -31,7 +37,16 @@ def faiss_module() -> Any:
     return import_module("faiss")
 
 
-def nearest(queries: Codes, codes: Codes, k: int) -> tuple[Distances, Ints]:
+def no_check() -> None:
+    """Let a search go on to its end."""
+
+
+def block_length(n_rows: int) -> int:
+    """Return how many queries a block may have, for a search in ``n_rows`` codes."""
+    return max(_BLOCK_QUERIES, _BLOCK_PAIRS // n_rows)
+
+
+def nearest(queries: Codes, codes: Codes, k: int, check: Callable[[], None] = no_check) -> tuple[Distances, Ints]:
     """Distances and positions of the ``k`` nearest codes of each query, ordered by (distance, position).
 
     >>> nearest(np.array([[0]], np.uint8), np.array([[3], [1], [2]], np.uint8), 2)
@@ -42,16 +57,27 @@ def nearest(queries: Codes, codes: Codes, k: int) -> tuple[Distances, Ints]:
         return np.empty((len(queries), k), dtype=np.int32), np.empty((len(queries), k), dtype=np.int64)
     words = _words_for_kernel(queries, codes, k)
     if words is not None and pays_off(len(queries) * words[1].size):
-        return _kernel_nearest(*words, k, 8 * codes.shape[1])
+        return _kernel_nearest(*words, k, 8 * codes.shape[1], check)
     per_query = (8 * codes.shape[1] + 1) * k * 8
     few = len(queries) * len(codes) < _PAIRS_WORTH_FAISS and "faiss" not in sys.modules
     if few or per_query > _COUNTER_BYTES:
-        return _stack([_sorted_nearest(query, codes, k) for query in queries])
-    block, search = _COUNTER_BYTES // per_query, faiss_module().knn_hamming
-    return _stack([search(queries[s : s + block], codes, k, variant="mc") for s in range(0, len(queries), block)])
+        return in_blocks(lambda query: _sorted_nearest(query, codes, k), queries, 1, check)
+    block, search = min(_COUNTER_BYTES // per_query, block_length(len(codes))), faiss_module().knn_hamming
+    return in_blocks(lambda some: search(some, codes, k, variant="mc"), queries, block, check)
 
 
-def _stack(parts: list[tuple[Distances, Ints]]) -> tuple[Distances, Ints]:
+def in_blocks(
+    search: Callable[[Codes], tuple[Array, Ints]], queries: Codes, block: int, check: Callable[[], None]
+) -> tuple[Array, Ints]:
+    """Search ``block`` queries at a time, and check before each block."""
+    parts = []
+    for start in range(0, max(1, len(queries)), block):
+        check()
+        parts.append(search(queries[start : start + block]))
+    return _stack(parts)
+
+
+def _stack(parts: list[tuple[Array, Ints]]) -> tuple[Array, Ints]:
     return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
 
@@ -66,16 +92,23 @@ def _words_for_kernel(queries: Codes, codes: Codes, k: int) -> tuple[Array, Arra
     return queries.view(f"u{size}"), codes.view(f"u{size}")
 
 
-def _kernel_nearest(queries: Array, codes: Array, k: int, n_bits: int) -> tuple[Distances, Ints]:
+def _kernel_nearest(
+    queries: Array, codes: Array, k: int, n_bits: int, check: Callable[[], None]
+) -> tuple[Distances, Ints]:
     """Divide the queries among threads or, if they are few, the rows of codes."""
     from thpi.kernels.nearest import nearest_rows
 
     threads = n_threads() if len(queries) * codes.size >= 2 * _WORDS_A_THREAD else 1
     if threads == 1 or len(queries) >= 4 * threads:
-        size = min(_KERNEL_QUERIES, -(-len(queries) // threads))
+        size = min(_KERNEL_QUERIES, block_length(len(codes)), -(-len(queries) // threads))
         starts = range(0, len(queries), size)
-        tasks = (partial(nearest_rows, queries[s : s + size], codes, k, n_bits) for s in starts)
-        return _stack(run_in_order(tasks, threads))
+
+        def tasks() -> Iterator[Callable[[], tuple[Distances, Ints]]]:
+            for s in starts:
+                check()  # in the calling thread, which draws the tasks
+                yield partial(nearest_rows, queries[s : s + size], codes, k, n_bits)
+
+        return _stack(run_in_order(tasks(), threads))
     size = -(-len(codes) // threads)
     starts = range(0, len(codes), size)
     pieces = (codes[s : s + size] for s in starts)
@@ -89,7 +122,7 @@ def _kernel_nearest(queries: Array, codes: Array, k: int, n_bits: int) -> tuple[
 
 def _sorted_nearest(query: Codes, codes: Codes, k: int) -> tuple[Distances, Ints]:
     """Sort all distances of one query: if ``k`` is so large that counters take too much memory, or codes are few."""
-    distances = hamming_distances(query[None], codes)
+    distances = hamming_distances(query, codes)
     # Stable sorting of 16-bit numbers is radix sort in numpy.
     keys: Array = distances.astype(np.uint16) if 8 * codes.shape[1] < 2**16 else distances
     positions = np.argsort(keys, axis=1, kind="stable")[:, :k]

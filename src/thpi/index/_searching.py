@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from thpi._types import Array, Bools, Codes, Distances, Ints
 from thpi.codes import check_codes, n_bytes
-from thpi.index._exact import nearest, within
+from thpi.index._exact import block_length, in_blocks, nearest, no_check, within
 from thpi.index._ids import Neighbours, check_integer
 from thpi.index._tune import Approximate, TuneReport, build, smallest, tune
 
@@ -69,17 +69,23 @@ class Searching:
         """Result of tuning; None before it, and for an index without ``recall``."""
         return self._state.report
 
-    def search(self, codes: npt.ArrayLike, k: int = 10) -> Neighbours:
-        """Return the ``k`` nearest items of each query code, or all if there are fewer, by (distance, insertion)."""
+    def search(self, codes: npt.ArrayLike, k: int = 10, *, check: Callable[[], None] | None = None) -> Neighbours:
+        """Return the ``k`` nearest items of each query code, or all if there are fewer, by (distance, insertion).
+
+        ``check`` is called before each block of queries, in the calling thread; an exception that it raises ends the
+        search.
+        """
         queries, k = check_codes(codes, n_bits=self.n_bits), check_integer("k", k, 1)
         state = self._state
         if self.recall is not None and self.recall < 1 and len(queries) and len(state.rows):
             state = self._tuned_for(state, k)
         k = min(k, len(state.rows))
         if state.approximate is None or state.report is None or k > state.report.k or k > state.approximate.n_covered:
-            distances, positions = nearest(queries, state.rows.codes, k)
+            distances, positions = nearest(queries, state.rows.codes, k, check or no_check)
         else:
-            distances, positions = _approximate_nearest(queries, state.rows.codes, state.approximate, k)
+            distances, positions = _approximate_nearest(
+                queries, state.rows.codes, state.approximate, k, check or no_check
+            )
         return Neighbours(distances, state.rows.ids[positions])
 
     def radius_search(self, codes: npt.ArrayLike, radius: int) -> list[Neighbours]:
@@ -135,15 +141,18 @@ class Searching:
         return self._state
 
 
-def _approximate_nearest(queries: Codes, codes: Codes, approximate: Approximate, k: int) -> tuple[Distances, Ints]:
+def _approximate_nearest(
+    queries: Codes, codes: Codes, approximate: Approximate, k: int, check: Callable[[], None]
+) -> tuple[Distances, Ints]:
     """Search the structure; exact for rows added later, and for queries with too few answers."""
-    distances, positions = approximate.nearest(queries, k)
+    block = block_length(len(codes))
+    distances, positions = in_blocks(lambda some: approximate.nearest(some, k), queries, block, check)
     tail = codes[approximate.n_covered :]
     if len(tail):
-        tail_distances, tail_positions = nearest(queries, tail, k)
+        tail_distances, tail_positions = nearest(queries, tail, k, check)
         positions = np.hstack([positions, tail_positions + approximate.n_covered])
         distances, positions = smallest(np.hstack([distances, tail_distances]), positions, k)
     failed = (positions < 0).any(axis=1)
     if failed.any():
-        distances[failed], positions[failed] = nearest(np.ascontiguousarray(queries[failed]), codes, k)
+        distances[failed], positions[failed] = nearest(np.ascontiguousarray(queries[failed]), codes, k, check)
     return distances.astype(np.int32), positions
