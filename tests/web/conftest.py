@@ -17,7 +17,8 @@ import uvicorn
 
 import thpi
 from thpi.index import HammingIndex
-from thpi.web import Catalogue, Engine, create_app, demo_catalogue
+from thpi.web import Catalogue, Engine, Settings, create_app, demo_catalogue
+from thpi.web.connections import guarded
 from thpi.web.demo import BITS
 
 HOSTILE_NAME = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
@@ -62,7 +63,8 @@ def live() -> Iterator[Callable[..., str]]:
     servers: list[tuple[uvicorn.Server, threading.Thread]] = []
 
     def start(catalogue: Catalogue, settings: Any = None) -> str:
-        config = uvicorn.Config(create_app(catalogue, settings), port=0, log_level="error", lifespan="off")
+        app, http = create_app(catalogue, settings), guarded(settings or Settings())
+        config = uvicorn.Config(app, port=0, log_level="error", lifespan="off", http=http, ws="none")
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, daemon=True)
         thread.start()

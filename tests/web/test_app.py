@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import io
 import json
+import socket
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -30,7 +31,7 @@ def client(demo: Catalogue) -> TestClient:
 
 @pytest.fixture(scope="module")
 def address(demo: Catalogue, live: Callable[..., str]) -> str:
-    return live(demo, Settings(max_body=100_000, max_k=50, max_batch=10, time_limit=1.0))
+    return live(demo, Settings(max_body=100_000, max_k=50, max_batch=10, max_neighbours=2000, time_limit=1.0))
 
 
 def test_health_and_description(client: TestClient) -> None:
@@ -133,6 +134,9 @@ HOSTILE: list[tuple[str, Any]] = [
     ("a huge k", {"id": 1, "k": 10**18}),
     ("a negative k", {"id": 1, "k": -1}),
     ("too many vectors", {"vectors": [[0.0] * 240] * 11}),
+    ("more neighbours than allowed", {"vectors": [[0.0] * 240] * 10, "k": 50, "details": True}),
+    ("no bits", {"id": 1, "bits": 0}),
+    ("no method", {"id": 1, "method": ""}),
     ("a path as id", {"id": "../../../etc/passwd"}),
     ("a path as method", {"id": 1, "method": "../../../etc/passwd\x00"}),
     ("SQL as method", {"id": 1, "method": "ITQ'; DROP TABLE codes; --"}),
@@ -217,20 +221,44 @@ def test_a_search_that_takes_too_long_is_answered_in_time() -> None:
     answered = threading.Event()
 
     class HeldUp(HammingIndex):
+        n_searches = 0
+
         def search(self, *args: Any, **kwargs: Any) -> Neighbours:
+            self.n_searches += 1
             assert answered.wait(30)
             return super().search(*args, **kwargs)
 
     hasher = thpi.LSH(n_bits=64, random_state=0).fit(np.eye(10, 4))
     index = HeldUp(64, model=hasher.fingerprint_)
     index.add(hasher.codes_)
-    client = TestClient(create_app(Catalogue("slow", (Engine(hasher, index),)), Settings(time_limit=0.2)))
-    answer = client.post("/search", json={"vector": [1, 2, 3, 4]})
-    assert answer.status_code == 503
-    assert "0.2 seconds" in answer.json()["error"]
-    assert client.get("/healthz").status_code == 200
-    answered.set()
-    assert client.post("/search", json={"vector": [1, 2, 3, 4], "k": 3}).status_code == 200
+    catalogue, running = Catalogue("slow", (Engine(hasher, index),)), set[threading.Thread]()
+    with TestClient(create_app(catalogue, Settings(time_limit=0.2, n_threads=1))) as client:
+        for _ in range(10):
+            answer = client.post("/search", json={"vector": [1, 2, 3, 4]})
+            assert answer.status_code == 503
+            assert "0.2 seconds" in answer.json()["error"]
+            running |= {thread for thread in threading.enumerate() if "AnyIO worker" in thread.name}
+        assert client.get("/healthz").status_code == 200
+        assert index.n_searches == 1, "the search that runs keeps its place"
+        assert 1 <= len(running) <= 2
+        answered.set()
+        assert client.post("/search", json={"vector": [1, 2, 3, 4], "k": 3}).status_code == 200
+
+
+def test_two_lengths_of_a_body_are_refused(address: str) -> None:
+    """A proxy may go by one of them and the server by the other: the rest would be another client's request."""
+    text = b"GET /about HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    both = [b"Content-Length: %d" % (5 + len(text)), b"Transfer-Encoding: chunked"]
+    for order in (both, both[::-1]):
+        with socket.create_connection(("127.0.0.1", urlsplit(address).port), timeout=10) as connection:
+            head = b"POST /search HTTP/1.1\r\nHost: 127.0.0.1\r\n" + b"\r\n".join(order) + b"\r\n\r\n"
+            connection.sendall(head + b"0\r\n\r\n" + text)
+            answer = b""
+            while part := connection.recv(65536):
+                answer += part
+        assert answer.startswith(b"HTTP/1.1 400 ")
+        assert b"Content-Length and Transfer-Encoding" in answer
+        assert answer.count(b"HTTP/1.1") == 1, "the rest is not a request"
 
 
 def test_a_wrong_way_of_asking_is_refused(client: TestClient) -> None:

@@ -22,8 +22,16 @@ def _npy(array: np.ndarray, **options: bool) -> bytes:
 
 def _refused(body: bytes, kind: str = "application/json", **choices: str) -> RequestError:
     with pytest.raises(RequestError) as caught:
-        parse_search(body, kind, choices, Settings(max_k=100, max_batch=5))
+        parse_search(body, kind, choices, Settings(max_k=100, max_batch=5, max_neighbours=300))
     return caught.value
+
+
+def test_a_request_just_within_the_work_allowed_is_taken() -> None:
+    limits = Settings(max_neighbours=300)
+    body = {"vectors": [[1.0]] * 3, "k": 100}
+    assert parse_search(json.dumps(body).encode(), "application/json", {}, limits).k == 100
+    body = {"vectors": [[1.0]] * 3, "k": 10, "details": True}
+    assert parse_search(json.dumps(body).encode(), "application/json", {}, limits).details
 
 
 def test_the_three_forms_of_a_batch_are_read_alike() -> None:
@@ -68,6 +76,13 @@ def test_the_three_forms_of_a_batch_are_read_alike() -> None:
         (b'{"vector": [[1]]}', 422, "list of numbers"),
         (b'{"vectors": [[1, 2], [3]]}', 422, "same length"),
         (b'{"vectors": [[1], [1], [1], [1], [1], [1]]}', 422, "at most 5"),
+        (b'{"vectors": [[1], [1], [1], [1], [1]], "k": 100, "details": true}', 422, "vectors times k, 5 x 100, must"),
+        (
+            b'{"vectors": [[1], [1]], "k": 9, "rerank": 99, "details": true}',
+            422,
+            "times rerank, 2 x 99, must be at most 30",
+        ),
+        (b'{"vectors": [[1], [1], [1], [1]], "k": 100}', 422, "at most 300 in a request without details"),
         (b'{"id": 1, "k": 0}', 422, "k=0"),
         (b'{"id": 1, "k": 101}', 422, "from 1 to 100"),
         (b'{"id": 1, "k": 1e3}', 422, "k=1000.0"),
@@ -146,6 +161,17 @@ def test_wrong_files_are_refused() -> None:
     assert _refused(b"1,2", "text/csv", k="-1").status == 422
     assert _refused(b"<a/>", "application/xml").status == 415
     assert _refused(b'{"id": 1}', k="3").status == 422
+
+
+@pytest.mark.parametrize(
+    "shape", [(0,), (0, 5), (5, 0), (0, 0), (0, 2**62), (0, 2**70), (2**70, 0), (-1, 0), (0, True), (2**70, 2**70)]
+)
+def test_a_shape_without_numbers_or_beyond_all_bounds_is_refused(shape: tuple[int, ...]) -> None:
+    stream = io.BytesIO()
+    np.lib.format.write_array_header_1_0(stream, {"descr": "<f8", "fortran_order": False, "shape": shape})
+    error = _refused(stream.getvalue(), "application/x-npy")
+    assert error.status == 422
+    assert "shape" in error.message
 
 
 @settings(max_examples=200, deadline=None)

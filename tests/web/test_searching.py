@@ -79,8 +79,8 @@ def test_an_item_that_is_removed_during_a_search_does_not_stop_it(shop: Catalogu
     class Removing(HammingIndex):
         n_searches = 0
 
-        def search(self, codes: Any, k: int = 10) -> Neighbours:
-            found = super().search(codes, k)
+        def search(self, codes: Any, k: int = 10, **options: Any) -> Neighbours:
+            found = super().search(codes, k, **options)
             self.n_searches += 1
             if self.n_searches <= often:
                 self.remove(found.ids[0, :1])
@@ -98,6 +98,25 @@ def test_an_item_that_is_removed_during_a_search_does_not_stop_it(shop: Catalogu
         with pytest.raises(RequestError, match="removed faster") as caught:
             search(busy, request)
         assert caught.value.status == 503
+
+
+@pytest.mark.parametrize("rerank", [None, 20])
+@pytest.mark.parametrize("stop", [2, 5])
+def test_a_search_that_nobody_waits_for_ends_between_its_results(
+    shop: Catalogue, rerank: int | None, stop: int
+) -> None:
+    calls = []
+
+    def check() -> None:
+        calls.append(1)
+        if len(calls) == stop:
+            raise InterruptedError
+
+    request = SearchRequest(vectors=np.ones((10, 12)), k=5, rerank=rerank, details=True)
+    with pytest.raises(InterruptedError):
+        search(shop, request, check)
+    assert len(calls) == stop
+    assert len(_results(shop, request)) == 10
 
 
 def test_an_engine_needs_codes_of_its_model(shop: Catalogue, shop_vectors: np.ndarray) -> None:

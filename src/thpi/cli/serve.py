@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import socket
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
     from thpi.web import Catalogue, Settings
 
+_ACCEPTED = 100  # connections that asyncio accepts at a time, before it tells the guard of any
+_QUEUE = 2048  # connections that wait to be accepted
+
 
 def _demo_names() -> list[str]:
     from thpi.datasets import DATASETS
@@ -30,6 +33,9 @@ def _demo_names() -> list[str]:
 
 _DATASET = typer.Option(autocompletion=_demo_names, help="Data set that --demo shows; see thpi datasets info.")
 _WRITABLE = typer.Option("--writable", help="Let requests add and remove items; needs a token.")
+_MAX_NEIGHBOURS = typer.Option(help="Maximum number of neighbours in one answer; a tenth with details.", min=1)
+_MAX_CONNECTIONS = typer.Option(help="Maximum number of connections; 512, or half the open files allowed.", min=1)
+_IDLE_LIMIT = typer.Option(help="Time limit of a connection that waits: for headers, a request, a reader.")
 _TOKEN = typer.Option(envvar="THPI_TOKEN", help="Bearer token that requests must carry.", show_envvar=True)
 
 
@@ -47,7 +53,10 @@ def serve(
     max_k: Annotated[int, typer.Option(help="Maximum number of neighbours of a search.", min=1)] = 1000,
     max_batch: Annotated[int, typer.Option(help="Maximum number of vectors in one request.", min=1)] = 1000,
     max_body: Annotated[int, typer.Option(help="Maximum size of a request body, in bytes.", min=1)] = 16_000_000,
+    max_neighbours: Annotated[int, _MAX_NEIGHBOURS] = 200_000,
+    max_connections: Annotated[Optional[int], _MAX_CONNECTIONS] = None,
     time_limit: Annotated[float, typer.Option(help="Time limit of one search, in seconds.")] = 10.0,
+    idle_limit: Annotated[float, _IDLE_LIMIT] = 10.0,
 ) -> None:
     """Serve similarity search: by vector, by id, by uploaded batch; with a page for the browser.
 
@@ -75,10 +84,21 @@ def serve(
 
     _check_address(host, port)
     host_names = LOOPBACK_NAMES if is_loopback(host) else ()
-    limits = Settings(token, host_names, max_body, max_k, max_batch, time_limit, n_threads=os.cpu_count() or 1)
     if writable and token is None:
         raise ValueError("--writable needs a token: set THPI_TOKEN, or --token.")
-    settings = replace(limits, writable=writable)
+    settings = Settings(
+        token,
+        host_names,
+        max_body=max_body,
+        max_k=max_k,
+        max_batch=max_batch,
+        max_neighbours=max_neighbours,
+        max_connections=_connections(max_connections),
+        time_limit=time_limit,
+        idle_limit=idle_limit,
+        n_threads=os.cpu_count() or 1,
+        writable=writable,
+    )
     if demo and (model or index or writable):
         raise ValueError("--demo shows a data set; it excludes --model, --index and --writable.")
     if demo:
@@ -106,6 +126,17 @@ def _check_address(host: str, port: int) -> None:
             raise ValueError(f"--host {host} --port {port}: {error.strerror}.") from None
 
 
+def _connections(asked: int | None) -> int:
+    """Return how many connections to let in. The other half of the open files is for those that are being closed."""
+    import resource
+
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    most = 2**20 if files == resource.RLIM_INFINITY else files // 2
+    if asked is not None and asked > most:
+        raise ValueError(f"--max-connections {asked} must be at most {most}, half of what `ulimit -n` allows.")
+    return min(512, most) if asked is None else asked
+
+
 def _demo(dataset: str, data_home: Path | None) -> Catalogue:
     from thpi.web import demo_catalogue
 
@@ -120,6 +151,8 @@ def _run(catalogue: Catalogue, settings: Settings, host: str, port: int) -> None
     import uvicorn
 
     from thpi.web import create_app
+    from thpi.web.connections import guarded
+    from thpi.web.logs import speak_seldom
 
     ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # in the background of a script, say: it stays ignored
 
@@ -131,6 +164,8 @@ def _run(catalogue: Catalogue, settings: Settings, host: str, port: int) -> None
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             for listening in (each for server in self.servers for each in server.sockets):
+                with listening.dup() as twin:
+                    twin.listen(_QUEUE)  # asyncio has one number for both
                 address, bound = listening.getsockname()[:2]
                 name = f"[{address}]" if ":" in address else address
                 typer.echo(f"serving {catalogue.title} at http://{name}:{bound}")
@@ -143,9 +178,14 @@ def _run(catalogue: Catalogue, settings: Settings, host: str, port: int) -> None
         access_log=False,
         server_header=False,
         lifespan="on",
+        http=guarded(settings),
+        ws="none",  # a web socket would leave the guard
+        backlog=_ACCEPTED,
+        timeout_keep_alive=math.ceil(settings.idle_limit),
         # Reading a body and searching have a limit each; a request within both is finished.
         timeout_graceful_shutdown=int(2 * settings.time_limit) + 1,
     )
+    speak_seldom()
     # uvicorn raises the signal again after it has stopped; a requested stop is not a failure.
     signal.signal(signal.SIGTERM, lambda *_: None)
     with suppress(KeyboardInterrupt):

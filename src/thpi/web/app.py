@@ -17,14 +17,16 @@ from prometheus_client import generate_latest
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 
+from thpi.web.bodies import Bodies
 from thpi.web.catalogue import Catalogue
 from thpi.web.errors import RequestError, short
 from thpi.web.gate import Counters, Gate
 from thpi.web.items import AddRequest, ItemsChanged, add_items, check_writable, parse_add, remove_item
 from thpi.web.pictures import image_file
-from thpi.web.requests import SearchAnswer, SearchRequest, explain, failures, parse_search, read_body
+from thpi.web.requests import SearchAnswer, SearchRequest, explain, failures, parse_search
 from thpi.web.searching import Answer, search
 from thpi.web.settings import Settings
+from thpi.web.slots import Slots
 from thpi.web.watching import Watch
 
 _KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -75,8 +77,9 @@ def create_app(catalogue: Catalogue, settings: Settings | None = None) -> FastAP
     )
     _add_page(app)
     _add_items(app, catalogue, settings)
-    _add_search(app, catalogue, settings, counters)
-    _add_changes(app, catalogue, settings)
+    bodies = Bodies(settings)
+    _add_search(app, catalogue, settings, counters, bodies)
+    _add_changes(app, catalogue, settings, bodies)
 
     @app.get("/healthz", tags=["state"])
     async def healthz() -> dict[str, str | int | None]:
@@ -98,33 +101,30 @@ def create_app(catalogue: Catalogue, settings: Settings | None = None) -> FastAP
     return app
 
 
-def _add_search(app: FastAPI, catalogue: Catalogue, settings: Settings, counters: Counters) -> None:
-    threads = anyio.CapacityLimiter(settings.n_threads)
+def _add_search(app: FastAPI, catalogue: Catalogue, settings: Settings, counters: Counters, bodies: Bodies) -> None:
+    slots = Slots(settings)
     answers = {200: {"model": SearchAnswer}, **failures(400, 404, 408, 413, 415, 503)}
 
     @app.post("/search", tags=["search"], openapi_extra=_body(), responses=answers, response_class=Response)
     async def search_items(request: Request) -> Response:
         """Find the nearest items by Hamming distance, to a vector, to an item, or to each vector of a batch."""
-        body = await read_body(request, settings)
+        async with bodies.receive(request) as body:
 
-        def work() -> Answer:
-            kind, choices = request.headers.get("content-type", ""), dict(request.query_params)
-            return search(catalogue, parse_search(body, kind, choices, settings, catalogue.features))
+            def work(check: Callable[[], None]) -> Answer:
+                kind, choices = request.headers.get("content-type", ""), dict(request.query_params)
+                asked = parse_search(body.take(), kind, choices, settings, catalogue.features)
+                return search(catalogue, asked, check)
 
-        try:
-            with anyio.fail_after(settings.time_limit):
-                answer = await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=threads)
-        except TimeoutError:
-            raise RequestError(503, f"the search took longer than {settings.time_limit:g} seconds.") from None
+            answer = await slots.run(work, request.receive)
         counters.queries.inc(answer.n_queries)
         counters.index_seconds.observe(answer.index_seconds)
         return Response(answer.body, media_type="application/json")
 
 
-def _add_changes(app: FastAPI, catalogue: Catalogue, settings: Settings) -> None:
+def _add_changes(app: FastAPI, catalogue: Catalogue, settings: Settings, bodies: Bodies) -> None:
     one = anyio.CapacityLimiter(1)  # changes of a file wait for each other anyway
     schema = AddRequest.model_json_schema()
-    body = {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+    described = {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
 
     async def run(change: Callable[[], ItemsChanged]) -> ItemsChanged:
         if not settings.writable:
@@ -138,12 +138,12 @@ def _add_changes(app: FastAPI, catalogue: Catalogue, settings: Settings) -> None
 
     answers = failures(400, 403, 408, 409, 413, 415, 503)
 
-    @app.post("/items", tags=["items"], status_code=201, openapi_extra=body, responses=answers)
+    @app.post("/items", tags=["items"], status_code=201, openapi_extra=described, responses=answers)
     async def add(request: Request) -> ItemsChanged:
         """Add items, all of them or none; they are on disk and searched when this is answered."""
-        sent = await read_body(request, settings)
         kind = request.headers.get("content-type", "")
-        return await run(lambda: add_items(catalogue, parse_add(sent, kind, settings)))
+        async with bodies.receive(request) as body:
+            return await run(lambda: add_items(catalogue, parse_add(body.take(), kind, settings)))
 
     @app.delete("/items/{item:item_id}", tags=["items"], responses=failures(403, 404, 503))
     async def remove(item: str) -> ItemsChanged:
@@ -224,7 +224,7 @@ def _add_error_handlers(app: FastAPI) -> None:
     @app.exception_handler(RequestError)
     async def refused(request: Request, error: RequestError) -> JSONResponse:
         # The unread rest of a body must not be taken for the next request.
-        headers = {"connection": "close"} if error.status in (408, 413) else None
+        headers = {"connection": "close"} if error.status in (408, 413, 503) else None
         return JSONResponse({"error": error.message}, error.status, headers)
 
     @app.exception_handler(RequestValidationError)

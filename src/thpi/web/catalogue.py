@@ -129,7 +129,7 @@ class Catalogue:
     def engine(self, method: str | None, bits: int | None) -> Engine:
         """Return the engine of a method and a code length; None means the first choice."""
         first = self.first or (self.engines[0].method, self.engines[0].n_bits)
-        method, bits = method or first[0], bits or first[1]
+        method, bits = first[0] if method is None else method, first[1] if bits is None else bits
         lengths = {engine.n_bits: engine for engine in self.engines if engine.method == method}
         if not lengths:
             raise RequestError(422, f"method={short(method)} is not served; served are {', '.join(self.methods)}.")

@@ -88,6 +88,10 @@ class Gate:
 
     def _refusal(self, scope: Scope) -> JSONResponse | None:
         headers = dict(scope["headers"])
+        if b"content-length" in headers and b"transfer-encoding" in headers:
+            # A proxy before this server may go by the other one and see another end of the body: request smuggling.
+            error = "a request must not have both the headers Content-Length and Transfer-Encoding."
+            return JSONResponse({"error": error}, 400, {"connection": "close"})
         if self.host_names:
             name = re.sub(r":\d*$", "", headers.get(b"host", b"").decode("latin-1").lower())
             if name not in self.host_names:

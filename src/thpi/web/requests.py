@@ -1,4 +1,4 @@
-"""Requests of the server: bodies are read within limits, parsed and checked; and its answers as OpenAPI shows them.
+"""Requests of the server: bodies are parsed and checked against limits; and its answers as OpenAPI shows them.
 
 The body of a search is JSON, or a file of vectors (``.npy`` or ``.csv``) with the other choices in the address.
 """
@@ -12,11 +12,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, NoReturn
 
-import anyio
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, WithJsonSchema
 from pydantic.functional_validators import PlainValidator, field_validator, model_validator
-from starlette.requests import ClientDisconnect, Request
 
 from thpi._types import Array
 from thpi.web.errors import RequestError, short
@@ -107,6 +105,15 @@ class SearchRequest(BaseModel):
             raise ValueError(f"a search needs one of vector, vectors and id; got {', '.join(given) or 'none'}")
         return self
 
+    @model_validator(mode="after")
+    def _not_too_much(self, info: ValidationInfo) -> SearchRequest:
+        n, each, most = len(self.vectors) if self.vectors is not None else 1, self.rerank or self.k, _settings(info)
+        allowed = most.max_neighbours // (10 if self.details else 1)
+        if n * each > allowed:
+            asked = f"vectors times {'k' if self.rerank is None else 'rerank'}, {n} x {each}, must be at most {allowed}"
+            raise ValueError(f"{asked} in a request {'with' if self.details else 'without'} details")
+        return self
+
     @property
     def queries(self) -> Array | None:
         """The vectors to search by, one per row; None for a search by id."""
@@ -130,34 +137,6 @@ def explain(errors: Sequence[Mapping[str, object]], asked: type[BaseModel] = Sea
     if isinstance(context, dict) and isinstance(context.get("error"), ValueError):
         return f"{context['error']}."
     return f"{name}={short(first.get('input'))}: {first['msg']}."
-
-
-async def read_body(request: Request, settings: Settings) -> bytes:
-    """Read a body of at most ``max_body`` bytes within the time limit."""
-    limit = settings.max_body
-    declared = request.headers.get("content-length", "0")
-    size = int(declared) if declared.isdecimal() else 0
-    parts: list[bytes] = []
-    try:
-        with anyio.fail_after(settings.time_limit):
-            received = 0
-            async for part in request.stream():
-                received += len(part)
-                if size <= limit and received <= limit:
-                    parts.append(part)
-                else:
-                    # Read on for a while, storing nothing: a client that is cut off while it sends sees a broken
-                    # connection instead of the message.
-                    size, parts = max(size, received), []
-                    if received > 8 * limit:
-                        break
-    except TimeoutError:
-        raise RequestError(408, f"the body did not arrive within {settings.time_limit:g} seconds.") from None
-    except ClientDisconnect:
-        raise RequestError(400, "the connection was closed before the whole body was sent.") from None
-    if max(size, received) > limit:
-        raise RequestError(413, f"the body has {max(size, received)} bytes or more; at most {limit} are allowed.")
-    return b"".join(parts)
 
 
 def parse_search(
@@ -244,10 +223,14 @@ def _parse_npy(body: bytes) -> Array:
     except Exception:  # numpy reads the header as Python text: a damaged one fails in any of a dozen ways
         raise RequestError(422, "the body is not a .npy file that numpy writes for numbers.") from None
     if dtype.kind not in "fiu" or dtype.itemsize > 8 or len(shape) not in (1, 2):
-        raise RequestError(422, f"the .npy body has dtype {dtype} and shape {shape}; 1-D or 2-D numbers are allowed.")
+        raise RequestError(
+            422, f"the .npy body has dtype {dtype} and shape {short(shape)}; 1-D or 2-D numbers are allowed."
+        )
     rest = body[stream.tell() :]
-    if min(shape) < 0 or math.prod(shape) * dtype.itemsize != len(rest):
-        raise RequestError(422, f"the .npy body announces shape {shape} but has {len(rest)} bytes of numbers.")
+    if min(shape) < 1:  # before numpy sees it: the other number may be beyond all bounds
+        raise RequestError(422, f"the .npy body has shape {short(shape)}; at least one vector of one number is needed.")
+    if math.prod(shape) * dtype.itemsize != len(rest):
+        raise RequestError(422, f"the .npy body announces shape {short(shape)} but has {len(rest)} bytes of numbers.")
     values: Array = np.frombuffer(rest, dtype=dtype).reshape(shape, order="F" if fortran else "C")
     return np.atleast_2d(values)
 
@@ -290,7 +273,7 @@ _REASONS = {
     413: "The body is too large.",
     415: "The content type of the body is not known.",
     422: "A value is not allowed; the message names the value and says what is allowed.",
-    503: "The search took too long, or another process is writing the index.",
+    503: "The search took too long, the server has too much to do, or another process is writing the index.",
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from thpi._types import Array, Codes
 from thpi.codes import pack_signs
 from thpi.index import asymmetric_rerank
+from thpi.index._exact import no_check
 from thpi.web.catalogue import Catalogue, Engine, Json
 from thpi.web.errors import RequestError
 from thpi.web.requests import SearchRequest
@@ -26,17 +28,20 @@ class Answer(NamedTuple):
     index_seconds: float
 
 
-def search(catalogue: Catalogue, request: SearchRequest) -> Answer:
-    """Search and return the answer. A search by id leaves out the item itself, unless it is asked for."""
+def search(catalogue: Catalogue, request: SearchRequest, check: Callable[[], None] = no_check) -> Answer:
+    """Search and return the answer. A search by id leaves out the item itself, unless it is asked for.
+
+    ``check`` is called between blocks of work; by raising an exception it ends a search that nobody waits for.
+    """
     for _ in range(_TRIES):
         try:
-            return _search(catalogue, request)
+            return _search(catalogue, request, check)
         except KeyError:  # an item that was found was removed before it could be described
             continue
     raise RequestError(503, "items are being removed faster than they are found; try again.")
 
 
-def _search(catalogue: Catalogue, request: SearchRequest) -> Answer:
+def _search(catalogue: Catalogue, request: SearchRequest, check: Callable[[], None]) -> Answer:
     engine = catalogue.engine(request.method, request.bits)
     ready = projections = None
     if request.queries is not None:
@@ -51,23 +56,27 @@ def _search(catalogue: Catalogue, request: SearchRequest) -> Answer:
     start = time.perf_counter()
     wanted = request.rerank or request.k
     if request.id is None or request.include_self:
-        found = engine.index.search(codes, wanted)
+        found = engine.index.search(codes, wanted, check=check)
     else:
-        found = engine.index.search(codes, wanted + 1).without(request.id, wanted)
+        found = engine.index.search(codes, wanted + 1, check=check).without(request.id, wanted)
     if request.rerank is not None:
         assert projections is not None
+        check()
         found = asymmetric_rerank(engine.index, found, projections, request.k)
     seconds = time.perf_counter() - start
-    results: list[Json] = [
-        {"neighbours": [{"id": item, "distance": d} for item, d in zip(ids, distances, strict=True)]}
-        for ids, distances in zip(found.ids.tolist(), found.distances.tolist(), strict=True)
-    ]
-    if request.details:
-        for i, result in enumerate(results):
+    # Each result becomes text before the next is made: as objects, all of them take ten times the memory.
+    results = []
+    for i, (ids, distances) in enumerate(zip(found.ids, found.distances, strict=True)):
+        check()
+        neighbours = zip(ids.tolist(), distances.tolist(), strict=True)
+        result: Json = {"neighbours": [{"id": item, "distance": distance} for item, distance in neighbours]}
+        if request.details:
             _add_details(catalogue, engine, result, codes[i], request.id, None if ready is None else ready[i])
-    answer = {"method": engine.method, "bits": engine.n_bits, "seconds": round(seconds, 6), "results": results}
+        results.append(json.dumps(result))
+    about = json.dumps({"method": engine.method, "bits": engine.n_bits, "seconds": round(seconds, 6)})
     # ASCII only, so that a lone surrogate in an id cannot stop an answer.
-    return Answer(json.dumps(answer).encode("ascii"), len(codes), seconds)
+    text = f'{about[:-1]}, "results": [{", ".join(results)}]}}'
+    return Answer(text.encode("ascii"), len(codes), seconds)
 
 
 def projections_of(engine: Engine, ready: Array) -> Array:

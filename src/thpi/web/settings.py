@@ -21,7 +21,11 @@ class Settings:
     max_body : largest body of a request, in bytes.
     max_k : largest number of neighbours.
     max_batch : most vectors in one request.
+    max_neighbours : most neighbours in one answer, over all its vectors; with ``details`` a tenth of it.
     time_limit : seconds for reading a body, and again for searching.
+    idle_limit : seconds for the headers of a request, between two requests, and for a stalled answer; of
+        :mod:`thpi.web.connections`, as the next one.
+    max_connections : most connections at a time.
     n_threads : searches that run at the same time; others wait.
     writable : whether items can be added and removed; needs a token.
 
@@ -36,16 +40,20 @@ class Settings:
     max_body: int = 16_000_000
     max_k: int = 1000
     max_batch: int = 1000
+    max_neighbours: int = 200_000
     time_limit: float = 10.0
+    idle_limit: float = 10.0
+    max_connections: int = 512
     n_threads: int = 2
     writable: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("max_body", "max_k", "max_batch", "n_threads"):
+        for name in ("max_body", "max_k", "max_batch", "max_neighbours", "max_connections", "n_threads"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name}={getattr(self, name)!r} must be at least 1.")
-        if not 0 < self.time_limit < float("inf"):
-            raise ValueError(f"time_limit={self.time_limit!r} must be a positive number of seconds.")
+        for name in ("time_limit", "idle_limit"):
+            if not 0 < getattr(self, name) < float("inf"):
+                raise ValueError(f"{name}={getattr(self, name)!r} must be a positive number of seconds.")
         if self.token is not None and (not self.token.isascii() or not self.token.isprintable() or len(self.token) < 8):
             raise ValueError("token must have at least 8 characters, all of them printable ASCII.")
         if self.writable and self.token is None:

@@ -1,0 +1,144 @@
+"""Connections that do not wait for ever: uvicorn's protocol with limits of time, number and unread bytes.
+
+uvicorn closes a connection that is idle after an answer, and nothing else. Here one is closed if the headers of a
+request, the next request or the reading of an answer take longer than the idle limit. Bodies have a time limit of their
+own (:mod:`thpi.web.bodies`). If there are too many connections, the one that has waited longest is closed for a new
+one. Only if the server works for all of them, the new one is refused. So clients that hold connections without using
+them shut nobody out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from enum import Enum, auto
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from thpi.web.settings import Settings
+
+_SEND_BUFFER = 2**17  # bytes in the kernel, which may grow to megabytes: then it is not seen that a client reads
+_MOST_UNREAD = 64_000_000  # bytes of answers that wait to be read, of all connections but the newest of them
+_FULL = b'{"error": "the server has too many connections; try again."}'
+_REFUSAL = (
+    b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nconnection: close\r\n"
+    b"content-length: %d\r\n\r\n%s" % (len(_FULL), _FULL)
+)
+
+
+class State(Enum):
+    """What a connection waits for."""
+
+    IDLE = auto()  # the first byte of a request
+    HEADERS = auto()  # the rest of its headers
+    BODY = auto()  # the rest of its body
+    ANSWER = auto()  # the server
+    READER = auto()  # the client to read the answer
+    CLOSED = auto()
+
+
+_TIMED = State.IDLE, State.HEADERS, State.READER
+
+
+class Connection(H11Protocol):
+    """One connection of a server; :func:`guarded` makes a class with the limits of that server."""
+
+    settings: Settings
+    open: dict[Connection, None]
+    """All connections, in the order in which their present states began."""
+
+    state = State.CLOSED
+    begun = False
+    timer: asyncio.TimerHandle | None = None
+    unread = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Let a connection in, in place of another one if there are too many."""
+        super().connection_made(transport)
+        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
+        if len(self.open) >= self.settings.max_connections:
+            waiting = next((each for each in self.open if each.state is not State.ANSWER), None)
+            if waiting is None:
+                transport.write(_REFUSAL)
+                transport.close()
+                return
+            waiting.give_up()
+        self.enter(State.IDLE)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget a connection that is closed."""
+        self.enter(State.CLOSED)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes of a request."""
+        self.begun = True
+        super().data_received(data)
+        self.look()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request."""
+        self.begun = False
+        super().on_response_complete()
+        self.look()
+
+    def pause_writing(self) -> None:
+        """Wait for the client to read."""
+        super().pause_writing()
+        self.look()
+        readers = [each for each in self.open if each.state is State.READER][:-1]
+        unread = [each.transport.get_write_buffer_size() for each in readers]
+        for place, each in enumerate(readers):
+            if sum(unread[place:]) > _MOST_UNREAD:
+                each.give_up()
+
+    def resume_writing(self) -> None:
+        """Go on after the client has read."""
+        super().resume_writing()
+        self.look()
+
+    def look(self) -> None:
+        """Enter the state that follows from the request that is being received or answered."""
+        if self.state is State.CLOSED:
+            return
+        if self.flow.write_paused:
+            self.enter(State.READER)
+        elif self.cycle is not None and not self.cycle.response_complete:
+            self.enter(State.BODY if self.cycle.more_body else State.ANSWER)
+        else:
+            self.enter(State.HEADERS if self.begun else State.IDLE)
+
+    def enter(self, state: State) -> None:
+        """Begin to wait for something else."""
+        if state is self.state:
+            return
+        self.state = state
+        self.open.pop(self, None)
+        if state is not State.CLOSED:
+            self.open[self] = None
+        self.wait()
+
+    def wait(self) -> None:
+        """Start the timer of the present state."""
+        if self.timer is not None:
+            self.timer.cancel()
+        self.timer, self.unread = None, self.transport.get_write_buffer_size()
+        if self.state in _TIMED:
+            self.timer = self.loop.call_later(self.settings.idle_limit, self.expire)
+
+    def expire(self) -> None:
+        """Close the connection, unless its client is reading an answer."""
+        if self.state is State.READER and self.transport.get_write_buffer_size() < self.unread:
+            self.wait()
+        else:
+            self.give_up()
+
+    def give_up(self) -> None:
+        """Close the connection at once, also if its client reads nothing."""
+        self.enter(State.CLOSED)
+        self.transport.abort()
+
+
+def guarded(settings: Settings) -> type[Connection]:
+    """Return the protocol of a server, for the option ``http`` of ``uvicorn.Config``."""
+    return type("GuardedConnection", (Connection,), {"settings": settings, "open": {}})
