@@ -21,7 +21,7 @@ def canonical_directions(Z: Floats, labels: Floats, penalty: float) -> Floats:
     scale = 1 / np.sqrt(squares + penalty * squares[0])
     Y = labels - labels.mean(axis=0)
     values, vectors = linalg.eigh(Y.T @ Y)
-    values = values + _LABEL_PENALTY * values[-1]
+    values = np.maximum(values, 0.0) + max(_LABEL_PENALTY * values[-1], 1e-12)
     U, correlations, _ = linalg.svd((scale[:, None] * (Z.T @ Y)) @ (vectors / np.sqrt(values)), full_matrices=False)
     kept = correlations > 1e-6
     return np.asarray(scale[:, None] * U[:, kept] * correlations[kept])

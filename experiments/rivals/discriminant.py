@@ -24,11 +24,12 @@ def discriminant_directions(Z: Floats, labels: Floats, shrinkage: float) -> Floa
     within = (Z.T @ (Z * rows[:, None]) - (means.T * sizes) @ means) / total
     d = len(within)
     shrunk = (1 - shrinkage) * within + shrinkage * np.trace(within) / d * np.eye(d)
+    shrunk += 1e-10 * Z.var() * np.eye(d)  # classes of one row each have no variance within
     # Between classes the rank is below the number of classes: a small problem in place of one of all features.
     root = np.sqrt(sizes / total)[:, None] * (means - rows @ Z / total)
     solved = linalg.solve(shrunk, root.T, assume_a="pos")
     values, vectors = linalg.eigh(root @ solved)
-    kept = values > 1e-8 * values[-1]
+    kept = values > max(1e-8 * values[-1], 1e-12)
     return np.asarray((solved @ (vectors[:, kept] / np.sqrt(values[kept])))[:, ::-1])
 
 

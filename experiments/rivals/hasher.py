@@ -24,6 +24,10 @@ class RivalHasher:
     def __init__(self, name: str, n_bits: int, relevance: str) -> None:
         self.rival, self.n_bits, self.relevance = RIVALS[name], n_bits, relevance
 
+    def get_params(self) -> dict[str, Any]:
+        """Return what a result depends on: also what folds choose from, so that other grids are other results."""
+        return {"n_bits": self.n_bits, "relevance": self.relevance, "stages": self.rival.stages}
+
     def fit(self, pairs: Pairs) -> RivalHasher:
         """Tune and learn; the pairs may be shared with other rivals, and so are their features."""
         self.tuned_ = tuned(self.rival, pairs, self.relevance, self.n_bits)

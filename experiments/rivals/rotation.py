@@ -34,13 +34,21 @@ def _nearest_orthogonal(M: Floats) -> Floats:
 
 
 def quantised(Z: Floats, W: Floats, n_bits: int, rng: np.random.RandomState) -> Affine:
-    """Hash functions from coordinates ``Z W`` of the training rows: their leading principal axes, turned by ITQ."""
+    """Hash functions from coordinates ``Z W`` of the training rows: their leading principal axes, turned by ITQ.
+
+    Coordinates that are the same for all rows, such as those of one class, say nothing; then Z itself is turned.
+    """
+    V = _leading_axes(Z @ W, n_bits)
+    if not V.shape[1]:
+        W, V = np.eye(Z.shape[1]), _leading_axes(Z, n_bits)
     C = Z @ W
     mean = C.mean(axis=0)
-    variances, axes = linalg.eigh(np.cov(C, rowvar=False).reshape(W.shape[1], -1))
-    kept = np.flatnonzero(variances > 1e-10 * max(variances[-1], 0.0))[::-1][:n_bits]
-    if not len(kept):
-        raise ValueError("the coordinates of all rows are the same; nothing can be learned from them.")
-    V = axes[:, kept]
     V = V @ rotation((C - mean) @ V, n_bits, rng)
     return Affine(W @ V, mean @ V)
+
+
+def _leading_axes(C: Floats, most: int) -> Floats:
+    if not C.shape[1]:
+        return np.zeros((0, 0))
+    variances, axes = linalg.eigh(np.cov(C, rowvar=False).reshape(C.shape[1], -1))
+    return np.asarray(axes[:, variances > max(1e-10 * variances[-1], 1e-20)][:, ::-1][:, :most])

@@ -40,6 +40,8 @@ def test_coordinates_are_centred_and_reduced_to_the_leading_axes(rng):
     np.testing.assert_allclose(found(Z) @ found(Z).T, (C @ V) @ (C @ V).T, atol=1e-8)
 
 
-def test_coordinates_that_are_all_the_same_are_refused(rng):
-    with pytest.raises(ValueError, match="all rows are the same"):
-        quantised(np.ones((5, 2)), np.eye(2), 4, rng)
+@pytest.mark.parametrize("W", [np.zeros((3, 2)), np.zeros((3, 0))])
+def test_where_coordinates_say_nothing_the_features_are_turned(rng, W):
+    Z = rng.standard_normal((50, 3)) * [3, 2, 1]
+    first, second = (quantised(Z, V, 2, np.random.RandomState(0)) for V in (W, np.eye(3)))
+    np.testing.assert_allclose(first(Z), second(Z))

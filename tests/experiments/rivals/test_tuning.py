@@ -127,6 +127,13 @@ def test_tags_are_labels_too(name):
     assert found(np.ones((2, 7))).shape == (2, 12)
 
 
+@pytest.mark.parametrize("y", [np.zeros(40, dtype=int), np.arange(40)], ids=["one class", "a class for each row"])
+@pytest.mark.parametrize("name", [name for name, meaning in EVERY if meaning == "labels"])
+def test_labels_that_say_nothing_do_no_harm(name, y):
+    found = tuned(RIVALS[name], _pairs(n=40, y=y), "labels", 6)
+    assert np.isfinite(found(np.ones((2, 7)))).all()
+
+
 @pytest.mark.parametrize("name", ["discriminant", "one_hot", "cca", "sdh", "fsdh", "ksh"])
 def test_rivals_that_know_the_labels_find_classes_better_than_kernel_pca(name):
     rng = np.random.RandomState(0)
