@@ -36,7 +36,7 @@ class Bench:
     """Rows, views and ground truths of a split, each made when first needed.
 
     Training and coding see ``views``; nearness is measured in ``judged``. In ``all_target`` the preprocessing has seen
-    every target row that is not a query.
+    every target row that is not a query. ``shared`` is for what several fits of the split need and one has computed.
     """
 
     dataset: PairedDataset
@@ -46,6 +46,7 @@ class Bench:
     make_views: Callable[[], TrainingViews]
     make_judged: Callable[[], TrainingViews]
     make_all_target: Callable[[], TrainingViews]
+    shared: dict[Any, Any] = field(default_factory=dict)
     _relevance: dict[str, Any] = field(default_factory=dict)
 
     @cached_property

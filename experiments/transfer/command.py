@@ -12,7 +12,7 @@ from experiments.harness.report import DataHome, Output, ResultsFolder, produce
 from experiments.harness.store import ResultStore
 from experiments.transfer.page import TransferReport
 from experiments.transfer.results import TransferResults
-from experiments.transfer.settings import TransferSettings, quick_settings, transfer_tasks
+from experiments.transfer.settings import TransferSettings, named_lines, quick_settings, transfer_tasks
 from experiments.transfer.task import forget
 
 # typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
@@ -35,6 +35,9 @@ def transfer(
         _list("--control-bits", "Code lengths of controls and of KernelAutoHasher. Default: the middle one."),
     ] = None,
     relevances: Annotated[Listed, _list("--relevances", "Meanings of relevant. Default: target,labels,source.")] = None,
+    lines: Annotated[
+        Listed, _list("--lines", "Lines to run, ITQ always among them; rivals: all rivals. Default: all.")
+    ] = None,
     splits: Annotated[Optional[int], typer.Option("--splits", help="Splits per setting. Default: 5.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Bundled digits, 1,000 rows, 2 splits, 16 bits.")] = False,
     again: Annotated[Listed, _list("--again", "Lines to run again, for instance auto,auto_shuffled.")] = None,
@@ -52,6 +55,7 @@ def transfer(
     Examples:
       python -m experiments transfer --quick
       python -m experiments transfer --sets bbc,wikipedia --alphas .1
+      python -m experiments transfer --lines auto,auto_unlabelled,rivals --splits 1
       python -m experiments transfer --data-home DIR --output docs/transfer
     """
     changes: dict[str, Any] = {} if splits is None else {"splits": splits}
@@ -61,6 +65,8 @@ def transfer(
     ):  # fmt: skip
         if given:
             changes[option[2:].replace("-", "_")] = _values(option, given, read)
+    if lines:
+        changes["lines"] = named_lines(_values("--lines", lines, str))
     if jobs is not None and jobs < 1:
         raise ValueError(f"--jobs {jobs!r} must be a positive integer.")
     settings = quick_settings(**changes) if quick else TransferSettings(**changes)

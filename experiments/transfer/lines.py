@@ -1,15 +1,20 @@
-"""What is compared: two reference lines, the methods, and the control."""
+"""What is compared: two reference lines, the methods, the control, and the rivals."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from experiments.rivals import RIVALS
+from experiments.rivals.hasher import RivalHasher
 from thpi import HASHERS
 
 NO_SOURCE, ALL_TARGET, AUTO = "itq", "itq_all", "auto"
 """The two reference lines of every table, and the method that is judged."""
+
+UNLABELLED = "auto_unlabelled"
+"""The method where classes are meant and nobody has named them: told groups, judged by class."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +29,8 @@ class Line:
     ``order`` is that of the database rows: by Hamming distance, or by the asymmetric distance of the query's
     projections to the codes. ``only`` are the meanings under which a line is measured (none: all); ``told_as`` is the
     meaning it is fitted for, if that is another one. ``alone`` and ``control`` are the same line without source and
-    with shuffled pairs. ``short`` is the title on a terminal (empty: not shown there).
+    with shuffled pairs. ``short`` is the title on a terminal (empty: not shown there). The ``method`` of a rival is its
+    name in :data:`experiments.rivals.RIVALS`.
     """
 
     key: str
@@ -33,7 +39,7 @@ class Line:
     colour: str = "#000000"
     marker: str = "x"
     short: str = ""
-    role: Literal["reference", "method", "control"] = "method"
+    role: Literal["reference", "method", "control", "rival"] = "method"
     trained_on: Literal["pairs", "all"] = "pairs"
     per_relevance: bool = False
     shuffled: bool = False
@@ -72,6 +78,9 @@ class Line:
         >>> LINES["itq"].hasher(16, None, 0)
         ITQ(n_bits=16, random_state=0)
         """
+        if self.role == "rival":
+            assert relevance is not None
+            return RivalHasher(self.method, bits, relevance)
         meaning = {"relevance": relevance} if self.per_relevance else {}
         source = {"use_source": False} if self.without_source else {}
         return HASHERS[self.method](n_bits=bits, random_state=random_state, **meaning, **source)
@@ -125,7 +134,7 @@ LINES: dict[str, Line] = {
         ),
         _line("auto_told_source_no_source", "AutoHasher, no source, told source", "#d9a8c4 <", _TOLD, _ALONE),
         _line(
-            "auto_unlabelled", "AutoHasher, source but no labels", "#E69F00 ^ no y", _GROUPS,
+            UNLABELLED, "AutoHasher, source but no labels", "#E69F00 ^ no y", _GROUPS,
             alone="auto_unlabelled_no_source", control="auto_unlabelled_shuffled",
         ),
         _line(
@@ -158,3 +167,20 @@ LINES: dict[str, Line] = {
     )
 }  # fmt: skip
 """The lines by key, in the order of the tables."""
+
+
+def _rival_lines() -> Iterator[Line]:
+    """A line per rival; told groups, another one; at one length, the first in asymmetric order too."""
+    for rival in RIVALS.values():
+        parts: dict[str, Any] = {"method": rival.name, "role": "rival", "per_relevance": True}
+        told = tuple(meaning for meaning in rival.meanings if meaning != "groups")
+        if told:
+            yield _line(f"rival_{rival.name}", rival.title, "#666666 .", parts, only=told)
+            title = f"{rival.title}, asymmetric order"
+            yield _line(f"rival_{rival.name}_asymmetric", title, "#666666 .", parts, _ASYMMETRIC, only=told)
+        if "groups" in rival.meanings:
+            title = f"{rival.title}, no labels"
+            yield _line(f"rival_{rival.name}_groups", title, "#666666 .", parts, only=("labels",), told_as="groups")
+
+
+LINES |= {line.key: line for line in _rival_lines()}

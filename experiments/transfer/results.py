@@ -60,8 +60,9 @@ class TransferResults:
         return tuple(k for k, line in LINES.items() if k in self.settings.lines and line.is_under(relevance))
 
     def columns(self, relevance: str) -> tuple[str, ...]:
-        """Lines of that table that are ordered by Hamming distance; the others have a table of their own."""
-        return tuple(line for line in self.lines(relevance) if LINES[line].order == "hamming")
+        """Lines of that table but rivals and those in asymmetric order, which have tables of their own."""
+        shown = (line for line in self.lines(relevance) if LINES[line].order == "hamming")
+        return tuple(line for line in shown if LINES[line].role != "rival")
 
     def sets(self, relevance: str) -> tuple[str, ...]:
         """Sets with at least one setting in which all lines have values."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from experiments.harness.data import DataSpec, check_grid, data_identity
 from experiments.harness.protocol import RELEVANCES
-from experiments.transfer.lines import LINES
+from experiments.transfer.lines import LINES, NO_SOURCE
 from experiments.transfer.task import TransferTask
 from thpi.datasets import DATASETS
 
@@ -86,10 +86,25 @@ class TransferSettings:
             for value in values:
                 if value not in allowed:
                     raise ValueError(f"{argument}: {value!r} is not one of {', '.join(allowed)}.")
+        if NO_SOURCE not in self.lines:
+            raise ValueError(f"lines must have {NO_SOURCE!r}, which the others are compared with.")
         check_grid(self.alphas or (0.0,), self.bits or (0,), self.splits)
         for bits in self.control_lengths:
             if bits not in self.bits:
                 raise ValueError(f"control_bits: {bits!r} is not one of the code lengths {self.bits}.")
+
+
+def named_lines(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return lines by name, in the order of the tables: ITQ on the pairs always, all rivals for ``"rivals"``.
+
+    >>> named_lines(("auto",))
+    ('itq', 'auto')
+    >>> named_lines(("rivals",))[:2]
+    ('itq', 'rival_kernel_pca')
+    """
+    rivals = [key for key, line in LINES.items() if line.role == "rival"] if "rivals" in names else []
+    asked = {NO_SOURCE, *rivals, *names} - {"rivals"}
+    return tuple(sorted(asked, key=lambda name: [*LINES, name].index(name)))
 
 
 def quick_settings(**changes: Any) -> TransferSettings:

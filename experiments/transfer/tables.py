@@ -14,6 +14,7 @@ from experiments.harness.tables import Cell, Column, Grid, Records, Section, Tab
 from experiments.transfer.lines import ALL_TARGET, AUTO, LINES, NO_SOURCE
 from experiments.transfer.orders import order_grids
 from experiments.transfer.results import Setting, TransferResults
+from experiments.transfer.rivals import every_rival_grids, rival_grids, rival_records
 from experiments.transfer.settings import SETS
 from experiments.transfer.words import left_out_html, line_title
 from thpi import datasets
@@ -210,6 +211,8 @@ for _table in (
     Table("runs", "Every run", run_records, writers=("csv",)),
     Table("choices", "What AutoHasher chose", of_section=_choice_grids, writers=("html",)),
     Table("orders", "The same codes in asymmetric order", of_section=order_grids, writers=("html", "markdown")),
+    Table("rivals", "AutoHasher beside the best rival", rival_records, rival_grids),
+    Table("all_rivals", "AutoHasher beside all rivals", of_section=every_rival_grids, writers=("html",)),
     Table("sets", "What was run", at_end=_set_grids, writers=("html",)),
 ):
     register("transfer", _table)

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from experiments.harness.gains import Gain, gain_over
-from experiments.transfer.lines import ALL_TARGET, AUTO, LINES, NO_SOURCE
+from experiments.transfer.lines import ALL_TARGET, AUTO, LINES, NO_SOURCE, UNLABELLED
 from experiments.transfer.results import TransferResults
+from experiments.transfer.rivals import best_rivals, short_title
 from experiments.transfer.settings import SETS
 from experiments.transfer.tables import Value, summary_values
 from experiments.transfer.words import line_title
@@ -78,12 +79,28 @@ Found = tuple[str, "bool | None", str]
 Rule = Callable[[_Table], Found]
 """From a table to the text of a target, whether it is met, and the figures."""
 
-_NO_LABELS = ("auto_unlabelled", "auto_told_source")
+_NO_LABELS = (UNLABELLED, "auto_told_source")
 _KERNEL = "auto_kernel"
 
 
 def judge_targets(results: TransferResults) -> list[Judged]:
-    """Judge AutoHasher, and the control, under every meaning of relevant that was run."""
+    """Judge AutoHasher under every meaning of relevant that was run: its gain, the control, and the rivals."""
+    by_meaning = [*_judge_gains(results), *_judge_rivals(results)]
+    return sorted(by_meaning, key=lambda judged: results.settings.relevances.index(judged.relevance))
+
+
+def _judge_rivals(results: TransferResults) -> list[Judged]:
+    """Judge what was told groups by class, as all methods without labels are."""
+    return [
+        _Table(results, relevance, judged).judge(rule)
+        for relevance in results.settings.relevances
+        for judged in (AUTO, UNLABELLED)
+        if best_rivals(results, relevance, judged)
+        for rule in (_near_best_rival, _above_best_rival)
+    ]
+
+
+def _judge_gains(results: TransferResults) -> list[Judged]:
     needed = {NO_SOURCE, ALL_TARGET, "lap_itq_plus", AUTO, *_NO_LABELS}
     needed |= {partner for key in (AUTO, *_NO_LABELS) for partner in (LINES[key].alone, LINES[key].control)}
     if needed - set(results.settings.lines):
@@ -195,3 +212,21 @@ def _control(table: _Table) -> Found:
     real, left = (control.lead(line, base, *control.sets) for line in (table.judged, control.judged))
     found = f"{LINES[table.judged].method} {real.text(2)}, with shuffled pairs {left.text(2)}."
     return text, None if real.mean <= 0 else left.mean <= real.mean / 4, found
+
+
+def _near_best_rival(table: _Table) -> Found:
+    rows = best_rivals(table.results, table.relevance, table.judged)
+    worst = min(rows, key=lambda row: row.lead.mean)
+    below = sum(row.lead.mean < -0.5 for row in rows)
+    found = (
+        f"below on {below} of {len(rows)} sets; lowest: {worst.set} {worst.lead.text(2)}, {short_title(worst.rival)}."
+    )
+    return "On no set more than 0.5 below the best rival in hindsight.", not below, found
+
+
+def _above_best_rival(table: _Table) -> Found:
+    rows = best_rivals(table.results, table.relevance, table.judged)
+    mean = float(np.mean([row.lead.mean for row in rows]))
+    listed = ", ".join(f"{row.set} {row.lead.mean:+.2f}" for row in rows)
+    text = "At least 1 above the best rival in hindsight, on average over sets."
+    return text, mean >= 1, f"{mean:+.2f} over {len(rows)} sets ({listed})."

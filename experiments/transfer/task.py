@@ -12,6 +12,7 @@ from experiments.harness.bench import Bench, make_bench
 from experiments.harness.data import DataSpec, load_rows
 from experiments.harness.protocol import PROTOCOLS
 from experiments.harness.store import ResultStore
+from experiments.rivals.tuning import Pairs
 from experiments.transfer.lines import LINES, Line
 from thpi.base import TooManyBitsError
 
@@ -94,11 +95,25 @@ def finished(task: TransferTask, store: ResultStore) -> dict[Fit, dict[str, Any]
 
 def fitted(bench: Bench, line: Line, bits: int, told: str | None) -> tuple[Any, Any]:
     """Return the hasher of a line, fitted for a meaning of relevant, and the target rows that it codes."""
+    if line.role == "rival":
+        return _fitted_rival(bench, line, bits, told), bench.views.target
     hasher = line.hasher(bits, told, bench.seed)
     if line.trained_on == "pairs":
         return bench.fitted_on_pairs(hasher, with_labels=told == "labels", shuffled=line.shuffled)
     target, rows, S, _ = bench.training("all")
     return hasher.fit(target[rows], privileged=S if line.per_relevance else None), target
+
+
+def _fitted_rival(bench: Bench, line: Line, bits: int, told: str | None) -> Any:
+    """Return a rival, fitted; all rivals of a split share features, and both orders of one share the fit."""
+    if Pairs not in bench.shared:
+        target, rows, S, unpaired = bench.training()
+        labels = bench.known_labels if "labels" in bench.kinds else None
+        bench.shared[Pairs] = Pairs(target[rows], labels, S, unpaired, seed=bench.seed)
+    key = (line.method, bits, told)
+    if key not in bench.shared:
+        bench.shared[key] = line.hasher(bits, told, bench.seed).fit(bench.shared[Pairs])
+    return bench.shared[key]
 
 
 def _result(bench: Bench, fit: Fit) -> dict[str, Any]:
@@ -117,7 +132,9 @@ def _result(bench: Bench, fit: Fit) -> dict[str, Any]:
 
 
 def _choice(hasher: Any) -> dict[str, Any]:
-    """What an AutoHasher chose."""
+    """What an AutoHasher chose, or the folds for a rival."""
+    if hasattr(hasher, "tuned_"):
+        return {"params": {name: repr(value) for name, value in hasher.tuned_.params.items()}}
     if not hasattr(hasher, "choice_"):
         return {}
     return {"choice": hasher.choice_, "choice_params": hasher.choice_params_, "uses_source": hasher.uses_source_}

@@ -91,6 +91,7 @@ def test_a_stopped_run_goes_on_where_it_was_and_gives_the_same_files(
         (["--alphas", "2"], "2.0 must be greater than 0"),
         (["--jobs", "0"], "--jobs 0"),
         (["--again", "itqq"], "'itqq' is not one of"),
+        (["--lines", "rivals,itqq"], "'itqq' is not one of"),
         (["--sets", "wikipedia", "--data-home", "."], "Get it from"),
     ],
 )

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from experiments.transfer.lines import LINES
 from experiments.transfer.results import Setting, TransferResults
 from experiments.transfer.settings import quick_settings
 from experiments.transfer.targets import judge_targets
@@ -24,11 +25,13 @@ def _judged(
     told_source_no_source=(30.0, 30.0),
     kernel=None,
     kernel_control=(30.0, 30.0),
+    rivals=None,
     words=False,
 ):
     """Judge two sets, two splits, where ITQ has 30 throughout."""
     results = TransferResults.__new__(TransferResults)
-    results.settings = quick_settings(sets=SETS, alphas=(0.1,), relevances=(relevance,))
+    run = tuple(key for key, line in LINES.items() if line.role != "rival" or key in (rivals or {}))
+    results.settings = quick_settings(sets=SETS, alphas=(0.1,), relevances=(relevance,), lines=run)
     results.left_out, results.sizes, results._about = {}, {}, {}
     lines = {"itq": (30.0, 30.0), "itq_plus": (30.0, 30.0), "transfer_itq": (30.0, 30.0), "lap_itq_plus": lap}
     lines |= {"auto": auto, "auto_shuffled": control, "itq_all": all_target, "auto_no_source": no_source}
@@ -36,6 +39,7 @@ def _judged(
     lines |= {"auto_told_source": told_source, "auto_told_source_shuffled": told_source_control}
     lines |= {"auto_unlabelled_no_source": unlabelled_no_source, "auto_told_source_no_source": told_source_no_source}
     lines |= {} if kernel is None else {"auto_kernel": kernel, "auto_kernel_shuffled": kernel_control}
+    lines |= rivals or {}
     results._values = {
         (name, relevance, Setting(0.1, 16), line): {0: values[i], 1: values[i] + (0.2 if line == "auto" else 0)}
         for line, values in lines.items()
@@ -109,3 +113,31 @@ def test_a_set_not_above_the_papers_method_is_named_with_its_interval():
     below, above = (_judged("source", (38.0, auto), words=True)[2] for auto in (30.3, 30.6))
     assert (below.met, below.found) == (False, "not above: bbc -0.10 (-1.37 to +1.17).")
     assert (above.met, above.found) == (True, "least apart: bbc +0.20 (-1.07 to +1.47).")
+
+
+def test_auto_hasher_is_judged_by_the_best_rival_of_each_set():
+    rivals = {"rival_kernel_pca": (30.0, 31.0), "rival_thermometer": (29.0, 33.0)}
+    near, above = _judged("target", (31.5, 32.5), rivals=rivals, words=True)[4:]
+    # The mean of the two splits of AutoHasher is 0.1 higher: 31.6 against 30, and 32.6 against 33.
+    assert (near.met, above.met) == (True, False)
+    assert near.found.startswith("below on 0 of 2 sets; lowest: bbc -0.40")
+    assert near.found.endswith("offsets on principal directions.")
+    assert above.found == "+0.60 over 2 sets (digits-fac-pix +1.60, bbc -0.40)."
+    assert [j.met for j in _judged("target", (33.0, 32.3), rivals=rivals, words=True)[4:]] == [False, True]
+    assert [j.met for j in _judged("target", (33.0, 32.9), rivals=rivals, words=True)[4:]] == [True, True]
+
+
+def test_what_was_told_groups_is_judged_by_rivals_that_were_told_groups():
+    rivals = {"rival_one_hot": (37.0, 37.0), "rival_clusters_groups": (36.0, 30.0)}
+    judged = _judged("labels", (38.0, 38.0), unlabelled=(35.0, 33.0), rivals=rivals, words=True)[-4:]
+    assert [j.met for j in judged] == [True, True, False, True]
+    assert judged[2].target.startswith("AutoHasher, source but no labels: on no set more than 0.5 below the best rival")
+    assert judged[2].found.startswith("below on 1 of 2 sets; lowest: digits-fac-pix -1.00")
+
+
+def test_rivals_are_judged_where_nothing_but_them_and_auto_hasher_was_run():
+    results = TransferResults.__new__(TransferResults)
+    lines = ("itq", "auto", "rival_kernel_pca")
+    results.settings = quick_settings(sets=SETS, alphas=(0.1,), relevances=("target",), lines=lines)
+    results._values = {(name, "target", Setting(0.1, 16), line): {0: 30.0, 1: 30.0} for name in SETS for line in lines}
+    assert [j.met for j in judge_targets(results)] == [True, False]

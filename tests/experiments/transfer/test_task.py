@@ -9,6 +9,9 @@ import thpi
 from experiments.harness.data import load_rows, refit_target, training_views
 from experiments.harness.protocol import PROTOCOLS, relevance_matrix
 from experiments.harness.store import ResultStore
+from experiments.rivals import RIVALS
+from experiments.rivals.hasher import RivalHasher
+from experiments.rivals.tuning import Pairs
 from experiments.transfer import task as task_file
 from experiments.transfer.lines import LINES
 from experiments.transfer.results import Setting
@@ -68,10 +71,14 @@ def test_each_fit_is_asked_for_once_and_by_name():
     # Five lines that are not told, AutoHasher with and without source for three meanings, on all pairs for one, told
     # groups, with and without source, for one; at one length the controls, for three meanings and groups,
     # KernelAutoHasher for three, and in the asymmetric order ITQ and, for three, AutoHasher. Told source and judged by
-    # class, AutoHasher with and without source and its control are the fits that are judged by nearness as well.
+    # class, AutoHasher with and without source and its control are the fits that are judged by nearness as well. Each
+    # rival is told each of its meanings; at one length, all but groups are measured in the asymmetric order too.
     told_source = [fit for fit in task.fits if fit.line.startswith("auto_told_source")]
     assert len(told_source) == 2 * 3 + 1
-    assert len(task.fits) == 3 * (5 + 2 * 3 + 1 + 2) + 3 + 1 + 3 + 1 + 3 + len(told_source)
+    rivals = [fit for fit in task.fits if LINES[fit.line].role == "rival"]
+    meanings = [meaning for rival in RIVALS.values() for meaning in rival.meanings]
+    assert len(rivals) == 3 * len(meanings) + sum(meaning != "groups" for meaning in meanings)
+    assert len(task.fits) == 3 * (5 + 2 * 3 + 1 + 2) + 3 + 1 + 3 + 1 + 3 + len(told_source) + len(rivals)
     costly = ("control", "KernelAutoHasher")
     assert {fit.bits for fit in task.fits if LINES[fit.line].role in costly or LINES[fit.line].method in costly} == {32}
     configs = [str(task.config(fit)) for fit in task.fits]
@@ -119,6 +126,42 @@ def test_all_pairs_are_those_of_every_row_that_is_no_query(results):
     assert value == pytest.approx(_direct(hasher, 0.1, 0, "source", paired="all"), abs=1e-9)
 
 
+def test_a_rival_is_tuned_on_the_pairs_of_the_split(tmp_path):
+    lines = ("itq", "rival_one_hot", "rival_one_hot_asymmetric", "rival_clusters_groups")
+    settings = quick_settings(
+        sets=("digits-fac-pix",), alphas=(0.1,), splits=1, lines=lines, relevances=("labels",), max_rows=500
+    )
+    (task,), store = transfer_tasks(settings), ResultStore(tmp_path)
+    task.run(store)
+    found = {fit.line: entry["measures"]["labels"]["map"] for fit, entry in finished(task, store).items()}
+    data = load_rows(settings.data("digits-fac-pix"))
+    split = split_rows(data.n, 0.1, random_state=0)
+    views, rows = training_views(data, split), database_rows(split, "all")
+    pairs = Pairs(
+        views.target[split.train], data.labels[split.train], views.source[split.train], views.source[split.rest], seed=0
+    )
+    same = data.labels[split.query][:, None] == data.labels[rows]
+    for name, told, line in (("one_hot", "labels", "rival_one_hot"), ("clusters", "groups", "rival_clusters_groups")):
+        codes = RivalHasher(name, 16, told).fit(pairs).transform(views.target)
+        wanted = np.mean(average_precision(codes[split.query], codes[rows], same, 16))
+        assert found[line] == pytest.approx(wanted, abs=1e-9)
+    assert found["rival_one_hot_asymmetric"] != found["rival_one_hot"]
+
+
+def test_rivals_of_a_split_share_what_they_compute(tmp_path, monkeypatch):
+    made, whole = [], Pairs.__init__
+    monkeypatch.setattr(Pairs, "__init__", lambda self, *rows, seed: made.append(seed) or whole(self, *rows, seed=seed))
+    fits, fit = [], RivalHasher.fit
+    monkeypatch.setattr(RivalHasher, "fit", lambda self, pairs: fits.append(self.relevance) or fit(self, pairs))
+    lines = ("itq", "rival_kernel_pca", "rival_kernel_pca_asymmetric")
+    settings = quick_settings(
+        sets=("digits-fac-pix",), alphas=(0.1,), splits=1, lines=lines, relevances=("target", "source"), max_rows=300
+    )
+    (task,) = transfer_tasks(settings)
+    task.run(ResultStore(tmp_path))
+    assert (made, fits) == ([0], ["target", "source"])  # both orders are of one fit
+
+
 def test_bad_settings_are_refused_by_name():
     for changes, words in (
         ({"sets": ("bcc",)}, "'bcc' is not one of"),
@@ -127,6 +170,8 @@ def test_bad_settings_are_refused_by_name():
         ({"splits": 0}, "splits=0"),
         ({"relevances": ("near",)}, "'near' is not one of"),
         ({"control_bits": (8,)}, "control_bits: 8"),
+        ({"lines": ("auto", "rival_x")}, "'rival_x' is not one of"),
+        ({"lines": ("auto",)}, "lines must have 'itq'"),
     ):
         with pytest.raises(ValueError, match=words):
             transfer_tasks(quick_settings(**changes))
