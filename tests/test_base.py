@@ -65,7 +65,7 @@ def test_outputs_agree_with_each_other(method, views):
     assert isinstance(hasher.converged_, bool)
 
 
-BENT = ("SpectralHashing", "DSH", "KernelAutoHasher")
+BENT = ("SpectralHashing", "DSH", "AutoHasher")
 
 
 @pytest.mark.parametrize("method", [m for m in METHODS if m.__name__ not in BENT])

@@ -32,8 +32,8 @@ def digits():
 
 def fitted(name: str, X, S, y) -> BaseHasher:
     method = thpi.HASHERS[name]
-    relevance = {"relevance": "groups"} if name == "KernelAutoHasher" else {}
-    return method(n_bits=20, random_state=0, **relevance).fit(X[:150], y[:150], privileged=S[:150])
+    kernel = {"relevance": "groups", "kernel": True} if name == "AutoHasher" else {}
+    return method(n_bits=20, random_state=0, **kernel).fit(X[:150], y[:150], privileged=S[:150])
 
 
 @pytest.fixture(scope="module", params=list(thpi.HASHERS))
@@ -69,7 +69,7 @@ def test_sparse_rows(saved, digits):
 
 
 def test_every_hash_function_is_that_of_some_method(digits):
-    names = {fitted(name, *digits)._hash_name for name in ("ITQ", "DSH", "SpectralHashing", "KernelAutoHasher")}
+    names = {fitted(name, *digits)._hash_name for name in ("ITQ", "DSH", "SpectralHashing", "AutoHasher")}
     assert names == set(HASH_FUNCTIONS)
 
 

@@ -38,7 +38,7 @@ def test_every_number_that_decides_codes_is_in_it(method):
 
 
 def test_neither_class_nor_training_rows_are_in_it():
-    auto = thpi.AutoHasher(6, use_source=False, random_state=0).fit(X)
+    auto = thpi.AutoHasher(6, kernel=False, use_lengths=False, random_state=0).fit(X)
     plain = thpi.ITQ(6, random_state=1).fit(X[:40])
     plain.mean_, plain.projection_ = auto.mean_.copy(order="F"), np.asfortranarray(auto.projection_)
     assert plain.fingerprint_ == auto.fingerprint_
@@ -48,7 +48,7 @@ def test_kernel_parts_are_in_it_and_sparse_ones_have_one_form(tmp_path):
     angle = np.random.RandomState(0).uniform(0, 6.28, 200)
     S = np.stack([np.cos(3 * angle), np.sin(3 * angle)], axis=1)
     X = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    hasher = thpi.KernelAutoHasher(8, relevance="source", random_state=0).fit(sparse.csr_matrix(X), privileged=S)
+    hasher = thpi.AutoHasher(8, relevance="source", kernel=True, random_state=0).fit(sparse.csr_matrix(X), privileged=S)
     assert hasher.is_kernel_
     hasher.save(tmp_path / "kernel")
     loaded = thpi.load(tmp_path / "kernel")

@@ -16,7 +16,7 @@ from thpi.codes import n_bytes, pack_signs, unpack
 from thpi.datasets import load_digits_views
 from thpi.onnx_file import check_onnx, onnx_bytes, rounding_bound, write_onnx
 
-FUNCTIONS = {"linear": "ITQ", "offset": "DSH", "eigenfunction": "SpectralHashing", "kernel": "KernelAutoHasher"}
+FUNCTIONS = {"linear": "ITQ", "offset": "DSH", "eigenfunction": "SpectralHashing", "kernel": "AutoHasher"}
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def digits():
 @pytest.fixture(scope="module", params=[(name, kind) for name in FUNCTIONS for kind in (np.float64, np.float32)])
 def hasher(request, digits):
     name, dtype = request.param
-    options = {"relevance": "groups"} if name == "kernel" else {}
+    options = {"relevance": "groups", "kernel": True} if name == "kernel" else {}
     method = thpi.HASHERS[FUNCTIONS[name]](n_bits=19, random_state=0, **options)
     X = digits.target[:150].astype(dtype)
     fitted = method.fit(X, privileged=digits.source[:150])
@@ -112,7 +112,7 @@ def test_an_encoder_writes_the_same_file(hasher, tmp_path):
 
 def test_sparse_landmarks(digits):
     rows = sparse.csr_array(np.where(digits.target > 0.6, digits.target, 0.0))
-    hasher = thpi.KernelAutoHasher(n_bits=12, relevance="groups", random_state=0)
+    hasher = thpi.AutoHasher(n_bits=12, relevance="groups", kernel=True, random_state=0)
     hasher.fit(rows[:150], privileged=digits.source[:150])
     assert sparse.issparse(hasher.landmarks_)
     assert check_onnx(onnx_bytes(hasher), hasher, rows.toarray()).rows == digits.n

@@ -32,7 +32,7 @@ def transfer(
     bits: Annotated[Listed, _list("--bits", "Code lengths. Default: 16,32,64.")] = None,
     control_bits: Annotated[
         Listed,
-        _list("--control-bits", "Code lengths of controls and of KernelAutoHasher. Default: the middle one."),
+        _list("--control-bits", "Code lengths of controls and other costly lines. Default: the middle one."),
     ] = None,
     relevances: Annotated[Listed, _list("--relevances", "Meanings of relevant. Default: target,labels,source.")] = None,
     lines: Annotated[

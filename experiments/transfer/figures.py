@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 _DRAWN = (
     *("auto_told_source_no_source", "auto_unlabelled_no_source", "auto_no_source"),
-    *("lap_itq_plus", "transfer_itq", "auto_told_source", "auto_unlabelled", "auto", "auto_kernel"),
-    *("auto_shuffled", "auto_unlabelled_shuffled", "auto_told_source_shuffled", "auto_kernel_shuffled"),
+    *("lap_itq_plus", "transfer_itq", "auto_told_source", "auto_unlabelled", "auto", "auto_linear"),
+    *("auto_shuffled", "auto_unlabelled_shuffled", "auto_told_source_shuffled"),
 )
 """Lines in the figure of gains: without source, methods, controls."""
 

@@ -25,12 +25,12 @@ class Line:
     method uses a source. With ``per_relevance`` the method is fitted once for each meaning of relevant; the others are
     fitted once and measured under every meaning. ``shuffled`` permutes the privileged rows against the target rows:
     any gain is then not due to the pairs. ``without_source`` withholds the candidates that use the source; on the folds
-    it still defines what is near in it. A line of ``one_length`` is costly and is run at the middle code length alone.
-    ``order`` is that of the database rows: by Hamming distance, or by the asymmetric distance of the query's
-    projections to the codes. ``only`` are the meanings under which a line is measured (none: all); ``told_as`` is the
-    meaning it is fitted for, if that is another one. ``alone`` and ``control`` are the same line without source and
-    with shuffled pairs. ``short`` is the title on a terminal (empty: not shown there). The ``method`` of a rival is its
-    name in :data:`experiments.rivals.RIVALS`.
+    it still defines what is near in it. ``linear`` leaves out kernel hash functions. A line of ``one_length``
+    is costly and is run at the middle code length alone. ``order`` is that of the database rows: by Hamming
+    distance, or by the asymmetric distance of the query's projections to the codes. ``only`` are the meanings under
+    which a line is measured (none: all); ``told_as`` is the meaning it is fitted for, if that is another one.
+    ``alone`` and ``control`` are the same line without source and with shuffled pairs. ``short`` is the title on a
+    terminal (empty: not shown there). The ``method`` of a rival is its name in :data:`experiments.rivals.RIVALS`.
     """
 
     key: str
@@ -44,6 +44,7 @@ class Line:
     per_relevance: bool = False
     shuffled: bool = False
     without_source: bool = False
+    linear: bool = False
     one_length: bool = False
     only: tuple[str, ...] = ()
     told_as: str | None = None
@@ -58,8 +59,8 @@ class Line:
     def told(self, relevances: Sequence[str]) -> tuple[str | None, ...]:
         """Return the meanings that it is fitted for, of those that are run; (None,) if the method does not ask.
 
-        >>> LINES["itq"].told(["target"]), LINES["auto_kernel"].told(["labels", "target"])
-        ((None,), ('labels',))
+        >>> LINES["itq"].told(["target"]), LINES["auto_all"].told(["labels", "source"])
+        ((None,), ('source',))
         >>> LINES["auto_unlabelled"].told(["target", "labels"])
         ('groups',)
         """
@@ -83,7 +84,8 @@ class Line:
             return RivalHasher(self.method, bits, relevance)
         meaning = {"relevance": relevance} if self.per_relevance else {}
         source = {"use_source": False} if self.without_source else {}
-        return HASHERS[self.method](n_bits=bits, random_state=random_state, **meaning, **source)
+        kernel = {"kernel": False} if self.linear else {}
+        return HASHERS[self.method](n_bits=bits, random_state=random_state, **meaning, **source, **kernel)
 
     def to_dict(self, bits: int, relevance: str | None) -> dict[str, Any]:
         """Plain values for the key of a result: all parameters, defaults included, so that new defaults are new."""
@@ -110,8 +112,6 @@ _AUTO: dict[str, Any] = {"method": "AutoHasher", "per_relevance": True}
 _GROUPS = _AUTO | {"only": ("labels",), "told_as": "groups"}
 # The fits of "near in source space", evaluated by class: they are not made twice.
 _TOLD = _AUTO | {"only": ("labels",), "told_as": "source"}
-# Under target relevance it is AutoHasher.
-_KERNEL = {"method": "KernelAutoHasher", "per_relevance": True, "one_length": True, "only": ("labels", "source")}
 
 
 def _line(key: str, title: str, looks: str = "#000000 x", *kinds: dict[str, Any], **more: Any) -> Line:
@@ -142,10 +142,7 @@ LINES: dict[str, Line] = {
             alone="auto_told_source_no_source", control="auto_told_source_shuffled",
         ),
         _line(AUTO, "AutoHasher", "#0072B2 o Auto", _AUTO, alone="auto_no_source", control="auto_shuffled"),
-        _line(
-            "auto_kernel", "KernelAutoHasher", "#004166 h kernel", _KERNEL,
-            alone="auto_no_source", control="auto_kernel_shuffled",
-        ),
+        _line("auto_linear", "AutoHasher, linear", "#004166 h linear", _AUTO, one_length=True, linear=True),
         _line("itq_asymmetric", "ITQ, asymmetric order", "#000000 x", _REFERENCE, _ASYMMETRIC, method="ITQ"),
         _line("auto_asymmetric", "AutoHasher, asymmetric order", "#0072B2 o", _AUTO, _ASYMMETRIC),
         _line("auto_shuffled", "AutoHasher, shuffled pairs", "#999999 D shuf", _AUTO, _SHUFFLED),
@@ -154,10 +151,6 @@ LINES: dict[str, Line] = {
             _GROUPS, _SHUFFLED,
         ),
         _line("auto_told_source_shuffled", "AutoHasher, told source, shuffled pairs", "#b8ac7a >", _TOLD, _SHUFFLED),
-        _line(
-            "auto_kernel_shuffled", "KernelAutoHasher, shuffled pairs", "#6f8796 h", _KERNEL, _SHUFFLED,
-            only=("source",),
-        ),
         _line(ALL_TARGET, "ITQ, all target data", "#000000 _ all", _REFERENCE, method="ITQ", trained_on="all"),
         # What these hash functions can reach if every row is paired.
         _line(

@@ -45,8 +45,7 @@ SETS: dict[str, TransferSet] = {
 class TransferSettings:
     """What is run. Splits have the seeds 0, 1, ...; ``max_rows`` bounds every set (quick runs).
 
-    The controls cost as much as AutoHasher itself, and KernelAutoHasher more; ``control_bits`` None runs them at the
-    middle code length only.
+    The controls cost as much as AutoHasher itself; ``control_bits`` None runs them at the middle code length only.
     """
 
     sets: tuple[str, ...] = tuple(SETS)

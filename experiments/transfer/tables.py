@@ -137,7 +137,7 @@ def _summary_grids(results: TransferResults, section: Section) -> list[Grid]:
             "with its 95 % interval, the transfer efficiency (the share of the gap to ITQ on all target rows that is "
             'closed; "no gap" where more target rows do not help) and the share of runs more than one point below ITQ.',
             key="MAP, and the gain over ITQ without source. alone: AutoHasher without source; no y: without labels, "
-            "for groups; kernel: KernelAutoHasher; shuf: pairs shuffled; all: ITQ on all target rows; all pairs: "
+            "for groups; linear: without kernels; shuf: pairs shuffled; all: ITQ on all target rows; all pairs: "
             "AutoHasher, every row paired",
         )
     ]

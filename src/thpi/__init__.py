@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from thpi.auto import AutoHasher, KernelAutoHasher
+    from thpi.auto import AutoHasher
     from thpi.base import BaseHasher, Whole
     from thpi.diagnosis import diagnose
     from thpi.encoder import Encoder, load_encoder
@@ -40,7 +40,6 @@ _HOME = {
     "BaseHasher": "base",
     "Encoder": "encoder",
     "HASHERS": "registry",
-    "KernelAutoHasher": "auto",
     "ModelFileError": "model_file",
     "ModelMismatchError": "identity",
     "RELEVANCES": "registry",
@@ -64,7 +63,6 @@ __all__ = [
     "HASHERS",
     "ITQ",
     "ITQPlus",
-    "KernelAutoHasher",
     "LSH",
     "LapITQPlus",
     "ModelFileError",

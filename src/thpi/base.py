@@ -16,7 +16,7 @@ from thpi._types import Array, Codes, Constraints, Fitted, MatrixLike, PathLike,
 from thpi.codes import n_bytes
 from thpi.drift import MEASURED, training_statistics
 from thpi.encoder import Coding
-from thpi.hash_functions import LINEAR, HashFunction
+from thpi.hash_functions import HashFunction, hash_function_of
 from thpi.identity import fingerprint
 from thpi.model_file import save
 from thpi.rows import Rows
@@ -33,8 +33,9 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     """Common ground of all hashing methods.
 
     A subclass declares what it uses, says in ``_max_bits`` how many bits the data allow, and returns its fitted
-    attributes from ``_fit``, at least ``projection_``. A method other than ``sgn((x - mean_) projection_)`` overrides
-    ``_hash_function`` by another of :mod:`thpi.hash_functions`, or ``_project``.
+    attributes from ``_fit``, at least ``projection_``. The hash function is ``sgn((x - mean_) projection_ - offset_)``,
+    without ``offset_`` if ``_fit`` returns none. A method with another one overrides ``_hash_function`` by one of
+    :mod:`thpi.hash_functions`, or ``_project``.
     """
 
     summary: ClassVar[str] = ""
@@ -51,13 +52,14 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     """Whether target rows are read in blocks only; otherwise they are brought into memory."""
     streams_source: ClassVar[bool] = False
     """The same for unpaired source rows."""
-    hash_parts: ClassVar[tuple[str, ...]] = ("mean_", "projection_")
+    hash_parts: ClassVar[tuple[str, ...]] = ("mean_", "projection_", "offset_")
     """Fitted attributes that decide the codes of new rows. A method that overrides ``_project`` names all it reads."""
 
     n_bits: int = count(32)
     random_state: Seed = field(default=None, kw_only=True, metadata={"allowed": ["random_state"]})
     mean_: Array = field(init=False)
     projection_: Array = field(init=False)
+    offset_: Array = field(init=False)  # only where there is one
     codes_: Codes = field(init=False)  # empty if the training rows are on a cluster
     objective_: Array = field(init=False)
     n_iter_: int = field(init=False)
@@ -83,7 +85,7 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     @property
     def _hash_function(self) -> HashFunction:
-        return LINEAR
+        return hash_function_of(vars(self))
 
     def _project(self, X: Any) -> Array:
         return self._hash_function.project(X, vars(self))

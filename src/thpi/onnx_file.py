@@ -112,7 +112,7 @@ def _projections(graph: _Graph, name: str, fitted: dict[str, Any]) -> str:
     weights = fitted["projection_"].astype(np.float32).astype(dtype)
     values = graph("MatMul", graph("Sub", rows, fitted["mean_"]), weights)
     values = graph.cast(graph.cast(values, _FLOAT32), dtype)
-    if name == "offset":
+    if name in ("offset", "kernel"):
         return graph("Sub", values, fitted["offset_"])
     if name == "eigenfunction":
         angle = graph("Mul", graph("Sub", values, fitted["lower_"]), fitted["frequency_"])
@@ -125,14 +125,29 @@ def _kernel(graph: _Graph, rows: str, fitted: dict[str, Any]) -> str:
     dtype = fitted["mean_"].dtype
     others = np.asarray(landmarks.toarray() if is_sparse(landmarks) else landmarks) - centre
     least = np.asarray(np.finfo(np.float32).tiny, dtype=dtype)
-    lengths = np.maximum(np.sqrt(np.einsum("ij,ij->i", others, others)), least)
+    two, none = np.asarray(2, dtype=dtype), np.zeros((), dtype=dtype)
+    norms = np.einsum("ij,ij->i", others, others)
     centred = graph("Sub", rows, centre)
     squares = graph("ReduceSum", graph("Mul", centred, centred), np.array([1]), keepdims=1)
-    length = graph("Max", graph("Sqrt", squares), least)
-    cosine = graph("Div", graph("Div", graph("MatMul", centred, others.T), length), lengths)
-    factor = np.asarray(2 * fitted["gamma_"], dtype=dtype)
-    values = graph("Exp", graph("Mul", graph("Sub", cosine, np.ones((), dtype=dtype)), factor))
+    products = graph("MatMul", centred, others.T)
+    kinds = []
+    if fitted["gamma_"] > 0:
+        squared = graph("Sub", graph("Add", squares, norms), graph("Mul", products, two))
+        kinds.append(_three_widths(graph, graph("Max", squared, none), fitted["gamma_"], dtype))
+    if fitted["unit_gamma_"] > 0:
+        length, lengths = graph("Max", graph("Sqrt", squares), least), np.maximum(np.sqrt(norms), least)
+        cosine = graph("Div", graph("Div", products, length), lengths)
+        squared = graph("Sub", two, graph("Mul", cosine, two))
+        kinds.append(_three_widths(graph, graph("Max", squared, none), fitted["unit_gamma_"], dtype))
+    total = graph("Sum", *kinds) if kinds else graph("Mul", products, none)
+    values = graph("Div", total, np.asarray(3 * max(1, len(kinds)), dtype=dtype))
     return graph.cast(graph.cast(values, _FLOAT32), dtype)
+
+
+def _three_widths(graph: _Graph, squared: str, exponent: float, dtype: np.dtype[Any]) -> str:
+    wide = graph("Exp", graph("Mul", squared, np.asarray(-exponent, dtype=dtype)))
+    middle = graph("Mul", graph("Mul", wide, wide), wide)
+    return graph("Sum", wide, middle, graph("Mul", graph("Mul", middle, middle), middle))
 
 
 def rounding_bound(coder: Coding, rows: Array) -> Floats:
@@ -148,12 +163,16 @@ def rounding_bound(coder: Coding, rows: Array) -> Floats:
     if name == "kernel":
         from thpi.hash_functions import kernel_values
 
-        inner = kernel_values(inner, fitted["landmarks_"], fitted["centre_"], fitted["gamma_"])
+        landmarks, centre, gamma = fitted["landmarks_"], fitted["centre_"], fitted["gamma_"]
+        others = np.asarray(landmarks.toarray() if is_sparse(landmarks) else landmarks, dtype=np.float64) - centre
+        sizes = ((inner - centre) ** 2).sum(axis=1)[:, None] + (others**2).sum(axis=1)
+        inner = kernel_values(inner, landmarks, centre, gamma, fitted["unit_gamma_"])
         cosine = (2 * coder.n_features_in_ + 8) * eps
-        own = inner * (2 * fitted["gamma_"] * cosine + 8 * eps + 8 * eps32)
+        # The ninth power has nine times the relative error of the exponential, and that the error of its exponent.
+        own = inner * (18 * cosine * (gamma * sizes + fitted["unit_gamma_"]) + 32 * eps + 8 * eps32)
     size = np.abs(inner - fitted["mean_"]) @ weights
     bound = (inner.shape[1] + 2) * eps * size + (own @ weights if own.ndim else 0.0)
-    if name == "offset":
+    if name in ("offset", "kernel"):
         bound = bound + eps32 * size + eps * np.abs(fitted["offset_"])
     if name == "eigenfunction":
         turned = np.abs(fitted["frequency_"])

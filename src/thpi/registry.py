@@ -11,7 +11,7 @@ from typing import Any
 
 from thpi import model_file
 from thpi._types import PathLike
-from thpi.auto import OFFERED, RELEVANCES, AutoHasher, Candidate, KernelAutoHasher
+from thpi.auto import OFFERED, RELEVANCES, AutoHasher, Candidate
 from thpi.base import BaseHasher
 from thpi.hashers import (
     CCAITQ,
@@ -35,7 +35,7 @@ HASHERS: dict[str, type[BaseHasher]] = {
     for method in (
         *(LSH, SpectralHashing, DSH, ITQ, CVH, CCAITQ),
         *(ITQPlus, LapITQPlus),
-        *(TransferITQ, ClassITQ, GroupITQ, NeighbourHash, AutoHasher, KernelAutoHasher),
+        *(TransferITQ, ClassITQ, GroupITQ, NeighbourHash, AutoHasher),
     )
 }
 """Every method by its name, from the plainest over the paper's to those that choose."""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from thpi.auto import RELEVANCES, FoldScores, Spaces
-from thpi.auto._folds import _precisions
+from thpi.auto._folds import precisions_among
 from thpi.codes import pack_signs
 from thpi.metrics import average_precision
 
@@ -18,27 +18,33 @@ def test_precision_of_a_row_among_the_others_leaves_the_row_out():
     for row in range(12):
         others = np.delete(np.arange(12), row)
         expected.append(average_precision(codes[[row]], codes[others], relevant[[row]][:, others], 6)[0])
-    np.testing.assert_allclose(_precisions(codes, relevant, 6), expected)
+    np.testing.assert_allclose(precisions_among(codes, relevant, 6), expected)
+    relevant[3] = False
+    assert np.isnan(precisions_among(codes, relevant, 6)[3])
 
 
 def test_gain_and_its_error():
-    fold_of = np.array([0, 0, 1, 1])
+    fold_of = np.array([[0, 0, 1, 1]])
     base = FoldScores(np.zeros((1, 4)), fold_of)
     # Queries differ, fold means do not: the error is that of the queries.
-    gain, error = FoldScores(np.array([[1.0, 3.0, 1.0, 3.0]]), fold_of).gain_over(base)
-    assert gain == 2
-    assert error == pytest.approx(np.std([1, 3, 1, 3], ddof=1) / 2)
-    # Folds differ more than their queries: the error is that of the folds.
-    gain, error = FoldScores(np.array([[0.0, 0.0, 4.0, 4.0]]), fold_of).gain_over(base)
-    assert gain == 2
-    assert error == pytest.approx(np.std([0, 4], ddof=1) / np.sqrt(2))
+    scores = FoldScores(np.array([[1.0, 3.0, 1.0, 3.0]]), fold_of)
+    assert scores.gain_over(base) == pytest.approx((2, np.std([1, 3, 1, 3], ddof=1) / 2))
+    assert scores.gain_on_new_rows(base) == scores.gain_over(base)
+    # Folds differ more than their queries. Two halves, each learned from the other: the variance is 1/2 + 1 of theirs.
+    scores = FoldScores(np.array([[0.0, 0.0, 4.0, 4.0]]), fold_of)
+    assert scores.gain_over(base) == pytest.approx((2, np.std([0, 0, 4, 4], ddof=1) / 2))
+    assert scores.gain_on_new_rows(base) == pytest.approx((2, np.std([0, 4], ddof=1) * np.sqrt(1.5)))
 
 
-def test_part_like_keeps_folds_and_starts():
-    scores = FoldScores(np.arange(8.0).reshape(2, 4), np.array([0, 0, 1, 1]))
-    part = scores.part_like(FoldScores(np.zeros((1, 2)), np.array([0, 0])))
-    np.testing.assert_array_equal(part.precisions, [[0.0, 1.0]])
-    np.testing.assert_array_equal(scores.by_fold, [0.5, 4.5, 2.5, 6.5])
+def test_repetitions_are_averaged_by_query_and_those_that_are_no_query_do_not_count():
+    fold_of = np.array([[0, 0, 1, 1], [0, 1, 0, 1]])
+    scores = FoldScores(np.array([[1.0, np.nan, 3.0, 5.0], [3.0, np.nan, 3.0, 3.0]]), fold_of)
+    np.testing.assert_array_equal(scores.by_fold, [1.0, 4.0, 3.0, 3.0])
+    assert scores.mean == 3
+    base = FoldScores(np.zeros((1, 4)), fold_of[:1])
+    gain, error = scores.gain_over(base)  # in the repetition that both have
+    assert gain == 3
+    assert error == pytest.approx(np.std([1, 3, 5], ddof=1) / np.sqrt(3))
 
 
 def test_near_means_within_the_mean_distance_to_the_fifth_neighbour_of_few_rows():

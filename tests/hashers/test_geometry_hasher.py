@@ -7,10 +7,11 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
 import thpi
 import thpi.rows
-from thpi import ITQ, AutoHasher, ClassITQ, GroupITQ, KernelAutoHasher, NeighbourHash, TransferITQ, Whole
+from thpi import ITQ, AutoHasher, ClassITQ, GroupITQ, NeighbourHash, TransferITQ, Whole
 from thpi.auto._decision import decide
 from thpi.base import Views
 from thpi.ground_truth import nearest_relevance
@@ -20,7 +21,7 @@ from thpi.hashers._geometry_hasher import ViewGeometry
 from thpi.hashers._group_itq import taught_by_groups
 from thpi.hashers._transfer_itq import taught_by_source
 
-METHODS = (TransferITQ, ClassITQ, GroupITQ, NeighbourHash, AutoHasher, KernelAutoHasher)
+METHODS = (TransferITQ, ClassITQ, GroupITQ, NeighbourHash, AutoHasher)
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +68,7 @@ def test_rows_of_another_mean_do_not_change_what_the_pairs_teach(rows):
     alone, joined = (ViewGeometry(each, 8, np.random.RandomState(0), 3000).geometry for each in views)
     assert joined.imputation.explained == pytest.approx(alone.imputation.explained)
     np.testing.assert_allclose(joined.imputed + views[1].mean, alone.imputed + views[0].mean, atol=1e-9)
-    for teach in (lambda g: taught_by_source(g, "rbf", 1.0), lambda g: taught_by_labels(g, 0.1, 1.0)):
+    for teach in (lambda g: taught_by_source(g, "rbf", 1.0), lambda g: taught_by_labels(g, 0.1, True, 1.0)):
         W, expected = teach(joined).W, teach(alone).W
         np.testing.assert_allclose(joined.X @ W - (joined.X @ W).mean(0), alone.X @ expected, atol=1e-6)
 
@@ -237,13 +238,15 @@ def test_many_of_them_make_up_for_few_pairs():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("relevance", ["target", "source", "labels", "groups"])
-@pytest.mark.parametrize("method", [AutoHasher, KernelAutoHasher])
-def test_it_is_fitted_saved_and_loaded_under_every_meaning(rows, method, relevance, tmp_path):
+@pytest.mark.parametrize("kernel", [True, False])
+def test_it_is_fitted_saved_and_loaded_under_every_meaning(rows, kernel, relevance, tmp_path):
     X, more, S, S_U = rows
     y = np.arange(len(X)) % 3
-    hasher = method(8, relevance=relevance, random_state=0).fit(X, y, privileged=S, source=S_U, target=more)
+    hasher = AutoHasher(8, relevance=relevance, kernel=kernel, random_state=0)
+    hasher.fit(X, y, privileged=S, source=S_U, target=more)
+    assert hasher.is_kernel_ == kernel
     hasher.save(tmp_path / "model.thpi")
     again = thpi.load(tmp_path / "model.thpi")
     np.testing.assert_array_equal(again.transform(more), hasher.transform(more))
-    same = method(8, relevance=relevance, random_state=0).fit(X, y, privileged=S, source=S_U, target=more)
+    same = clone(hasher).fit(X, y, privileged=S, source=S_U, target=more)
     np.testing.assert_array_equal(same.projection_, hasher.projection_)

@@ -8,24 +8,23 @@ from __future__ import annotations
 
 from thpi.auto._auto import AutoHasher
 from thpi.auto._folds import Folds, FoldScores
-from thpi.auto._kernel_auto import KernelAutoHasher
 from thpi.auto._relevance import Candidate, Relevance, Spaces
 from thpi.auto._relevances import OFFERED, RELEVANCES, candidates, find_relevance
 from thpi.auto._trial import Plan, Trial
-from thpi.pairing._relation import UnrelatedPairsWarning, relation
+from thpi.pairing._relation import UnrelatedLabelsWarning, UnrelatedPairsWarning, relation
 
 __all__ = [
     "AutoHasher",
     "Candidate",
     "FoldScores",
     "Folds",
-    "KernelAutoHasher",
     "OFFERED",
     "Plan",
     "RELEVANCES",
     "Relevance",
     "Spaces",
     "Trial",
+    "UnrelatedLabelsWarning",
     "UnrelatedPairsWarning",
     "candidates",
     "find_relevance",

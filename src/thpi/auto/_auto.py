@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import json
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
-from thpi._params import count, parameter, weight
-from thpi._types import Array, Fitted
-from thpi.auto._decision import Entry, decide
-from thpi.auto._relevance import Candidate, Relevance
+from thpi._params import count, parameter, positive, weight
+from thpi._types import Array, Fitted, InMemory
+from thpi.auto._decision import Decision, Entry, decide
+from thpi.auto._kernel_space import LEAST_LANDMARKS, KernelKind, affordable_landmarks, fitted_on_these_rows
+from thpi.auto._relevance import Relevance
 from thpi.auto._relevances import candidates, find_relevance
 from thpi.auto._trial import LEAST_PAIRS, Plan, Trial
 from thpi.base import BaseHasher, Views
-from thpi.pairing._relation import UnrelatedPairsWarning, relation, relation_of
+from thpi.pairing._relation import (
+    UnrelatedLabelsWarning,
+    UnrelatedPairsWarning,
+    label_relation,
+    relation,
+    relation_of,
+)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -27,19 +34,23 @@ class AutoHasher(BaseHasher):
 
     Candidates are ITQ, learners of target rows and labels alone, and the methods that use the source; see
     :func:`thpi.auto.candidates`. Each is learned on folds of the training pairs. Held-out rows are then queries, and
-    the score is their average precision, expected under ties, among the other held-out rows.
+    the score is their average precision, expected under ties, among the other held-out rows. Of few pairs the folds are
+    repeated, with another division and another random start each time, for all candidates that are not clearly behind.
 
-    The source is used only if the two views of the pairs have something to do with each other (``pairs_r2_``) and the
-    best candidate with source gains more than ``n_standard_errors`` over the best one without. The latter is the
-    default of the relevance (cautious :class:`~thpi.NeighbourHash` for neighbours, cautious :class:`~thpi.GroupITQ` for
-    groups, ITQ for labels) unless another candidate without source gains as clearly over it. Among candidates within
-    half a standard error of the best, the first in the list is taken.
+    Candidates are listed in order of preference, as they did on other data. Of the linear ones that are within
+    ``n_standard_errors`` of the best the first is taken, and likewise of the kernel ones; the better of the two is
+    chosen. The source is used only if the two views of the pairs have something to do with each other (``pairs_r2_``),
+    labels only if the target can tell them at all (``labels_p_``). If what decides about relevance is not to be
+    trusted, the choice falls on a default: cautious :class:`~thpi.NeighbourHash` for neighbours, cautious
+    :class:`~thpi.GroupITQ` for groups, ITQ for labels. Fewer than 12 pairs leave no choice but ITQ.
 
-    The chosen candidate is learned again from all pairs. For every relevance but "target" this is done from several
-    random starts, and the one that finds most among the pairs themselves is kept. The result is one linear hash
-    function; if ITQ is chosen, it is that of ``ITQ(n_bits, random_state=...)``. Target rows without a source
-    (``target=`` of ``fit``) take part in learning, at most 1,000 of them on the folds. They are never queries, and the
-    paper's methods do not use them.
+    The hash function is linear, ``sgn((x - mean) P - b)``, or one of kernel features, ``sgn((k(x) - mean) P - b)``
+    with ``k(x)`` the kernel of a row and of at most ``n_landmarks`` training rows; see :mod:`thpi.hash_functions`. The
+    boundaries of the latter are curved, and a code costs more. Offsets b tell the core of the rows from the outskirts.
+
+    The chosen candidate is learned again from all pairs, from several random starts, and the one that finds most among
+    the pairs themselves is kept. If ITQ is chosen, it is that of ``ITQ(n_bits, random_state=...)``. Target rows without
+    a source (``target=`` of ``fit``) take part in learning, at most 1,000 of them on the folds. They are never queries.
 
     Parameters
     ----------
@@ -52,42 +63,58 @@ class AutoHasher(BaseHasher):
         (likewise, 1/10).
     use_source : bool, default=True
         False withholds the source from all candidates; it still decides what is relevant.
+    kernel : bool or "auto", default="auto"
+        Whether the hash function is one of kernel features: always, never, or where it scores better and costs at most
+        ``max_encode_cost``.
+    max_encode_cost : float, default=50.0
+        Most products for a code, in multiples of those of a linear hash function: with m landmarks, d features and c
+        bits they are ``m (d + c) / (d c)`` times as many. For ``kernel="auto"``; it bounds the number of landmarks.
+    n_landmarks : int, default=500
+        Uses at most this many landmarks, drawn at random.
+    use_lengths : bool or "auto", default="auto"
+        Whether new rows are as long as the training rows, so that offsets and distances can be trusted. They are not if
+        the columns were fitted on these very rows, as principal components of a few hundred rows: new rows are then
+        shorter. "auto" recognises columns that are uncorrelated on the rows of ``fit``. If False, linear hash functions
+        have no offset, and kernels look at directions only.
     n_folds : int, default=3
     n_standard_errors : float, default=1.0
-        Standard errors by which a gain must exceed half a percent of the score: half as many for the use of the source
-        under target relevance, four times as many for methods that do not start at ITQ (the paper's).
+        Standard errors, of paired differences over queries, within which candidates count as alike.
     max_pairs : int, default=500
         Cross-validation learns from at most this many pairs, less one fold, drawn at random. Of more pairs, up to 500
         per fold are held out. The last fit uses all.
     max_unpaired : int, default=3000
         Uses at most this many unpaired source rows, drawn at random.
-    n_starts : int or None, default=None
-        Random starts per fold. None: 1 for more than 450 pairs, up to 5 for fewer, whose scores are noisier.
+    n_repeats : int or None, default=None
+        Repetitions of the folds. None: 1 for more than 450 pairs, up to 5 for fewer, whose scores are noisier.
     n_jobs : int or None, default=None
         Candidates scored at a time (threads); the result does not depend on it.
     random_state : int, RandomState or None, default=None
 
     Attributes
     ----------
-    choice_, choice_params_, uses_source_ : str, dict, bool
-        The chosen candidate in words, such as "NeighbourHash without source", its parameters, and whether it uses the
-        source.
+    choice_, choice_params_, uses_source_, is_kernel_ : str, dict, bool, bool
+        The chosen candidate in words, such as "kernel NeighbourHash without source", its parameters, whether it uses
+        the source, and whether its hash function is one of kernel features.
     candidates_ : list of dict
         One entry per candidate: name, method, params, uses_source, kernel, chosen, score (MAP in points), scores (per
-        fold and start; of the first fold only for a costly method that did not lead there), gain over the best
-        candidate without source, gain_low and gain_high (its 95 % interval). A costly method is not listed if a milder
-        setting of it fell behind, or if the data do not allow this many bits.
+        fold; of the first repetition only for candidates that were clearly behind), gain over the best candidate
+        without source, gain_low and gain_high (its 95 % interval). A candidate is not listed if the data do not allow
+        this many bits.
     gain_, gain_interval_ : float, tuple of float
         Gain of the best candidate with source over the best without, in points of MAP, with its 95 % interval; 0 and
-        (0, 0) if there is no source. With few folds the interval is a guide, not a guarantee.
+        (0, 0) if there is no source. Both are chosen for each fold by the rows outside it, so the gain is not that of a
+        lucky choice.
     pairs_r2_ : float
         Share of one view of the pairs that ridge regression on the other explains (leave-one-out), the larger of both
         directions; 0 if there is no source. If it is not above 2 / n, the views are unrelated and the source is not
         used: is row i of both really the same item? ``fit`` warns then (:class:`thpi.auto.UnrelatedPairsWarning`).
+    labels_p_ : float
+        Probability that labels agree as well with the target by chance (permutation test); 0 if labels do not matter.
+        Above 0.02 they are not used, and ``fit`` warns (:class:`thpi.auto.UnrelatedLabelsWarning`).
     related_, relation_ : bool, str or None
         False if the views are unrelated; the same in words, None if there is no source.
-    projection_, mean_, codes_
-        The hash function and the codes of the training rows.
+    projection_, mean_, offset_, landmarks_, centre_, gamma_, unit_gamma_, codes_
+        The hash function, in the parts that it has, and the codes of the training rows.
 
     Examples
     --------
@@ -95,8 +122,17 @@ class AutoHasher(BaseHasher):
     >>> rng = np.random.RandomState(0)
     >>> S = rng.standard_normal((300, 5)); X = S[:90] @ rng.standard_normal((5, 12)) + rng.standard_normal((90, 12))
     >>> hasher = AutoHasher(n_bits=8, relevance="source", random_state=0).fit(X, privileged=S[:90], source=S[90:])
-    >>> hasher.choice_, hasher.choice_params_["source_weight"], hasher.gain_ > 0
-    ('NeighbourHash with source', 8.0, True)
+    >>> hasher.choice_, hasher.gain_ > 0
+    ('NeighbourHash with source', True)
+
+    Kernel hash functions tell what planes cannot:
+
+    >>> angle = rng.uniform(0, 6.28, 400)
+    >>> S = np.stack([np.cos(3 * angle), np.sin(3 * angle)], axis=1)  # three arcs of the circle fall on one
+    >>> X = np.stack([np.cos(angle), np.sin(angle)], axis=1) + 0.02 * rng.standard_normal((400, 2))
+    >>> hasher = AutoHasher(8, relevance="source", max_encode_cost=500, random_state=0).fit(X[:200], privileged=S[:200])
+    >>> hasher.is_kernel_, hasher.transform(X).shape
+    (True, (400, 1))
     """
 
     summary = "tries the others on the pairs, for your meaning of relevant; uses the source only if it clearly helps"
@@ -104,10 +140,17 @@ class AutoHasher(BaseHasher):
     uses_target = True
     uses_labels = True
 
+    hash_parts = (*BaseHasher.hash_parts, "landmarks_", "centre_", "gamma_", "unit_gamma_")
+
+    landmarks_: InMemory = field(init=False)
+    centre_: Array = field(init=False)
+    gamma_: float = field(init=False)
+    unit_gamma_: float = field(init=False)
     candidates_json_: str = field(init=False)
     gain_: float = field(init=False)
     gain_limits_: Array = field(init=False)
     pairs_r2_: float = field(init=False)
+    labels_p_: float = field(init=False)
 
     relevance: str = parameter("target", str)
     use_source: bool = parameter(True, "boolean")
@@ -115,7 +158,11 @@ class AutoHasher(BaseHasher):
     n_standard_errors: float = weight(1.0)
     max_pairs: int = count(500, least=LEAST_PAIRS)
     max_unpaired: int = count(3000, least=0)
-    n_starts: int | None = parameter(None, Interval(Integral, 1, None, closed="left"), None)
+    kernel: bool | Literal["auto"] = parameter("auto", "boolean", StrOptions({"auto"}))
+    max_encode_cost: float = positive(50.0)
+    n_landmarks: int = count(500)
+    use_lengths: bool | Literal["auto"] = parameter("auto", "boolean", StrOptions({"auto"}))
+    n_repeats: int | None = parameter(None, Interval(Integral, 1, None, closed="left"), None)
     n_jobs: int | None = parameter(None, Integral, None)
 
     @property
@@ -138,6 +185,11 @@ class AutoHasher(BaseHasher):
     def uses_source_(self) -> bool:
         """Whether the chosen candidate uses the source."""
         return bool(self._chosen["uses_source"])
+
+    @property
+    def is_kernel_(self) -> bool:
+        """Whether the hash function is one of kernel features."""
+        return bool(self._chosen["kernel"])
 
     @property
     def gain_interval_(self) -> tuple[float, float]:
@@ -166,17 +218,17 @@ class AutoHasher(BaseHasher):
 
     def _fit(self, views: Views, rng: np.random.RandomState) -> Fitted:
         trial = self._trial(views, rng)
-        chosen, evidence = self._decide(trial)
+        decision = self._decide(trial)
+        # Seen from the caller of fit.
         if views.S is not None and not trial.related:
-            # Seen from the caller of fit.
             warnings.warn(relation(views.X.shape[0], trial.r2), UnrelatedPairsWarning, stacklevel=3)
-        return evidence | trial.learn(chosen)
+        if not trial.labels_related:
+            warnings.warn(label_relation(trial.labels_p), UnrelatedLabelsWarning, stacklevel=3)
+        return decision.fitted | {"pairs_r2_": trial.r2, "labels_p_": trial.labels_p} | trial.learn(decision.chosen)
 
-    def _decide(self, trial: Trial) -> tuple[Candidate, Fitted]:
-        """Return the chosen candidate and the evidence, as fitted attributes."""
-        plan, n_errors = trial.plan, self.n_standard_errors
-        chosen, found = decide(plan.candidates, trial.scores, plan.relevance, n_errors, may_use_source=trial.related)
-        return chosen, found | {"pairs_r2_": trial.r2}
+    def _decide(self, trial: Trial) -> Decision:
+        plan, trust = trial.plan, {"may_use_source": trial.related, "trusted": trial.trusted}
+        return decide(plan.candidates, trial.scores, plan.relevance, self.n_standard_errors, **trust)
 
     def _trial(self, views: Views, rng: np.random.RandomState, *, scored: bool = True) -> Trial:
         return Trial(views, self._plan(views), rng, scored=scored)
@@ -184,16 +236,32 @@ class AutoHasher(BaseHasher):
     def _plan(self, views: Views) -> Plan:
         relevance = self._checked_relevance(views)
         has_source = views.S is not None and self.use_source
+        listed = candidates(relevance, has_source=has_source, has_labels=relevance.needs_labels)
+        lengths = not fitted_on_these_rows(views.all_target) if self.use_lengths == "auto" else bool(self.use_lengths)
+        kernel = self._kernel_kind(views.X.shape[1], relevance, lengths)
+        if self.kernel is True:
+            relevance = replace(relevance, default=replace(relevance.default, kernel=True))
+            listed = (*(c for c in listed if c.kernel), replace(listed[-1], kernel=True))
         return Plan(
             self.n_bits,
             relevance,
-            candidates(relevance, has_source=has_source, has_labels=relevance.needs_labels),
+            tuple(c for c in listed if (kernel is not None if c.kernel else lengths or not c.params.get("offsets"))),
             self.n_folds,
             self.max_pairs,
             self.max_unpaired,
-            self.n_starts,
+            self.n_repeats,
             self.n_jobs,
+            kernel,
+            lengths,
         )
+
+    def _kernel_kind(self, n_features: int, relevance: Relevance, lengths: bool) -> KernelKind | None:
+        most = self.n_landmarks
+        if self.kernel == "auto":
+            most = affordable_landmarks(n_features, self.n_bits, self.max_encode_cost, most)
+        if self.kernel is False or (self.kernel == "auto" and most < LEAST_LANDMARKS):
+            return None
+        return KernelKind(most, rows=lengths, directions=relevance.directions or not lengths)
 
     def _checked_relevance(self, views: Views) -> Relevance:
         relevance = find_relevance(self.relevance)

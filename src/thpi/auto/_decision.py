@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
@@ -17,14 +17,32 @@ Entry = dict[str, Any]
 """One candidate in ``candidates_``: plain values, as JSON has them."""
 
 _CONFIDENCE = 0.95
-_TIE = 0.5
-"""Standard errors within which candidates score about alike."""
-# A fold learns from fewer pairs than the last fit, and the fewer pairs there are the more a source helps: a gain must
-# also exceed half a percent of the score.
-_MARGIN = 0.005
-# Methods that do not start at the codes of ITQ also differ from it by the luck of their start, by about a point of MAP,
-# which folds do not show.
-_OTHER_START = 4
+
+
+class Decision(NamedTuple):
+    """The chosen candidate, an entry per candidate, and the scores of the best with and without source.
+
+    These scores are those of candidates that other rows have chosen, see :func:`chosen_by_others`; None if there are no
+    folds or no candidates with source.
+    """
+
+    chosen: Candidate
+    entries: list[Entry]
+    with_source: FoldScores | None = None
+    without: FoldScores | None = None
+
+    @property
+    def gain(self) -> tuple[float, float, float]:
+        """Gain by the source and its 95 % interval; zeros if it is not known."""
+        if self.with_source is None or self.without is None:
+            return 0.0, 0.0, 0.0
+        return _with_interval(*self.with_source.gain_on_new_rows(self.without))
+
+    @property
+    def fitted(self) -> Fitted:
+        """The evidence as fitted attributes."""
+        gain, low, high = self.gain
+        return {"candidates_json_": json.dumps(self.entries), "gain_": gain, "gain_limits_": np.array([low, high])}
 
 
 def decide(
@@ -34,43 +52,59 @@ def decide(
     n_standard_errors: float,
     *,
     may_use_source: bool = True,
-) -> tuple[Candidate, Fitted]:
-    """Return the chosen candidate and the evidence; without scores the first candidate.
+    trusted: bool = True,
+) -> Decision:
+    """Choose a candidate; without scores the last, which is ITQ.
 
-    Candidates that may not be chosen are evidence all the same. If the source may not be used but decides what is
-    relevant, the scores do not count at all.
+    Candidates are in order of preference: of those that are within ``n_standard_errors`` of the best the first is
+    taken. That is done for linear hash functions and for kernels. The kernel is chosen if it scores higher.
+
+    Candidates that may not be chosen are evidence all the same. If what decides about relevance, source or labels, is
+    not to be ``trusted``, the scores do not count at all.
     """
     if scores is None:
-        entries = [_entry(candidate, candidates[0], None, None) for candidate in candidates]
-        return candidates[0], _evidence(entries, None)
-    n_scores = scores[candidates[0]].precisions.size
-    whole = [c for c in candidates if c in scores and scores[c].precisions.size == n_scores]
+        return Decision(candidates[-1], [_entry(candidate, candidates[-1], None, None) for candidate in candidates])
+    n_repeats = max(len(score.precisions) for score in scores.values())
+    whole = [c for c in candidates if c in scores and len(scores[c].precisions) == n_repeats]
 
-    def better(old: Candidate, rivals: list[Candidate], n_errors: float) -> Candidate:
-        best = max(rivals, key=lambda c: scores[c].mean, default=old)
-        margin = _MARGIN * scores[old].mean
-        for rival in rivals:  # the first that is not clearly worse than the best
+    def preferred(rivals: list[Candidate]) -> Candidate:
+        best = max(rivals, key=lambda c: scores[c].mean)
+        for rival in rivals:
             lead, error = scores[best].gain_over(scores[rival])
-            gain, doubt = scores[rival].gain_over(scores[old])
-            doubt *= 1 if rival.starts_at_itq else _OTHER_START
-            if lead <= _TIE * error and gain > n_errors * doubt + margin:
+            if lead <= n_standard_errors * error:
                 return rival
-        return old
+        return best
 
-    first = relevance.default
-    without = better(first, [c for c in whole if not c.uses_source and c is not first], n_standard_errors)
-    users = [c for c in whole if c.uses_source]
-    if may_use_source:
-        chosen = better(without, users, relevance.source_errors * n_standard_errors)
-    else:
-        chosen = first if relevance.needs_source else without
-    base = scores[without]
+    def taken(rivals: list[Candidate]) -> Candidate:
+        kinds = [[c for c in rivals if c.kernel is kernel] for kernel in (False, True)]
+        return max((preferred(kind) for kind in kinds if kind), key=lambda c: scores[c].mean)
+
+    alone, users = ([c for c in whole if c.uses_source is used] for used in (False, True))
+    without = taken(alone)
+    chosen = relevance.default if not trusted else taken(whole) if may_use_source else without
     scored = [c for c in candidates if c in scores]
-    # Scores of one fold and start cannot be compared with those of all: they come last.
+    # Scores of one repetition cannot be compared with those of all: they come last.
     scored.sort(key=lambda c: (c.uses_source, c not in whole, -scores[c].mean))
-    entries = [_entry(c, chosen, scores[c], base.part_like(scores[c])) for c in scored]
-    best = next((entry for c, entry in zip(scored, entries, strict=True) if c in users), None)
-    return chosen, _evidence(entries, best)
+    entries = [_entry(c, chosen, scores[c], scores[without]) for c in scored]
+    if not users:
+        return Decision(chosen, entries)
+    return Decision(chosen, entries, *(chosen_by_others([scores[c] for c in group]) for group in (users, alone)))
+
+
+def chosen_by_others(candidates: Sequence[FoldScores]) -> FoldScores:
+    """Scores of the best of several candidates, each query by the one that other rows have chosen.
+
+    The best of many candidates is partly lucky, so it must not be judged by the queries that made it the best. For the
+    queries of a fold the best is chosen by the scores of all rows outside it.
+    """
+    fold_of = candidates[0].fold_of
+    found = np.empty(fold_of.shape)
+    for repeat, folds in enumerate(fold_of):
+        for fold in np.unique(folds):
+            held = folds == fold
+            outside = [np.nanmean(scores.precisions[:, ~held]) for scores in candidates]
+            found[repeat, held] = candidates[int(np.argmax(outside))].precisions[repeat, held]
+    return FoldScores(found, fold_of)
 
 
 def _entry(candidate: Candidate, chosen: Candidate, score: FoldScores | None, base: FoldScores | None) -> Entry:
@@ -84,18 +118,11 @@ def _entry(candidate: Candidate, chosen: Candidate, score: FoldScores | None, ba
     }
     if score is None or base is None:
         return entry | {"score": None, "scores": [], "gain": None, "gain_low": None, "gain_high": None}
-    gain, error = score.gain_over(base)
-    reach = float(stats.norm.ppf((1 + _CONFIDENCE) / 2)) * error if error > 0 and gain != 0 else 0.0
-    return entry | {
-        "score": score.mean,
-        "scores": [round(float(value), 4) for value in score.by_fold],
-        "gain": gain,
-        "gain_low": gain - reach,
-        "gain_high": gain + reach,
-    }
+    gain, low, high = _with_interval(*score.gain_on_new_rows(base))
+    by_fold = [round(float(value), 4) for value in score.by_fold]
+    return entry | {"score": score.mean, "scores": by_fold, "gain": gain, "gain_low": low, "gain_high": high}
 
 
-def _evidence(entries: list[Entry], best: Entry | None) -> Fitted:
-    """The entries, and the gain of the best candidate that uses the source."""
-    gain, low, high = (0.0, 0.0, 0.0) if best is None else (best["gain"], best["gain_low"], best["gain_high"])
-    return {"candidates_json_": json.dumps(entries), "gain_": gain, "gain_limits_": np.array((low, high))}
+def _with_interval(gain: float, error: float) -> tuple[float, float, float]:
+    reach = float(stats.norm.ppf((1 + _CONFIDENCE) / 2)) * error
+    return gain, gain - reach, gain + reach

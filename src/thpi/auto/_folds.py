@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from sklearn.model_selection import KFold
 from thpi._types import Array, Bools, Codes, Floats, Ints
 from thpi.auto._relevance import Candidate
 from thpi.codes import pack_signs
-from thpi.hashers._geometry import Geometry, Limits, Steps
+from thpi.hashers._geometry import Geometry, Learned, Limits, Steps
 from thpi.hashers._geometry_hasher import learn
 from thpi.hashers._source_features import SourceFeatures
 from thpi.metrics._average_precision import _expected
@@ -21,52 +21,63 @@ from thpi.metrics._measure import harmonic
 from thpi.solvers.blocks import spread
 
 # Selection needs the order of the candidates, not their last digit.
-FOLD_LIMITS = Limits(Steps(1e-4, 20), Steps(1e-4, 15), 500)
+FOLD_LIMITS = Limits(Steps(1e-4, 20), Steps(1e-4, 15), 300)
 MOST_MORE = 1000
 """Further target rows that a fold learns from."""
 
 
 @dataclass(frozen=True)
 class FoldScores:
-    """Average precision of every query (starts x queries), and the folds of the queries."""
+    """Average precision of every pair as a query (repetitions x pairs), and the folds of the pairs (the same shape).
+
+    NaN where nothing in its fold is relevant to the pair.
+    """
 
     precisions: Floats
     fold_of: Ints
 
     @property
     def by_fold(self) -> Floats:
-        """Mean of each fold from each start."""
-        return np.hstack([self.precisions[:, self.fold_of == fold].mean(axis=1) for fold in np.unique(self.fold_of)])
+        """Mean of each fold of each repetition."""
+        repeats = zip(self.precisions, self.fold_of, strict=True)
+        return np.array([np.nanmean(row[fold_of == k]) for row, fold_of in repeats for k in np.unique(fold_of)])
 
     @property
     def mean(self) -> float:
-        """Mean over queries and starts."""
-        return float(self.precisions.mean())
-
-    def part_like(self, other: FoldScores) -> FoldScores:
-        """The scores on those folds and starts that ``other`` has."""
-        rows = np.isin(self.fold_of, other.fold_of)
-        return FoldScores(self.precisions[: len(other.precisions), rows], self.fold_of[rows])
+        """Mean over queries and repetitions."""
+        return float(np.nanmean(self.precisions))
 
     def gain_over(self, other: FoldScores) -> tuple[float, float]:
-        """Mean gain over another candidate and its standard error.
+        """Mean gain over another candidate, in the repetitions that both have, and its standard error over queries."""
+        gains = self._less(other).precisions
+        queries = np.nanmean(gains[:, ~np.isnan(gains).all(axis=0)], axis=0)
+        error = queries.std(ddof=1) / np.sqrt(len(queries)) if len(queries) > 1 else np.inf
+        return float(np.nanmean(gains)), float(error)
 
-        The error has two sources, queries and fits. Both are estimated, from paired differences of queries and of
-        fold means, and the larger is taken.
+    def gain_on_new_rows(self, other: FoldScores) -> tuple[float, float]:
+        """Mean gain over another candidate, and its standard error if both were learned from other rows, too.
+
+        The error is that of queries or that of fits, whichever is larger. Folds learn from rows that others hold out,
+        so their means vary less than those of independent fits: with J folds, each 1/K of the pairs, the variance is
+        that of a fold times ``1/J + 1/(K - 1)`` (Nadeau and Bengio 2003).
         """
-        difference = (self.precisions - other.precisions).mean(axis=0)
-        fits = self.by_fold - other.by_fold
-        errors = [values.std(ddof=1) / np.sqrt(len(values)) for values in (difference, fits) if len(values) > 1]
-        return float(difference.mean()), float(max(errors, default=np.inf))
+        gain, error = self.gain_over(other)
+        folds = self._less(other).by_fold
+        n_folds = len(np.unique(self.fold_of[0]))
+        return gain, float(max(error, folds.std(ddof=1) * np.sqrt(1 / len(folds) + 1 / (n_folds - 1))))
+
+    def _less(self, other: FoldScores) -> FoldScores:
+        shared = min(len(self.precisions), len(other.precisions))
+        return FoldScores(self.precisions[:shared] - other.precisions[:shared], self.fold_of[:shared])
 
 
 class Division(NamedTuple):
-    """How the pairs are divided: those that are ``kept`` into folds, each learned ``n_starts`` times."""
+    """How the pairs are divided: those that are ``kept`` into folds, anew in every repetition."""
 
     kept: Ints
     n_folds: int
     most_learned: int
-    n_starts: int
+    n_repeats: int
     seed: int
 
 
@@ -76,8 +87,8 @@ class Folds:
     ``X`` are the target rows of the pairs that are kept, and ``more`` target rows without a source, the same in every
     fold. Held-out rows are queries among the other rows of their fold: a search meets codes of new rows, not of rows
     that were learned from. Learning never sees target rows or labels of the held-out rows. Their source rows take part
-    in the principal components of the source, which need no target. ``widths`` are the kernels among which a fold
-    chooses.
+    in the principal components of the source, which need no target. Every repetition has another division and another
+    random start. ``widths`` are the kernels among which a fold chooses.
     """
 
     def __init__(
@@ -93,19 +104,14 @@ class Folds:
         labels: Array | None,
     ) -> None:
         self.X, self.relevant, self.division, self.n_bits = X, relevant, division, n_bits
-        self.source, self.labels = source, labels
-        more = more[spread(len(more), MOST_MORE)]
-        self.fold_of = np.empty(len(X), dtype=np.int64)
-        self.geometries: list[tuple[Geometry, Ints]] = []
-        seed = division.seed
-        for fold, (train, held) in enumerate(KFold(division.n_folds, shuffle=True, random_state=seed).split(X)):
-            self.fold_of[held] = fold
-            if len(train) > division.most_learned:
-                rng = np.random.RandomState(seed + fold)
-                train = np.sort(rng.choice(train, division.most_learned, replace=False))
-            known = None if labels is None else labels[train]
-            geometry = Geometry(X[train], n_bits, seed, source, rows=train, widths=widths, more=more, labels=known)
-            self.geometries.append((geometry, held))
+        self.source, self.labels, self._widths = source, labels, widths
+        self._more = more[spread(len(more), MOST_MORE)]
+        self.fold_of = np.empty((division.n_repeats, len(X)), dtype=np.int64)
+        for repeat, fold_of in enumerate(self.fold_of):
+            divided = KFold(division.n_folds, shuffle=True, random_state=division.seed + repeat).split(X)
+            for fold, (_, held) in enumerate(divided):
+                fold_of[held] = fold
+        self._geometries: dict[tuple[int, int], Geometry] = {}
 
     def in_other_coordinates(self, X: Array, more: Array, widths: tuple[float | None, ...]) -> Folds:
         """The same folds of the same pairs, their target rows in other coordinates."""
@@ -114,45 +120,51 @@ class Folds:
             labels=self.labels,
         )  # fmt: skip
 
-    @cached_property
-    def queries(self) -> Bools:
-        """Which rows are queries: those to which another row of their fold is relevant."""
-        same_fold = self.fold_of[:, None] == self.fold_of
-        return np.asarray((self.relevant & same_fold).any(axis=1))
-
     @property
     def can_score(self) -> bool:
         """Whether every fold has a query; with few pairs of many classes some may have none."""
-        return len(np.unique(self.fold_of[self.queries])) == len(self.geometries)
+        folds = range(self.division.n_folds)
+        return all(self.relevant[np.ix_(row == k, row == k)].any() for row in self.fold_of for k in folds)
 
-    def score(self, candidate: Candidate, n_folds: int | None = None) -> FoldScores:
-        """Average precisions of a candidate, on all folds and starts, or from one start on the first ``n_folds``."""
-        geometries = self.geometries[:n_folds]
-        starts = self.division.n_starts if n_folds is None else 1
-        queries = self.queries & (self.fold_of < len(geometries))
-        precisions = np.empty((starts, len(self.X)))
-        for geometry, held in geometries:
-            shown = geometry if candidate.uses_source else geometry.without_source
-            for start in range(starts):
-                learned = learn(candidate.make(self.n_bits), shown, start=start, limits=FOLD_LIMITS)
-                mean = geometry.mean if learned.mean is None else learned.mean
-                codes = pack_signs((self.X[held] - mean) @ learned.projection)
-                found = _precisions(codes, self.relevant[np.ix_(held, held)], self.n_bits)
-                precisions[start, held] = found
-        return FoldScores(100 * precisions[:, queries], self.fold_of[queries])
+    def score(self, candidate: Candidate, repeats: Sequence[int]) -> FoldScores:
+        """Average precisions of a candidate in some repetitions."""
+        precisions = np.full((len(repeats), len(self.X)), np.nan)
+        for row, repeat in zip(precisions, repeats, strict=True):
+            for fold in range(self.division.n_folds):
+                held = np.flatnonzero(self.fold_of[repeat] == fold)
+                geometry = self._geometry(repeat, fold)
+                shown = geometry if candidate.uses_source else geometry.without_source
+                learned = learn(candidate.make(self.n_bits), shown, start=repeat, limits=FOLD_LIMITS)
+                codes = pack_signs(learned.project(self.X[held], geometry.mean))
+                row[held] = 100 * precisions_among(codes, self.relevant[np.ix_(held, held)], self.n_bits)
+        return FoldScores(precisions, self.fold_of[list(repeats)])
 
-    def score_start(self, projection: Array, rows: Array) -> float:
+    def score_start(self, learned: Learned, rows: Array) -> float:
         """Mean average precision of the pairs among themselves, by a projection of all their rows."""
-        codes = pack_signs(rows[self.division.kept] @ projection)
-        return float(_precisions(codes, self.relevant, self.n_bits).mean())
+        codes = pack_signs(learned.project(rows[self.division.kept], np.zeros(rows.shape[1])))
+        return float(np.nanmean(precisions_among(codes, self.relevant, self.n_bits)))
+
+    def _geometry(self, repeat: int, fold: int) -> Geometry:
+        if (repeat, fold) not in self._geometries:
+            most, seed = self.division.most_learned, self.division.seed
+            train = np.flatnonzero(self.fold_of[repeat] != fold)
+            if len(train) > most:
+                rng = np.random.RandomState(seed + fold)
+                train = np.sort(rng.choice(train, most, replace=False))
+            known = None if self.labels is None else self.labels[train]
+            self._geometries[repeat, fold] = Geometry(
+                self.X[train], self.n_bits, seed, self.source, rows=train, widths=self._widths, more=self._more,
+                labels=known,
+            )  # fmt: skip
+        return self._geometries[repeat, fold]
 
 
-def _precisions(codes: Codes, relevant: Bools, n_bits: int) -> Floats:
-    """Average precision, expected under ties, of each row among all others."""
+def precisions_among(codes: Codes, relevant: Bools, n_bits: int) -> Floats:
+    """Average precision, expected under ties, of each row among all others; NaN if nothing is relevant to it."""
     histograms = distance_histograms(codes, codes, relevant, n_bits)
     t, r = histograms.hist_all.copy(), histograms.hist_relevant
     t[:, 0] -= 1  # the row itself is no answer
     a, R = t.cumsum(axis=1) - t, r.cumsum(axis=1) - r
     total = r.sum(axis=1)
     sums = _expected(t, r, a, R, harmonic(len(codes))).sum(axis=1)
-    return np.asarray(sums / np.maximum(total, 1))
+    return np.where(total > 0, sums / np.maximum(total, 1), np.nan)

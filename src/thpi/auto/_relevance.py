@@ -10,15 +10,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from thpi._types import Array, Bools, Ints, Matrix, Seed
+from thpi._types import Array, Bools, Matrix, Seed
 from thpi.base import BaseHasher
-from thpi.ground_truth import (
-    label_relevance,
-    multilabel_relevance,
-    nearest_relevance,
-    neighbour_radius,
-    radius_relevance,
-)
+from thpi.ground_truth import label_relevance, multilabel_relevance, neighbour_radius, radius_relevance
 from thpi.hashers import ITQ
 from thpi.hashers._geometry_hasher import GeometryLearner
 
@@ -52,11 +46,8 @@ class Candidate:
         return self.method(n_bits=n_bits, random_state=random_state, **self.params)
 
     @property
-    def starts_at_itq(self) -> bool:
-        """Whether it learns in a geometry, starting at the codes of ITQ.
-
-        A method that does not, such as the paper's, costs more, and differs from ITQ by the luck of its start too.
-        """
+    def learns_in_geometry(self) -> bool:
+        """Whether it learns in a geometry, starting at the codes of ITQ."""
         return issubclass(self.method, GeometryLearner)
 
     @property
@@ -92,9 +83,8 @@ class Relevance:
     ``share`` of the pairs are near on average: the paper's 50 neighbours are 1/20 to 1/60 of its collections. In a
     search among many rows, at most ``most`` are near.
     ``candidates`` are in order of preference: of those that score about alike AutoHasher takes the first. ``default``
-    is the one without a source that the others have to beat. ``source_errors`` is the number of standard errors that a
-    gain by the source must exceed, relative to the parameter of AutoHasher. ``kernel`` says whether kernel hash
-    functions are worth trying.
+    is taken if what decides about relevance has nothing to do with the target. ``directions`` says whether kernels also
+    look at the directions of rows: for neighbours in target space their distances are all that counts.
     """
 
     name: str
@@ -105,18 +95,12 @@ class Relevance:
     share: float = 1 / 30
     most: int | None = 50
     needs_source: bool = False
-    source_errors: float = 1.0
-    kernel: bool = True
+    directions: bool = True
 
     @property
     def needs_labels(self) -> bool:
         """Whether labels decide."""
         return self.space is None
-
-    @property
-    def several_starts(self) -> bool:
-        """Whether the last fit compares random starts; for target neighbours it is best to stay close to ITQ."""
-        return self.needs_source or self.needs_labels
 
     def of_pairs(self, spaces: Spaces) -> Bools:
         """Which rows are relevant to which (n x n, the diagonal false)."""
@@ -129,14 +113,6 @@ class Relevance:
             relevant = np.array(radius_relevance(rows, rows, neighbour_radius(rows, form="plain", k=k)), dtype=np.bool_)
         np.fill_diagonal(relevant, False)
         return relevant
-
-    def of_queries(self, spaces: Spaces, queries: Ints, database: Ints, share: float) -> Bools:
-        """Which database rows are relevant to which queries: the nearest ``share`` (at least 3), or by label."""
-        if self.space is None:
-            return _same_label(spaces.labels[queries], spaces.labels[database])
-        rows: Any = self.space(spaces)
-        k = min(len(database), max(3, round(share * len(database))))
-        return np.asarray(nearest_relevance(rows[queries], rows[database], k))
 
 
 def _same_label(queries: Array, database: Array) -> Bools:

@@ -5,85 +5,76 @@ The candidates and their order were chosen on development data sets (docs/transf
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
 from thpi.auto._relevance import Candidate, Relevance
-from thpi.hashers import ITQ, ClassITQ, GroupITQ, ITQPlus, LapITQPlus, NeighbourHash, TransferITQ
+from thpi.hashers import ITQ, ClassITQ, GroupITQ, NeighbourHash, TransferITQ
 
 
-def _alone(method: Any, **params: float) -> Candidate:
+def _alone(method: Any, **params: Any) -> Candidate:
     return Candidate(method, params, uses_source=False)
 
 
-def _source_neighbours(start_penalty: float, source_features: str, source_weight: float) -> Candidate:
+def _near(start_penalty: float, *, offsets: bool = False, **source: float) -> Candidate:
+    """Neighbours of the target, from ITQ or from what the source teaches."""
+    params = {"start_penalty": start_penalty, "offsets": offsets}
+    return Candidate(NeighbourHash, params | source, uses_source=bool(source))
+
+
+def _source_neighbours(start_penalty: float, source_features: str, *, offsets: bool = False) -> Candidate:
     params = {"space": "source", "start_penalty": start_penalty, "source_features": source_features}
-    return Candidate(NeighbourHash, params | {"source_weight": source_weight})
+    return Candidate(NeighbourHash, params | {"source_weight": 8.0, "offsets": offsets})
 
 
-def _transfer(source_features: str, source_weight: float) -> Candidate:
-    return Candidate(TransferITQ, {"source_features": source_features, "source_weight": source_weight})
+def _labels(*, pseudo: float | None = None, equal: bool = True, shrinkage: float = 1.0) -> Candidate:
+    params = {"label_weight": 64.0, "equal_classes": equal, "shrinkage": shrinkage}
+    source = {} if pseudo is None else {"pseudo_label_weight": pseudo}
+    return Candidate(ClassITQ, params | source, uses_source=pseudo is not None)
 
 
-def _labels(label_weight: float, pseudo_label_weight: float, shrinkage: float = 1.0) -> Candidate:
-    weights = {"label_weight": label_weight, "pseudo_label_weight": pseudo_label_weight, "shrinkage": shrinkage}
-    return Candidate(ClassITQ, weights)
+def _kernel(*candidates: Candidate) -> Iterator[Candidate]:
+    return (replace(candidate, kernel=True) for candidate in candidates)
 
 
 _ITQ = _alone(ITQ)
-_TARGET_NEIGHBOURS = _alone(NeighbourHash, start_penalty=1.0)
+_TARGET_NEIGHBOURS = _near(1.0)
 _TARGET_GROUPS = _alone(GroupITQ, group_weight=0.2)
-_GROUPS = Candidate(GroupITQ, {"group_weight": 32.0})
-_IMPUTED = Candidate(TransferITQ, {"source_weight": 0.0})
-# ITQ+ without its slack is balanced L1-norm PCA.
-_MILD_PAPER = (
-    _alone(ITQPlus, lambda1=0.0),
-    Candidate(ITQPlus, {"lambda1": 0.01}),
-    Candidate(LapITQPlus, {"lambda1": 0.01, "lambda2": 0.05}),
-)
-_PAPER = (
-    *_MILD_PAPER[:2],
-    Candidate(ITQPlus, {"lambda1": 0.5}),
-    _MILD_PAPER[2],
-    Candidate(LapITQPlus, {"lambda1": 0.01, "lambda2": 0.2}),
-)
+_SOURCE_GROUPS = Candidate(GroupITQ, {"group_weight": 32.0})
+_DIFFUSION = Candidate(TransferITQ, {"source_features": "diffusion", "source_weight": 64.0})
+_METRIC = Candidate(TransferITQ, {"source_features": "rbf", "source_weight": 8.0})
 
 _MEANINGS = (
     Relevance(
         "target",
         "near in target space",
         (
-            _ITQ,
+            _near(1.0, offsets=True, source_weight=0.05),
+            _near(1.0, offsets=True),
+            _near(1.0, source_weight=0.05),
             _TARGET_NEIGHBOURS,
-            *(_alone(NeighbourHash, start_penalty=penalty) for penalty in (0.3, 0.1)),
-            *(Candidate(NeighbourHash, {"start_penalty": penalty}) for penalty in (1.0, 0.3, 0.1)),
-            # The other two were never chosen on the development sets, and cost as much as all the rest.
-            *_MILD_PAPER,
+            *_kernel(_near(1.0, offsets=True), _near(1.0, offsets=True, source_weight=0.05)),
         ),
         default=_TARGET_NEIGHBOURS,
         space=attrgetter("target"),
-        # A source changes little here for better or worse: its mildest use cost more than a point in 2 % of the runs.
-        source_errors=0.5,
-        kernel=False,
+        directions=False,
     ),
     Relevance(
         "source",
         "near in source space",
         (
-            _ITQ,
+            # Codes that also keep groups together find more items of the same kind among as many neighbours.
+            _source_neighbours(3.0, "mixed"),
+            _source_neighbours(1.0, "rbf"),
             _TARGET_NEIGHBOURS,
-            _alone(GroupITQ, group_weight=0.5),
-            # First those whose codes also keep groups together: of two candidates that find as many neighbours, they
-            # find more items of the same kind.
-            _GROUPS,
-            _source_neighbours(3.0, "mixed", 8.0),
-            _source_neighbours(1.0, "mixed", 8.0),
-            _source_neighbours(1.0, "rbf", 8.0),
-            _source_neighbours(0.3, "rbf", 8.0),
-            _source_neighbours(0.3, "rbf", 0.5),
-            _transfer("rbf", 0.5),
-            _IMPUTED,
-            *_PAPER,
+            *_kernel(
+                _source_neighbours(1.0, "rbf", offsets=True),
+                _METRIC,
+                _source_neighbours(3.0, "mixed"),
+                _near(1.0, offsets=True),
+            ),
         ),
         default=_TARGET_NEIGHBOURS,
         space=attrgetter("source"),
@@ -93,18 +84,15 @@ _MEANINGS = (
         "labels",
         "same class, or a shared tag",
         (
-            _ITQ,
-            _alone(ClassITQ, label_weight=4.0),
-            _alone(ClassITQ, label_weight=64.0),
-            _alone(ClassITQ, label_weight=64.0, shrinkage=0.2),
-            _source_neighbours(0.3, "rbf", 0.5),
-            _transfer("rbf", 8.0),
-            _labels(4.0, 0.1),
-            _labels(64.0, 0.0),
-            _labels(64.0, 0.1),
-            _labels(64.0, 1.0),
-            _labels(64.0, 1.0, 0.2),
-            *_PAPER,
+            _labels(pseudo=0.1),
+            _labels(equal=False),
+            _labels(),
+            *_kernel(
+                _labels(pseudo=0.1),
+                _labels(pseudo=0.1, equal=False),
+                _labels(shrinkage=0.2, equal=False),
+                _labels(shrinkage=0.2),
+            ),
         ),
         default=_ITQ,
     ),
@@ -112,15 +100,10 @@ _MEANINGS = (
         "groups",
         "same group of the source",
         (
-            _ITQ,
+            _SOURCE_GROUPS,
+            _DIFFUSION,
             _TARGET_GROUPS,
-            _alone(GroupITQ, group_weight=8.0),
-            _GROUPS,
-            _transfer("mixed", 8.0),
-            _source_neighbours(1.0, "mixed", 8.0),
-            _source_neighbours(0.3, "rbf", 0.5),
-            _IMPUTED,
-            *_PAPER,
+            *_kernel(_SOURCE_GROUPS, _DIFFUSION, _alone(GroupITQ, group_weight=8.0)),
         ),
         default=_TARGET_GROUPS,
         space=attrgetter("groups"),
@@ -155,19 +138,17 @@ def find_relevance(name: str) -> Relevance:
 def candidates(
     relevance: Relevance | str, *, has_source: bool = True, has_labels: bool = True
 ) -> tuple[Candidate, ...]:
-    """Candidates for a relevance, plain ITQ first; without source or labels, those that need neither.
-
-    Candidates that start at ITQ come first, the costly ones after them.
+    """Candidates for a relevance in order of preference, plain ITQ last; without source or labels, those that need
+    neither.
 
     >>> [str(candidate) for candidate in candidates("labels", has_source=False)]
-    ['ITQ without source', 'ClassITQ without source', 'ClassITQ without source', 'ClassITQ without source',
-     'ITQPlus without source']
+    ['ClassITQ without source', 'ClassITQ without source', 'kernel ClassITQ without source',
+     'kernel ClassITQ without source', 'ITQ without source']
     """
     if isinstance(relevance, str):
         relevance = find_relevance(relevance)
-    listed = [
+    return tuple(
         candidate
-        for candidate in (*relevance.candidates, *OFFERED.get(relevance.name, ()))
+        for candidate in (*relevance.candidates, *OFFERED.get(relevance.name, ()), _ITQ)
         if (has_source or not candidate.uses_source) and (has_labels or not candidate.method.uses_labels)
-    ]
-    return tuple(sorted(listed, key=lambda candidate: not candidate.starts_at_itq))
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -11,25 +11,33 @@ import numpy as np
 from thpi._input import some_rows
 from thpi._types import Array, Fitted
 from thpi.auto._folds import Division, Folds, FoldScores
+from thpi.auto._kernel_space import KernelKind, Space, kernel_space
 from thpi.auto._relevance import Candidate, Relevance, Spaces
 from thpi.base import TooManyBitsError, Views
+from thpi.hashers._class_itq import class_indicators
 from thpi.hashers._geometry import Geometry, Limits, Steps
 from thpi.hashers._geometry_hasher import GeometryLearner, ViewGeometry, learn
 from thpi.kernels._threads import one_blas_thread
 from thpi.pairing._relation import least_r2
 from thpi.solvers.blocks import spread
+from thpi.solvers.dependence import dependence_p_value
 from thpi.solvers.loo_ridge import loo_ridge
 from thpi.solvers.moments import EXACT_LIMIT
 
 LEAST_PAIRS = 12
 FINAL_LIMITS = Limits(Steps(1e-5, 60))
-MOST_FINAL_STARTS = 8
-MOST_STARTS = 5
-FITS = 900
-"""Random starts per fold are this number over that of the pairs: the scores of few pairs are noisier."""
+FINAL_STARTS = 8
+MOST_REPEATS = 5
+FITS = 600
+"""Repetitions of the folds are this number over that of the pairs: the scores of few pairs are noisier."""
 MOST_HELD = 500
 """Held-out rows per fold: more of them cost no fit and make the score less noisy."""
 MOST_R2_PAIRS = 2000
+MOST_LABELS = 500
+UNRELATED = 0.02
+"""Labels that are less likely than this to agree so well by chance are related to the target."""
+CLOSE = 2.0
+"""Standard errors below the best within which a candidate is scored in further repetitions."""
 
 
 class Plan(NamedTuple):
@@ -41,58 +49,96 @@ class Plan(NamedTuple):
     n_folds: int = 3
     max_pairs: int = 500
     max_unpaired: int = 3000
-    n_starts: int | None = None
+    n_repeats: int | None = None
     n_jobs: int | None = None
-
-
-class Space(NamedTuple):
-    """Coordinates of the pairs, their folds (None if there are too few pairs), and the way back to a hash function."""
-
-    geometry: Geometry
-    folds: Folds | None
-    fitted: Callable[[Array], Fitted]
+    kernel: KernelKind | None = None
+    use_lengths: bool = True
 
 
 class Trial:
     """Geometry and folds of some rows, in which every candidate can be scored and learned.
 
     ``fit``, its cross-validation and ``diagnose`` all go through here: for the same rows and random stream they learn
-    the same. ``kernel_space`` makes the kernel features (see :class:`thpi.KernelAutoHasher`); ``scored=False`` leaves
-    out the folds.
+    the same. ``scored=False`` leaves out the folds.
     """
 
-    def __init__(
-        self,
-        views: Views,
-        plan: Plan,
-        rng: np.random.RandomState,
-        kernel_space: Callable[[Views, Space, np.random.RandomState], Space] | None = None,
-        *,
-        scored: bool = True,
-    ) -> None:
+    def __init__(self, views: Views, plan: Plan, rng: np.random.RandomState, *, scored: bool = True) -> None:
         if not plan.relevance.needs_labels:
             views = views.without_labels()
         self.views, self.plan = views, plan
-        self._whole = ViewGeometry(views, plan.n_bits, rng, plan.max_unpaired)
+        # The same starts and samples for every random state: which rotation ITQ starts from is luck, worth a point of
+        # MAP, and the best of a fixed few is as good as the best of a random few.
+        self._whole = ViewGeometry(views, plan.n_bits, rng, plan.max_unpaired, seed=0)
         geometry = self._whole.geometry
         folds = self._folds(geometry, rng) if scored and len(plan.candidates) > 1 else None
-        self.spaces = {False: Space(geometry, folds, lambda projection: {"projection_": self._whole.back(projection)})}
-        if kernel_space is not None and folds is not None:
-            with one_blas_thread():
-                self.spaces[True] = kernel_space(views, self.spaces[False], rng)
+        self.linear = Space(geometry, folds, self._whole.fitted)
         self._state = rng.get_state()
+
+    @cached_property
+    def kernel(self) -> Space:
+        """Kernel features of the rows."""
+        assert self.plan.kernel is not None
+        with one_blas_thread():
+            return kernel_space(self.views, self.linear, self.plan.kernel, self._stream())
+
+    def space(self, candidate: Candidate) -> Space:
+        """The space in which a candidate is learned."""
+        return self.kernel if candidate.kernel else self.linear
+
+    def _stream(self) -> np.random.RandomState:
+        rng = np.random.RandomState()
+        rng.set_state(self._state)
+        return rng
 
     @cached_property
     def scores(self) -> dict[Candidate, FoldScores] | None:
         """Scores on the folds; None if the pairs are too few to compare candidates.
 
-        A costly candidate that does not lead on the first fold has scores of that fold only. One that was not tried, or
-        cannot give this many bits, has none.
+        Candidates that are clearly behind have scores of the first repetition only. Those that cannot give this many
+        bits have none.
         """
-        if self.spaces[False].folds is None:
+        folds = self.linear.folds
+        if folds is None:
             return None
         with one_blas_thread():  # folds are small: with several threads their products take longer
-            return dict(self._scored())
+            first = self._score(self.plan.candidates, [0])
+            repeats = range(1, folds.division.n_repeats)
+            more = self._score(self._close(first), repeats) if repeats else {}
+        return {
+            candidate: score if candidate not in more else FoldScores(
+                *(np.vstack(parts) for parts in zip(_parts(score), _parts(more[candidate]), strict=True))
+            )
+            for candidate, score in first.items()
+        }  # fmt: skip
+
+    def _score(self, candidates: Sequence[Candidate], repeats: Sequence[int]) -> dict[Candidate, FoldScores]:
+        def score(candidate: Candidate) -> FoldScores | None:
+            folds = self.space(candidate).folds
+            assert folds is not None
+            try:
+                return folds.score(candidate, repeats)
+            except TooManyBitsError:
+                return None
+
+        if self.plan.n_jobs in (None, 1):
+            found = [score(candidate) for candidate in candidates]
+        else:
+            from joblib import Parallel, delayed
+
+            found = Parallel(self.plan.n_jobs, prefer="threads")(delayed(score)(candidate) for candidate in candidates)
+        return {c: scores for c, scores in zip(candidates, found, strict=True) if scores is not None}
+
+    def _close(self, scores: dict[Candidate, FoldScores]) -> list[Candidate]:
+        """Candidates that are not clearly behind the best of their kind, with or without source."""
+        close = []
+        for uses_source in (False, True):
+            rivals = [candidate for candidate in scores if candidate.uses_source == uses_source]
+            best = max(rivals, key=lambda candidate: scores[candidate].mean, default=None)
+            for rival in rivals:
+                lead, error = scores[best or rival].gain_over(scores[rival])
+                if lead <= CLOSE * error or rival is self.plan.relevance.default:
+                    close.append(rival)
+        return [candidate for candidate in scores if candidate in close]
 
     def best(self, *, uses_source: bool) -> Candidate:
         """The best candidate with or without the source; the first if there are no scores."""
@@ -100,8 +146,8 @@ class Trial:
         if self.scores is None:
             return eligible[0]
         scores = self.scores
-        size = max(score.precisions.size for score in scores.values())
-        whole = [c for c in eligible if c in scores and scores[c].precisions.size == size]
+        most = max(len(score.precisions) for score in scores.values())
+        whole = [c for c in eligible if c in scores and len(scores[c].precisions) == most]
         return max(whole, key=lambda candidate: scores[candidate].mean)
 
     @cached_property
@@ -109,33 +155,58 @@ class Trial:
         """Share of one view of the pairs that the other explains; 0 if there is no source."""
         if self._whole.geometry.source is None:
             return 0.0
+        spaces = [self.linear] if self.plan.kernel is None else [self.linear, self.kernel]
         with one_blas_thread():
-            return max(pairs_r2(space.geometry) for space in self.spaces.values())
+            return max(pairs_r2(space.geometry) for space in spaces)
+
+    @cached_property
+    def labels_p(self) -> float:
+        """Probability of labels that agree as well with the target, if they had nothing to do with it; 0 without."""
+        geometry = self.linear.geometry
+        if geometry.labels is None:
+            return 0.0
+        some = spread(len(geometry.X), MOST_LABELS)
+        Y = class_indicators(geometry.labels[some], equal_classes=False)
+        return dependence_p_value(geometry.X[some], Y, np.random.RandomState(geometry.seed))
+
+    @property
+    def labels_related(self) -> bool:
+        """Whether the target can tell the labels at all, or there are none."""
+        return self.labels_p <= UNRELATED
 
     @property
     def related(self) -> bool:
         """Whether the two views of the pairs have anything to do with each other."""
         return self.r2 > least_r2(self.views.X.shape[0])
 
+    @property
+    def trusted(self) -> bool:
+        """Whether what decides about relevance, the source or the labels, has anything to do with the target."""
+        return (self.related or not self.plan.relevance.needs_source) and self.labels_related
+
     def learn(self, candidate: Candidate) -> Fitted:
         """Learn a candidate from all rows; the fitted attributes of a hasher."""
-        if not candidate.starts_at_itq:
+        if not candidate.learns_in_geometry:
             return self._fit_on_rows(candidate)
         if candidate.is_plain_itq and self._whole.itq is not None:
             return self._whole.itq
-        geometry, folds, fitted = self.spaces[candidate.kernel]
+        geometry, folds, fitted = self.space(candidate)
         if not candidate.uses_source:
             geometry = geometry.without_source
-        start, hasher = 0, candidate.make(self.plan.n_bits)
-        relevance = self.plan.relevance
+        start, hasher, relevance = 0, candidate.make(self.plan.n_bits), self.plan.relevance
         # The best of several starts is known only if it is known what is relevant.
-        if folds is not None and relevance.several_starts and (relevance.needs_labels or self.related):
+        if folds is not None and self.trusted:
             assert isinstance(hasher, GeometryLearner)
-            tried = range(min(MOST_FINAL_STARTS, 2 * folds.division.n_starts + 1))
-            found = [hasher.learn_start(geometry, number, FINAL_LIMITS).projection for number in tried]
-            # The loss of ITQ says little about which local optimum retrieves best. The training rows say more.
-            start = int(np.argmax([folds.score_start(projection, geometry.X) for projection in found]))
-        return fitted(learn(hasher, geometry, start=start, limits=FINAL_LIMITS).projection)
+            # Number 0 is that of ITQ, which hangs on the random state.
+            numbers = range(1, FINAL_STARTS + 1)
+            found = [hasher.learn_start(geometry, number, FINAL_LIMITS) for number in numbers]
+            if relevance.needs_source or relevance.needs_labels:
+                # The loss of ITQ says little about which local optimum retrieves best. The training rows say more.
+                merits = [folds.score_start(learned, geometry.X) for learned in found]
+            else:  # for neighbours in the target it says more than these rows, from which it was learned
+                merits = [-learned.objective[-1] for learned in found]
+            start = numbers[int(np.argmax(merits))]
+        return fitted(learn(hasher, geometry, start=start, limits=FINAL_LIMITS))
 
     def _fit_on_rows(self, candidate: Candidate) -> Fitted:
         """Fit a method that does not learn in coordinates on the rows themselves."""
@@ -148,9 +219,7 @@ class Trial:
         else:
             views = Views(views.X, y=views.y)
         hasher._check_bits(views)
-        rng = np.random.RandomState()
-        rng.set_state(self._state)
-        found = hasher._fit(views, rng)
+        found = hasher._fit(views, self._stream())
         kept = {name: found[name] for name in ("projection_", "objective_", "converged_") if name in found}
         return kept | {"mean_": views.mean}
 
@@ -174,7 +243,7 @@ class Trial:
             kept,
             plan.n_folds,
             plan.max_pairs - plan.max_pairs // plan.n_folds,
-            plan.n_starts or min(MOST_STARTS, max(1, FITS // len(kept))),
+            plan.n_repeats or min(MOST_REPEATS, max(1, FITS // len(kept))),
             seed,
         )
         # One kernel for all folds, chosen on all pairs: choosing it in each would cost as much as all the rest.
@@ -185,44 +254,9 @@ class Trial:
         )  # fmt: skip
         return folds if folds.can_score else None
 
-    def _scored(self) -> Iterator[tuple[Candidate, FoldScores]]:
-        quick = [candidate for candidate in self.plan.candidates if candidate.starts_at_itq]
 
-        def score(candidate: Candidate) -> FoldScores:
-            folds = self.spaces[candidate.kernel].folds
-            assert folds is not None
-            return folds.score(candidate)
-
-        if self.plan.n_jobs in (None, 1):
-            scores: Sequence[FoldScores] = [score(candidate) for candidate in quick]
-        else:
-            from joblib import Parallel, delayed
-
-            scores = Parallel(self.plan.n_jobs, prefer="threads")(delayed(score)(candidate) for candidate in quick)
-        yield from zip(quick, scores, strict=True)
-        folds = self.spaces[False].folds
-        assert folds is not None
-        costly = [candidate for candidate in self.plan.candidates if not candidate.starts_at_itq]
-        yield from _races(folds, costly, max(scores, key=lambda score: score.mean))
-
-
-def _races(folds: Folds, costly: list[Candidate], best: FoldScores) -> Iterator[tuple[Candidate, FoldScores]]:
-    """Score costly candidates on the first fold, and on the others if they lead there.
-
-    If one falls behind, later candidates of its method, with more weight on the same terms, are not tried.
-    """
-    behind: set[type] = set()
-    for candidate in costly:
-        if candidate.method in behind:
-            continue
-        try:
-            first = folds.score(candidate, n_folds=1)
-        except TooManyBitsError:
-            continue
-        gain, error = first.gain_over(best.part_like(first))
-        if gain < -error and candidate.uses_source:
-            behind.add(candidate.method)
-        yield candidate, folds.score(candidate) if gain > error else first
+def _parts(scores: FoldScores) -> tuple[Array, Array]:
+    return scores.precisions, scores.fold_of
 
 
 def pairs_r2(geometry: Geometry) -> float:

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from thpi._input import Views, Whole
-from thpi._types import Floats, Ints, MatrixLike, Seed
+from thpi._types import Ints, MatrixLike, Seed
 from thpi.auto import RELEVANCES, AutoHasher, candidates, find_relevance
-from thpi.auto._trial import Trial
 from thpi.diagnosis._answer import Answer, Diagnosis
-from thpi.diagnosis._folds import Fold, divide
+from thpi.diagnosis._folds import divide
 from thpi.diagnosis._learning_curve import learning_curve
 from thpi.evaluation import PairedDifference
-from thpi.kernels._threads import n_threads, own_threads, run_in_order
 from thpi.pairing._relation import least_r2
 
 CURVE_FOLDS = 3
-"""Folds of the learning curve: its fits are many, and it needs its shape, not an interval."""
+CURVE_PAIRS = 2000
+"""Folds and most pairs of the learning curve: its fits are many, and it needs its shape, not an interval."""
 
 
 def diagnose(
@@ -34,18 +33,15 @@ def diagnose(
     target: MatrixLike | Whole | None = None,
     relevances: Sequence[str] | None = None,
     n_bits: int = 32,
-    n_folds: int = 5,
-    share: float = 0.05,
-    max_pairs: int = 2_000,
+    n_folds: int = 3,
     random_state: Seed = None,
     on_step: Callable[[str], None] = lambda text: None,
 ) -> Diagnosis:
     """Answer whether the source helps, for each meaning of "relevant".
 
-    The pairs are divided into folds. The rows of a fold are queries; the others are training rows and database. The
-    best method with source and the best without are chosen on the training rows alone, by the cross-validation of
-    :class:`thpi.AutoHasher`, and both are then evaluated on the queries, which neither choice nor fit has seen. The
-    reported candidates and choice are those of ``AutoHasher`` with the same ``random_state`` on all pairs.
+    The gain is that of :class:`thpi.AutoHasher` with the same ``random_state``: its candidates are learned on folds of
+    the pairs, and the best with source and the best without are compared on rows that had no part in choosing them.
+    Held-out rows are queries among each other, so no row is found whose label was learned from.
 
     Parameters
     ----------
@@ -55,9 +51,7 @@ def diagnose(
     target : target rows without source, or None; all methods use them but the paper's with source.
     relevances : meanings to ask about, by name; None: target, source and, with ``y``, labels.
     n_bits : length of the codes.
-    n_folds : folds; at least 2.
-    share : for nearness and groups, this share of the database is relevant to a query (at least 3 rows).
-    max_pairs : the folds use at most this many pairs, drawn at random.
+    n_folds : folds, as of AutoHasher; at least 2.
     random_state : seed; the same seed gives the same answer.
     on_step : called with a few words as the work goes on.
 
@@ -70,18 +64,14 @@ def diagnose(
     names = _checked_names(relevances, y)
     if privileged is None:
         raise ValueError("privileged=None; diagnose needs the source rows paired with the rows of X.")
-    if not 0 < share < 1:
-        raise ValueError(f"share={share!r} must be greater than 0 and less than 1.")
     seed = random_state if isinstance(random_state, Integral) else check_random_state(random_state).randint(2**31 - 1)
-    hashers = [AutoHasher(n_bits, relevance=name, random_state=int(seed)) for name in names]
+    hashers = [AutoHasher(n_bits, relevance=name, n_folds=n_folds, random_state=int(seed)) for name in names]
     views = [hasher._check_views(X, y, privileged, source, target) for hasher in hashers]
     n = views[0].X.shape[0]
     if not 2 <= n_folds <= n // 4:
         raise ValueError(f"n_folds={n_folds!r} must be from 2 to a quarter of the {n} pairs.")
-    kept = np.sort(np.random.RandomState(int(seed)).permutation(n)[:max_pairs])
-    with own_threads():  # one per fold: products of a few hundred rows are too small to be divided among threads
-        pairs = zip(hashers, views, strict=True)
-        found = [_answer(hasher, rows, kept, n_folds, share, on_step) for hasher, rows in pairs]
+    kept = np.sort(np.random.RandomState(int(seed)).permutation(n)[:CURVE_PAIRS])
+    found = [_answer(hasher, rows, kept, on_step) for hasher, rows in zip(hashers, views, strict=True)]
     answers, r2 = tuple(answer for answer, _ in found), max(r2 for _, r2 in found)
     n_source, n_target = (0 if rows is None else rows.shape[0] for rows in (views[0].S_U, views[0].X_more))
     return Diagnosis(n, n_source, n_target, n_bits, n_folds, r2, r2 > least_r2(n), answers)
@@ -101,61 +91,32 @@ def _checked_names(relevances: Sequence[str] | None, y: Any) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _answer(
-    hasher: AutoHasher, views: Views, kept: Ints, n_folds: int, share: float, on_step: Callable[[str], None]
-) -> tuple[Answer, float]:
+def _answer(hasher: AutoHasher, views: Views, kept: Ints, on_step: Callable[[str], None]) -> tuple[Answer, float]:
     """Return the answer for one relevance, and how much of one view of the pairs the other explains."""
     relevance = find_relevance(hasher.relevance)
     seed = int(hasher.random_state)  # type: ignore[arg-type]  # set by diagnose
-    on_step(f"{relevance.title}: candidates on all pairs")
+    on_step(f"{relevance.title}: candidates on folds of the pairs")
     trial = hasher._trial(views, np.random.RandomState(seed))
-    chosen, evidence = hasher._decide(trial)
-    folds = list(divide(hasher, views.take(kept), relevance, n_folds, share))
-
-    def tasks() -> Iterator[Callable[[], tuple[Floats, Floats]]]:
-        for number, fold in enumerate(folds, 1):
-            on_step(f"{relevance.title}: fold {number} of {n_folds}")
-            yield partial(_fold_scores, fold)
-
-    scores = run_in_order(tasks(), n_threads())
-    without, with_source = (np.concatenate(parts) for parts in zip(*scores, strict=True))
-    fold_of = np.repeat(np.arange(n_folds), [len(part) for part, _ in scores])
+    decision = hasher._decide(trial)
     on_step(f"{relevance.title}: quality against the number of pairs")
     best, alone = trial.best(uses_source=True), trial.best(uses_source=False)
-    hasher._set_fitted(views, evidence)
+    # What follows learns from some of these rows: what is known of all of them stays.
+    part = clone(hasher).set_params(use_lengths=trial.plan.use_lengths)
+    scores = decision.with_source, decision.without
+    with_source, without = (float("nan") if each is None else each.mean for each in scores)
     return Answer(
         relevance=relevance.name,
         title=relevance.title,
-        gain=_gain(with_source - without, fold_of),
-        no_source=float(np.nanmean(without)),
-        with_source=float(np.nanmean(with_source)),
-        choice=str(chosen),
-        choice_params=dict(chosen.params),
+        gain=PairedDifference(*decision.gain, n=views.X.shape[0]),
+        no_source=without,
+        with_source=with_source,
+        choice=str(decision.chosen),
+        choice_params=dict(decision.chosen.params),
         best_with_source=str(best),
         best_without=str(alone),
-        candidates=tuple(_by_score(hasher.candidates_)),
-        curve=learning_curve(folds[:CURVE_FOLDS], best, alone, seed),
+        candidates=tuple(_by_score(decision.entries)),
+        curve=learning_curve(list(divide(part, views.take(kept), relevance, CURVE_FOLDS)), best, alone, seed),
     ), trial.r2
-
-
-def _fold_scores(fold: Fold) -> tuple[Floats, Floats]:
-    """Average precisions of the queries by the best candidate without source and by the best with it."""
-    trial: Trial = fold.trial(fold.training)
-    without, with_source = (fold.precisions(trial, trial.best(uses_source=used)) for used in (False, True))
-    return without, with_source
-
-
-def _gain(differences: Floats, fold_of: Ints) -> PairedDifference:
-    """Mean over queries; queries of one fold share a fit, so their own spread may underestimate the error."""
-    known = ~np.isnan(differences)
-    values, folds = differences[known], fold_of[known]
-    if len(values) < 2:
-        return PairedDifference(0.0, -np.inf, np.inf, len(values))
-    means = np.array([values[folds == fold].mean() for fold in np.unique(folds)])
-    of_queries = values.std(ddof=1) / np.sqrt(len(values))
-    of_folds = means.std(ddof=1) / np.sqrt(len(means)) if len(means) > 1 else 0.0
-    mean, reach = float(values.mean()), 1.96 * float(max(of_queries, of_folds))
-    return PairedDifference(mean, mean - reach, mean + reach, len(values))
 
 
 def _by_score(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:

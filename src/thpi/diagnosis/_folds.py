@@ -1,4 +1,4 @@
-"""The pairs divided into folds: rows held out are queries, the others are training rows and database."""
+"""The pairs divided into folds: rows held out are queries among each other, the others are training rows."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
 
 from thpi._input import Views
-from thpi._types import Array, Floats
+from thpi._types import Array, Bools, Floats
 from thpi.auto import AutoHasher, Candidate, Relevance, Spaces
+from thpi.auto._folds import precisions_among
 from thpi.auto._trial import Trial
 from thpi.hashers._source_features import SourceFeatures
-from thpi.metrics import average_precision
 
 
 class Fold:
@@ -24,12 +24,12 @@ class Fold:
     For source nearness the source of the held-out rows decides what is relevant; no method sees it.
     """
 
-    def __init__(self, hasher: AutoHasher, training: Views, queries: Any, relevant: Array) -> None:
+    def __init__(self, hasher: AutoHasher, training: Views, queries: Any, relevant: Bools) -> None:
         self.hasher, self.training, self.queries, self.relevant = hasher, training, queries, relevant
 
-    def trial(self, views: Views, *, scored: bool = True) -> Trial:
-        """A trial of candidates on some rows, as ``fit`` makes it."""
-        return self.hasher._trial(views, check_random_state(self.hasher.random_state), scored=scored)
+    def trial(self, views: Views) -> Trial:
+        """A trial of candidates on some rows, as ``fit`` makes it, without its folds."""
+        return self.hasher._trial(views, check_random_state(self.hasher.random_state), scored=False)
 
     def precisions(self, trial: Trial, candidate: Candidate) -> Floats:
         """Average precision in percent of each query, by a candidate learned from the rows of the trial.
@@ -37,8 +37,7 @@ class Fold:
         NaN if nothing is relevant to the query.
         """
         learned = copy(self.hasher)._set_fitted(trial.views, trial.learn(candidate))
-        codes = learned.transform(self.queries), learned.transform(self.training.X)
-        return 100 * average_precision(*codes, self.relevant, learned.n_bits)
+        return 100 * precisions_among(learned.transform(self.queries), self.relevant, learned.n_bits)
 
 
 def view_spaces(views: Views, seed: int, max_unpaired: int) -> Spaces:
@@ -50,9 +49,9 @@ def view_spaces(views: Views, seed: int, max_unpaired: int) -> Spaces:
     return Spaces(views.X, views.y, views.S, groups)
 
 
-def divide(hasher: AutoHasher, views: Views, relevance: Relevance, n_folds: int, share: float) -> Iterator[Fold]:
+def divide(hasher: AutoHasher, views: Views, relevance: Relevance, n_folds: int) -> Iterator[Fold]:
     """Return the folds; they are the same for every relevance."""
-    seed = hasher.random_state
-    spaces = view_spaces(views, int(seed), hasher.max_unpaired)  # type: ignore[arg-type]  # set by diagnose
+    seed = int(hasher.random_state)  # type: ignore[arg-type]  # set by diagnose
+    relevant = relevance.of_pairs(view_spaces(views, seed, hasher.max_unpaired))
     for train, held in KFold(n_folds, shuffle=True, random_state=seed).split(np.arange(views.X.shape[0])):
-        yield Fold(hasher, views.take(train), views.X[held], relevance.of_queries(spaces, held, train, share))
+        yield Fold(hasher, views.take(train), views.X[held], relevant[np.ix_(held, held)])

@@ -92,6 +92,6 @@ def learning_curve(folds: Sequence[Fold], with_source: Candidate, no_source: Can
 
 def _precisions(fold: Fold, rows: Views, candidate: Candidate) -> Floats | None:
     try:
-        return fold.precisions(fold.trial(rows, scored=False), candidate)
+        return fold.precisions(fold.trial(rows), candidate)
     except TooManyBitsError:
         return None

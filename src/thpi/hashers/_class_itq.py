@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thpi._params import positive, weight
+from thpi._params import parameter, positive, weight
 from thpi._types import Array
 from thpi.hashers._geometry import Geometry, Learned, Limits
 from thpi.hashers._geometry_hasher import GeometryHasher
@@ -17,7 +17,7 @@ from thpi.solvers.loo_ridge import RidgeFit, loo_ridge
 class ClassITQ(GeometryHasher):
     """ITQ in the metric ``M = I + label_weight k W W'``, where ``W`` predicts the labels by ridge regression.
 
-    With the class indicators ``Y`` (one column per class or tag, each of unit length, centred):
+    With the class indicators ``Y`` (one column per class or tag, centred):
 
     1. ``W`` minimises ``||X W - Y||^2 + penalty ||W||^2``, penalty by leave-one-out: the directions of regularised
        linear discriminant analysis.
@@ -38,6 +38,9 @@ class ClassITQ(GeometryHasher):
         Weight of an imputed row relative to a real one; 0 leaves them out.
     pseudo_label_weight : float, default=0.1
         Weight of an imputed row with its pseudo-labels in the regression; 0 leaves them out.
+    equal_classes : bool, default=True
+        Scale the columns of Y to unit length, so that all classes weigh the same. If False, frequent classes and tags
+        weigh more: they are relevant to more queries.
     shrinkage, max_unpaired, tol, max_iter, random_state
         As for :class:`TransferITQ`.
 
@@ -64,22 +67,23 @@ class ClassITQ(GeometryHasher):
     label_weight: float = weight(16.0)
     imputed_weight: float = weight(0.3)
     pseudo_label_weight: float = weight(0.1)
+    equal_classes: bool = parameter(True, "boolean")
     shrinkage: float = positive(1.0)
 
     def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
         """See :class:`~thpi.hashers._geometry_hasher.GeometryLearner`."""
         taught = None
         if geometry.labels is not None:
-            taught = geometry.once(taught_by_labels, self.pseudo_label_weight, self.shrinkage)
+            taught = geometry.once(taught_by_labels, self.pseudo_label_weight, self.equal_classes, self.shrinkage)
         steps = limits.quantisation
         found = geometry.quantise(taught, self.label_weight, self.imputed_weight, start=start, steps=steps)
         return found._replace(facts={"label_r2_": 0.0 if taught is None else float(taught.explained)})
 
 
-def taught_by_labels(geometry: Geometry, pseudo_label_weight: float, shrinkage: float) -> RidgeFit:
+def taught_by_labels(geometry: Geometry, pseudo_label_weight: float, equal_classes: bool, shrinkage: float) -> RidgeFit:
     """Ridge from the target rows of a geometry to class indicators, and from imputed rows to pseudo-labels."""
     assert geometry.labels is not None
-    Y = class_indicators(geometry.labels)
+    Y = class_indicators(geometry.labels, equal_classes=equal_classes)
     if pseudo_label_weight == 0 or geometry.source is None or not len(geometry.imputed):
         return geometry.predict(Y, shrinkage)
     root = np.sqrt(pseudo_label_weight)
@@ -87,8 +91,8 @@ def taught_by_labels(geometry: Geometry, pseudo_label_weight: float, shrinkage: 
     return loo_ridge(geometry.paired, Y, extra=extra, shrinkage=shrinkage)
 
 
-def class_indicators(labels: Array) -> Array:
-    """One column per class or tag, divided by the root of its size so that all classes weigh the same; centred.
+def class_indicators(labels: Array, *, equal_classes: bool = True) -> Array:
+    """One column per class or tag, centred; divided by the root of its size if all classes are to weigh the same.
 
     >>> class_indicators(np.array(["a", "b"])).round(2)
     array([[ 0.5, -0.5],
@@ -99,5 +103,6 @@ def class_indicators(labels: Array) -> Array:
         indicator = np.eye(int(number.max()) + 1)[number.ravel()]
     else:
         indicator = labels.astype(np.float64)
-    weighted = indicator / np.sqrt(np.maximum(indicator.sum(axis=0), 1.0))
-    return np.asarray(weighted - weighted.mean(axis=0))
+    if equal_classes:
+        indicator = indicator / np.sqrt(np.maximum(indicator.sum(axis=0), 1.0))
+    return np.asarray(indicator - indicator.mean(axis=0))

@@ -12,7 +12,6 @@ from scipy.special import entr
 from thpi._params import count, positive
 from thpi._types import Fitted
 from thpi.base import BaseHasher, TooManyBitsError, Views
-from thpi.hash_functions import OFFSET, HashFunction
 from thpi.solvers.moments import centred_product
 
 
@@ -55,8 +54,6 @@ class DSH(BaseHasher):
     """
 
     summary = "planes between adjacent groups of the data, the most even ones (Jin et al. 2014)"
-    hash_parts = (*BaseHasher.hash_parts, "offset_")
-    offset_: Any = field(init=False)
     entropy_: Any = field(init=False)
 
     expansion: float = positive(1.5)
@@ -97,10 +94,6 @@ class DSH(BaseHasher):
             warnings.simplefilter("ignore", ConvergenceWarning)
             centres = kmeans.fit(views.X).cluster_centers_
         return np.unique(centres, axis=0)
-
-    @property
-    def _hash_function(self) -> HashFunction:
-        return OFFSET
 
 
 def _adjacent_pairs(centres: Any, n_adjacent: int) -> tuple[Any, Any]:

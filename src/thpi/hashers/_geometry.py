@@ -73,15 +73,21 @@ class Limits(NamedTuple):
 class Learned(NamedTuple):
     """Projection of the coordinates (p x c), its loss by iteration, and whether it settled.
 
-    ``mean`` is subtracted from a row before it is projected (None: the mean of the geometry). ``facts`` are further
-    fitted attributes of the method.
+    A code is ``sgn((x - mean) projection - offset)``, without offset if that is None. ``mean`` None is the mean of the
+    geometry. ``facts`` are further fitted attributes of the method.
     """
 
     projection: Array
     objective: tuple[float, ...] = ()
     converged: bool = True
     mean: Array | None = None
+    offset: Array | None = None
     facts: Fitted | None = None
+
+    def project(self, X: Array, mean: Array) -> Array:
+        """Projections of rows; ``mean`` is that of the geometry."""
+        values = (X - (mean if self.mean is None else self.mean)) @ self.projection
+        return values if self.offset is None else values - self.offset
 
 
 class Imputation(NamedTuple):

@@ -64,13 +64,18 @@ class ViewGeometry:
     """The geometry of all pairs and further target rows, and the way back to the features.
 
     It starts at ITQ of the target rows: ``itq`` holds what ``ITQ(n_bits, random_state=...)`` learns with this random
-    stream, or None if the rows have too few dimensions for that.
+    stream, or None if the rows have too few dimensions for that. With ``seed`` all else is the same for every stream.
     """
 
-    def __init__(self, views: Views, n_bits: int, rng: np.random.RandomState, max_unpaired: int) -> None:
+    def __init__(
+        self, views: Views, n_bits: int, rng: np.random.RandomState, max_unpaired: int, seed: int | None = None
+    ) -> None:
         rows, n = views.all_target, views.X.shape[0]
         self.itq = _plain_itq(views, n_bits, rng)
-        seed = int(rng.randint(np.iinfo(np.int32).max))
+        if seed is None:
+            seed = int(rng.randint(np.iinfo(np.int32).max))
+        else:
+            rng = np.random.RandomState(seed)
         self._coordinates: Coordinates = target_coordinates(rows, views.mean, n_bits)
         self._dtype = views.X.dtype
         X = self._coordinates.values.astype(np.float64)
@@ -86,8 +91,10 @@ class ViewGeometry:
 
     def fitted(self, learned: Learned) -> Fitted:
         """Fitted attributes of a hasher."""
+        offset = {} if learned.offset is None else {"offset_": learned.offset.astype(self._dtype)}
         return {
             "projection_": self.back(learned.projection),
+            **offset,
             "objective_": np.array(learned.objective),
             "converged_": learned.converged,
             **(learned.facts or {}),

@@ -81,6 +81,7 @@ class NeighbourHash(GeometryHasher):
 
     space: Literal["target", "source"] = one_of("target", "source")
     start_penalty: float = weight(0.3)
+    offsets: bool = parameter(False, "boolean")
     perplexity: float = parameter(0.3, Interval(Real, 0, 1, closed="neither"))
     source_weight: float = weight(0.05)
     source_features: Literal["rbf", "linear", "codes", "diffusion", "mixed"] = one_of("linear", *SOURCE_FEATURES)
@@ -113,8 +114,11 @@ class NeighbourHash(GeometryHasher):
         if len(rows) < 2:
             return Learned(begin, (0.0,))
         tol, max_iter = limits.embedding
-        found = neighbour_embedding(rows, begin, A, start_penalty=self.start_penalty, tol=tol, max_iter=max_iter)
-        return Learned(found.projection, tuple(found.objective), found.converged)
+        found = neighbour_embedding(
+            rows, begin, A, start_penalty=self.start_penalty, offsets=self.offsets, tol=tol, max_iter=max_iter
+        )
+        offset = found.offset if self.offsets else None
+        return Learned(found.projection, tuple(found.objective), found.converged, offset=offset)
 
 
 def _neighbours(geometry: Geometry, space: str, perplexity: float, max_rows: int) -> tuple[Array, Array]:

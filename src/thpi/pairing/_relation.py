@@ -9,6 +9,25 @@ class UnrelatedPairsWarning(UserWarning):
     """Neither view of the pairs explains anything of the other: were they joined in the wrong order?"""
 
 
+class UnrelatedLabelsWarning(UserWarning):
+    """The target says nothing about the labels: were they joined in the wrong order?"""
+
+
+def label_relation(p_value: float) -> str:
+    """Return why labels are not used, in words; ``p_value`` as AutoHasher's ``labels_p_``.
+
+    >>> print(label_relation(0.4))
+    The target says nothing about the labels: as many rows that are near share a label if the labels are shuffled
+    (permutation test, p = 0.4). Either there are too few labels to show a relation, or they belong to other rows.
+    AutoHasher does not use such labels.
+    """
+    return (
+        "The target says nothing about the labels: as many rows that are near share a label if the labels are shuffled "
+        f"(permutation test, p = {p_value:.2g}). Either there are too few labels to show a relation, or they belong to "
+        "other rows. AutoHasher does not use such labels."
+    )
+
+
 def relation(n_pairs: int, r2: float) -> str:
     """Return how closely the two views of the pairs are related, in words; ``r2`` as AutoHasher's ``pairs_r2_``.
 

@@ -9,7 +9,7 @@ from scipy import linalg
 
 from thpi._types import Array
 
-__all__ = ["KernelMap", "kernel_map", "kernel_root"]
+__all__ = ["KernelMap", "inverse_root", "kernel_map", "kernel_root", "median_exponent"]
 
 
 class KernelMap(NamedTuple):
@@ -41,20 +41,30 @@ def kernel_map(landmarks: Array, width: float) -> KernelMap:
 def kernel_root(squared: Array, width: float) -> tuple[float, Array]:
     """Return the exponent ``width / median`` and ``K^(-1/2)``, from the squared distances of landmarks.
 
-    Directions below 1e-8 of the largest eigenvalue are dropped. ``sklearn.kernel_approximation.Nystroem`` keeps them
-    and rotates the features: with one to three source columns 0.1 to 7 % of the bits of TransferITQ and NeighbourHash
-    would change, and half of those of KernelAutoHasher, whose random start depends on the basis.
-
     >>> exponent, root = kernel_root(np.array([[0.0, 2.0], [2.0, 0.0]]), 1.0)
     >>> exponent, bool(np.allclose(root.T @ np.exp([[0, -1], [-1, 0]]) @ root, np.eye(2)))
     (0.5, True)
     """
+    exponent = median_exponent(squared, width)
+    return exponent, inverse_root(np.exp(-exponent * squared))
+
+
+def median_exponent(squared: Array, width: float) -> float:
+    """``width`` over the median squared distance of different landmarks; 0 if that is 0."""
     others = squared[~np.eye(len(squared), dtype=bool)]
     median = float(np.median(others)) if others.size else 0.0
-    exponent = width / median if median > 0 else 0.0
-    values, vectors = linalg.eigh(np.exp(-exponent * squared))
-    kept = values > 1e-8 * values[-1]
-    return exponent, vectors[:, kept] / np.sqrt(values[kept])
+    return width / median if median > 0 else 0.0
+
+
+def inverse_root(kernel: Array) -> Array:
+    """``K^(-1/2)`` of a kernel matrix, but for a rotation. Directions below 1e-8 of the largest eigenvalue are dropped.
+
+    ``sklearn.kernel_approximation.Nystroem`` keeps them and rotates the features: with one to three source columns 0.1
+    to 7 % of the bits of TransferITQ and NeighbourHash would change.
+    """
+    values, vectors = linalg.eigh((kernel + kernel.T) / 2)
+    kept = values > 1e-8 * max(float(values[-1]), np.finfo(np.float64).tiny)
+    return np.asarray(vectors[:, kept] / np.sqrt(values[kept]))
 
 
 def _squared(a: Array, b: Array) -> Array:

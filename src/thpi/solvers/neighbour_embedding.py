@@ -20,13 +20,14 @@ _WIDTH_ROWS = 100
 _SPREAD = 0.3
 # Bound of log(t c), below 4 on real data. If many rows are equal t would grow until t h'h exceeds single precision.
 _MOST_LOG_TC = 8.0
-_HALVINGS = 30
+_HALVINGS = 22
 
 
 class NeighbourResult(NamedTuple):
-    """Projection (p x c), the objective at the start and after each iteration, and whether it settled."""
+    """Projection (p x c), offsets (c), the objective at the start and after each iteration, and whether it settled."""
 
     projection: Array
+    offset: Array
     objective: list[float]
     converged: bool
 
@@ -68,20 +69,28 @@ def _perplexity(squared: Array, width: float) -> float:
 
 
 def neighbour_embedding(
-    X: Array, start: Array, A: Array, *, start_penalty: float = 0.3, tol: float = 1e-5, max_iter: int = 30
+    X: Array,
+    start: Array,
+    A: Array,
+    *,
+    start_penalty: float = 0.3,
+    offsets: bool = False,
+    tol: float = 1e-5,
+    max_iter: int = 30,
 ) -> NeighbourResult:
-    """Minimise ``1/n sum_i KL(A_i || Q_i) + start_penalty/c tr((P - P_0)' (C + r I) (P - P_0))`` over P (p x c) and t.
+    """Minimise ``1/n sum_i KL(A_i || Q_i) + start_penalty/c (tr((P - P_0)' (C + r I) (P - P_0)) + b'b)`` over P, b, t.
 
-    ``h_i = tanh(P'x_i)`` is the relaxed code of row i; ``Q_ij``, proportional to ``exp(t h_i'h_j)``, j != i, is the
+    ``h_i = tanh(P'x_i - b)`` is the relaxed code of row i; ``Q_ij``, proportional to ``exp(t h_i'h_j)``, j != i, is the
     probability that i takes j as its neighbour by the codes alone: ``h_i'h_j`` is c less twice the Hamming distance if
     h is +-1. 0 < t <= exp(8) / c. ``P_0`` is ``start``, scaled so that ``|X P_0|`` is 1 on average; ``C = X'X / n`` and
-    r is its mean eigenvalue. Minimised by L-BFGS from ``start``: the objective is not convex, and it never rises. The
-    steps, unlike the objective, depend on the unit of the rows: these are scaled to a root mean square of 0.3.
+    r is its mean eigenvalue. b is 0 unless ``offsets``: a plane away from the mean tells the core of the rows from the
+    outskirts. Minimised by L-BFGS from ``start``: the objective is not convex, and it never rises. The steps, unlike
+    the objective, depend on the unit of the rows: these are scaled to a root mean square of 0.3.
 
     >>> X = np.random.RandomState(0).standard_normal((60, 5))
-    >>> found = neighbour_embedding(X, np.eye(5)[:, :3], neighbour_probabilities(X, 0.3))
-    >>> found.projection.shape, bool(np.all(np.diff(found.objective) <= 0))
-    ((5, 3), True)
+    >>> found = neighbour_embedding(X, np.eye(5)[:, :3], neighbour_probabilities(X, 0.3), offsets=True)
+    >>> found.projection.shape, found.offset.shape, bool(np.all(np.diff(found.objective) <= 0))
+    ((5, 3), (3,), True)
     """
     unit = float(np.sqrt(np.mean(np.square(X, dtype=np.float64)))) / _SPREAD or 1.0
     rows = np.ascontiguousarray(X / unit, dtype=np.float32)
@@ -97,8 +106,9 @@ def neighbour_embedding(
 
     def value(x: Array) -> tuple[float, Array]:
         nonlocal latest
-        P, t = x[:-1].reshape(p, c).astype(np.float32), np.float32(np.exp(min(x[-1], most)))
-        H = np.tanh(rows @ P)
+        P, t = x[: p * c].reshape(p, c).astype(np.float32), np.float32(np.exp(min(x[-1], most)))
+        b = x[p * c : -1].astype(np.float32)
+        H = np.tanh(rows @ P - b) if offsets else np.tanh(rows @ P)
         E = (t * H) @ H.T
         np.fill_diagonal(E, _NEVER)
         top = E.max(axis=1, keepdims=True)
@@ -108,18 +118,20 @@ def neighbour_embedding(
         wanted, seen = both @ H, (E @ H) / total
         drawn = float(np.vdot(wanted, H)) / 2
         divergence = entropy + float((top + np.log(total)).sum(dtype=np.float64)) - float(t) * drawn
-        pull = t * (seen + E.T @ (H / total) - wanted)
+        pull = t * (seen + E.T @ (H / total) - wanted) * (1 - H * H) / np.float32(n)
         moved = P - P0
         held = C @ moved
-        slope = rows.T @ (pull * (1 - H * H)) / np.float32(n) + np.float32(2 * hold) * held
+        slope = rows.T @ pull + np.float32(2 * hold) * held
+        by_b = 2 * hold * b - pull.sum(axis=0) if offsets else b
         by_t = float(t) * (float(np.vdot(seen, H)) - drawn) / n if x[-1] <= most else 0.0
-        latest = divergence / n + hold * float(np.vdot(moved, held))
-        return latest, np.append(slope.ravel().astype(np.float64), by_t)
+        latest = divergence / n + hold * (float(np.vdot(moved, held)) + float(b @ b))
+        return latest, np.concatenate([slope.ravel(), by_b, [by_t]]).astype(np.float64)
 
-    x = np.append(P0.ravel().astype(np.float64), np.log(4 / np.sqrt(c)))
+    x = np.concatenate([P0.ravel(), np.zeros(c if offsets else 0), [np.log(4 / np.sqrt(c))]]).astype(np.float64)
     objective = [value(x)[0]]
     found = minimize(
         value, x, jac=True, method="L-BFGS-B", callback=lambda _: objective.append(latest),
         options={"maxiter": max_iter, "maxcor": 8, "ftol": tol},
     )  # fmt: skip
-    return NeighbourResult(found.x[:-1].reshape(p, c) / unit, objective, bool(found.success))
+    offset = found.x[p * c : -1] if offsets else np.zeros(c)
+    return NeighbourResult(found.x[: p * c].reshape(p, c) / unit, offset, objective, bool(found.success))

@@ -38,7 +38,7 @@ def demo_catalogue(
 
     >>> catalogue = demo_catalogue(bits=[8])
     >>> catalogue.methods[-1], catalogue.bits, len(catalogue.gallery)
-    ('KernelAutoHasher', [8], 300)
+    ('AutoHasher', [8], 300)
     """
     total = 1 + len(thpi.HASHERS) * len(bits)
     progress(f"loading {name}", 0, total)

@@ -70,7 +70,7 @@ def test_each_fit_is_asked_for_once_and_by_name():
     assert len(set(task.fits)) == len(task.fits)
     # Five lines that are not told, AutoHasher with and without source for three meanings, on all pairs for one, told
     # groups, with and without source, for one; at one length the controls, for three meanings and groups,
-    # KernelAutoHasher for three, and in the asymmetric order ITQ and, for three, AutoHasher. Told source and judged by
+    # linear AutoHasher for three, and in the asymmetric order ITQ and, for three, AutoHasher. Told source and judged by
     # class, AutoHasher with and without source and its control are the fits that are judged by nearness as well. Each
     # rival is told each of its meanings; at one length, all but groups are measured in the asymmetric order too.
     told_source = [fit for fit in task.fits if fit.line.startswith("auto_told_source")]
@@ -79,8 +79,8 @@ def test_each_fit_is_asked_for_once_and_by_name():
     meanings = [meaning for rival in RIVALS.values() for meaning in rival.meanings]
     assert len(rivals) == 3 * len(meanings) + sum(meaning != "groups" for meaning in meanings)
     assert len(task.fits) == 3 * (5 + 2 * 3 + 1 + 2) + 3 + 1 + 3 + 1 + 3 + len(told_source) + len(rivals)
-    costly = ("control", "KernelAutoHasher")
-    assert {fit.bits for fit in task.fits if LINES[fit.line].role in costly or LINES[fit.line].method in costly} == {32}
+    costly = {fit.bits for fit in task.fits if LINES[fit.line].role == "control" or LINES[fit.line].linear}
+    assert costly == {32}
     configs = [str(task.config(fit)) for fit in task.fits]
     assert len(set(configs)) == len(configs) - len(told_source)
 
