@@ -10,12 +10,10 @@ from experiments.rivals.rotation import rotation
 
 
 def learn(training: Training, n_bits: int, params: Params, rng: np.random.RandomState) -> Affine:
-    """Turn the leading components; ``axes`` is their number for every bit."""
-    kept = min(training.Z.shape[1], max(1, round(params["axes"] * n_bits)))
+    """Turn the leading components."""
+    kept = min(training.Z.shape[1], n_bits)
     R = rotation(training.Z[:, :kept], n_bits, rng)
     return Affine(np.vstack([R, np.zeros((training.Z.shape[1] - kept, n_bits))]), np.zeros(n_bits))
 
 
-RIVAL = Rival(
-    "kernel_pca", "kernel PCA + ITQ", EVERY_MEANING, learn, ({"features": FEATURES}, {"axes": (1.0, 0.5, 0.25)})
-)
+RIVAL = Rival("kernel_pca", "kernel PCA + ITQ", EVERY_MEANING, learn, ({"features": FEATURES},))

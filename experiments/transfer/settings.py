@@ -85,8 +85,6 @@ class TransferSettings:
             for value in values:
                 if value not in allowed:
                     raise ValueError(f"{argument}: {value!r} is not one of {', '.join(allowed)}.")
-        if NO_SOURCE not in self.lines:
-            raise ValueError(f"lines must have {NO_SOURCE!r}, which the others are compared with.")
         check_grid(self.alphas or (0.0,), self.bits or (0,), self.splits)
         for bits in self.control_lengths:
             if bits not in self.bits:
@@ -94,7 +92,7 @@ class TransferSettings:
 
 
 def named_lines(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return lines by name, in the order of the tables: ITQ on the pairs always, all rivals for ``"rivals"``.
+    """Return lines by name, in the order of the tables: all rivals for ``"rivals"``, and ITQ to compare with.
 
     >>> named_lines(("auto",))
     ('itq', 'auto')

@@ -37,7 +37,9 @@ def _made():
     a = base | {"auto": [32.0, 41.0, 53.0], "itq_all": [34.0, 44.0, 54.0], "auto_shuffled": [30.0, 38.5, 50.0]}
     b = base | {"auto": [30.0, 37.0, 51.0], "itq_all": [38.0, 48.0, 58.0]}
     del b["auto_shuffled"]
-    return _Made({Setting(0.1, 16): a, Setting(0.1, 32): b}, 3, alphas=(0.1,), bits=(16, 32), control_bits=(16,))
+    return _Made(
+        {Setting(0.1, 16): a, Setting(0.1, 32): b}, 3, alphas=(0.1,), bits=(16, 32), control_bits=(16,), lines=LINES
+    )
 
 
 def test_gain_interval_efficiency_and_losses_by_hand():

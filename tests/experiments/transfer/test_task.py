@@ -171,7 +171,6 @@ def test_bad_settings_are_refused_by_name():
         ({"relevances": ("near",)}, "'near' is not one of"),
         ({"control_bits": (8,)}, "control_bits: 8"),
         ({"lines": ("auto", "rival_x")}, "'rival_x' is not one of"),
-        ({"lines": ("auto",)}, "lines must have 'itq'"),
     ):
         with pytest.raises(ValueError, match=words):
             transfer_tasks(quick_settings(**changes))
