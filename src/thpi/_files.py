@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
@@ -41,6 +42,15 @@ def lock(file: IO[bytes]) -> bool:
     except OSError:
         return False
     return True
+
+
+def sha256_of(file: IO[bytes]) -> str:
+    """Return the digest of a file from its start, read in blocks: it may be larger than memory."""
+    digest = hashlib.sha256()
+    file.seek(0)
+    while block := file.read(2**20):
+        digest.update(block)
+    return digest.hexdigest()
 
 
 @contextmanager
