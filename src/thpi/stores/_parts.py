@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from thpi._files import atomic_write, sha256_of
-from thpi._optional import require
 from thpi._types import PathLike
 from thpi.identity import check_same_model
 from thpi.stores._files import read_parquet, write_parquet
@@ -78,7 +77,7 @@ def encode_parts(
     if progress is not None:
         progress(0, len(files))
     encode = partial(_encode_part, columns=features, ids=ids)
-    for done, was_there in enumerate(_run(client, hasher._travelling(), todo, encode, folder), start=1):
+    for done, was_there in enumerate(_run(client, hasher._travelling(), todo, encode), start=1):
         kept += was_there
         if progress is not None:
             progress(done, len(files))
@@ -86,18 +85,24 @@ def encode_parts(
 
 
 def _run(
-    client: Client | None, hasher: Coding, todo: list[tuple[str, str, int]], encode: Callable[..., bool], folder: Path
+    client: Client | None, hasher: Coding, todo: list[tuple[str, str, int]], encode: Callable[..., bool]
 ) -> Iterator[bool]:
     if client is None:
         yield from (encode(hasher, *part) for part in todo)
         return
-    from thpi.rows._dask import cluster_errors
+    from thpi.rows._cluster import cluster_errors, results
 
-    as_completed = require("distributed", "dask").as_completed
-    with cluster_errors():
-        model = client.scatter(hasher, broadcast=True)
-        for future in as_completed([client.submit(encode, model, *part, pure=False) for part in todo]):
-            yield future.result()
+    ready = 0
+    with cluster_errors(lambda: f"{ready} or more of the {len(todo)} parts are written and are kept"):
+        # The model is the result of a task: other than data that was sent to workers, it is not lost with them.
+        model = client.submit(_same, hasher, pure=False)
+        for was_there in results(client, [client.submit(encode, model, *part, pure=False) for part in todo]):
+            ready += 1
+            yield was_there
+
+
+def _same(hasher: Coding) -> Coding:
+    return hasher
 
 
 def _encode_part(
