@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
@@ -43,12 +44,22 @@ def lock(file: IO[bytes]) -> bool:
     return True
 
 
+def sha256_of(file: IO[bytes]) -> str:
+    """Return the digest of a file from its start, read in blocks: it may be larger than memory."""
+    digest = hashlib.sha256()
+    file.seek(0)
+    while block := file.read(2**20):
+        digest.update(block)
+    return digest.hexdigest()
+
+
 @contextmanager
 def atomic_file(path: PathLike) -> Iterator[IO[bytes]]:
     """Open a temporary file beside ``path``, unbuffered and locked, and rename it to ``path`` once it is on disk.
 
     After the block the file is open; the caller closes it. If the block raises, ``path`` is unchanged and the temporary
-    file is removed. A link is followed, and the new file gets the permissions of the old one.
+    file is gone. Where the system can, it has no name before it is complete, so that a kill leaves nothing either.
+    A link is followed, and the new file gets the permissions of the old one.
     """
     target = Path(os.path.realpath(path))
     old = _regular(target)
@@ -57,7 +68,9 @@ def atomic_file(path: PathLike) -> Iterator[IO[bytes]]:
     try:
         yield file
         os.fsync(file.fileno())
-        _take_permissions(temporary, old)
+        _take_permissions(file, old)
+        if _links_nameless(target):
+            _link(file, temporary)
         if fcntl is None:  # pragma: no cover - Windows renames closed files only
             file.close()
         os.replace(temporary, target)
@@ -100,10 +113,15 @@ def remove_leftovers(target: Path) -> None:
 
 
 def _temporary(target: Path) -> tuple[IO[bytes], Path]:
+    """Return a new file, locked, and its name, which it may get later."""
     while True:
-        temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}{_SUFFIX}")
+        temporary = _hidden_name(target)
+        if _links_nameless(target):
+            file = _nameless(target.parent)
+            lock(file)
+            return file, temporary
         try:
-            file = io.FileIO(temporary, "x+", opener=_private)
+            file = io.FileIO(temporary, "x+", opener=lambda name, flags: os.open(name, flags, 0o600))
             # Before the lock is held, another process may take the file for a leftover.
             if lock(file) and temporary.exists():
                 return file, temporary
@@ -113,8 +131,39 @@ def _temporary(target: Path) -> tuple[IO[bytes], Path]:
             raise
 
 
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
+def _hidden_name(target: Path) -> Path:
+    return target.with_name(f".{target.name}.{secrets.token_hex(8)}{_SUFFIX}")
+
+
+def _nameless(folder: Path) -> io.FileIO:
+    return io.FileIO(folder, "r+", opener=lambda name, _: os.open(name, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600))
+
+
+def _link(file: IO[bytes], path: Path) -> None:
+    """Give a nameless file its name."""
+    # Any folder will do for an absolute path; without one, Python would link the entry of /proc itself.
+    os.link(f"/proc/self/fd/{file.fileno()}", path, src_dir_fd=file.fileno(), follow_symlinks=True)
+
+
+_linking: dict[int, bool] = {}
+
+
+def _links_nameless(target: Path) -> bool:
+    """Whether the file system has files without a name that can get one later; tried once for each."""
+    if not hasattr(os, "O_TMPFILE"):
+        return False
+    device = target.parent.stat().st_dev
+    if device not in _linking:
+        trial = _hidden_name(target)
+        try:
+            with _nameless(target.parent) as file:
+                _link(file, trial)
+            _linking[device] = True
+        except (OSError, NotImplementedError):
+            _linking[device] = False
+        finally:
+            trial.unlink(missing_ok=True)
+    return _linking[device]
 
 
 def _regular(target: Path) -> os.stat_result | None:
@@ -128,18 +177,18 @@ def _regular(target: Path) -> os.stat_result | None:
     return about
 
 
-def _take_permissions(temporary: Path, old: os.stat_result | None) -> None:
-    if old is None:
-        temporary.chmod(0o666 & ~_UMASK)
-        return
-    mode = stat.S_IMODE(old.st_mode)
-    if hasattr(os, "chown"):
-        with suppress(PermissionError):  # only root may give a file to another user
-            os.chown(temporary, -1, old.st_gid)
-            os.chown(temporary, old.st_uid, -1)
-        if temporary.stat().st_gid != old.st_gid:
-            mode = mode & ~0o070 | (mode & 0o007) << 3  # another group gets what everybody has
-    temporary.chmod(mode)
+def _take_permissions(file: IO[bytes], old: os.stat_result | None) -> None:
+    mode = 0o666 & ~_UMASK
+    if old is not None:
+        mode = stat.S_IMODE(old.st_mode)
+        if hasattr(os, "fchown"):
+            with suppress(PermissionError):  # only root may give a file to another user
+                os.fchown(file.fileno(), -1, old.st_gid)
+                os.fchown(file.fileno(), old.st_uid, -1)
+            if os.fstat(file.fileno()).st_gid != old.st_gid:
+                mode = mode & ~0o070 | (mode & 0o007) << 3  # another group gets what everybody has
+    if hasattr(os, "fchmod"):
+        os.fchmod(file.fileno(), mode)
 
 
 def replace_together(journal: PathLike, writers: Mapping[Path, Callable[[Path], None]]) -> None:

@@ -136,3 +136,18 @@ def test_an_interrupted_change_in_memory(name: str) -> None:
         assert contents(index) == now | {"later": [10, 11]}
         assert index.get_codes(["c", "later"]).tolist() == [[5, 6], [10, 11]]
     assert n > 10, "the places were not found"
+
+
+def test_a_search_that_is_interrupted_while_it_tunes_leaves_the_next_one_free_to_tune() -> None:
+    queries = np.zeros((1, 1), dtype=np.uint8)
+    for n in range(1, 1000):
+        index = HammingIndex(8, recall=0.9)
+        index.add(np.arange(20, dtype=np.uint8)[:, None])
+        try:
+            interrupted(lambda: index.search(queries), (f"index{os.sep}_searching.py",), n)  # noqa: B023
+        except KeyboardInterrupt:
+            assert not index._tuning.locked()
+        else:
+            break
+    assert n > 10
+    assert index.report_ is not None

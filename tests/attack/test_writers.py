@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from thpi._files import atomic_file, atomic_write
+from thpi._files import _links_nameless, atomic_file, atomic_write
 from thpi.index import HammingIndex, IndexLockedError
 
 CODE = np.array([[1, 2]], dtype=np.uint8)
@@ -75,6 +77,49 @@ def test_saving_a_shared_index_to_its_own_file_keeps_what_others_added(path: Pat
     assert HammingIndex.open(path).ids.tolist() == ["first", "two", "one"]
 
 
+_HALF = """
+import sys, time
+from thpi._files import atomic_file
+with atomic_file(sys.argv[1]) as file:
+    file.write(b"half")
+    print("begun", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_killed_writer_leaves_no_temporary_file(path: Path, number: signal.Signals) -> None:
+    if not _links_nameless(path):
+        pytest.skip("the file system has no files without a name")
+    before = path.read_bytes()
+    for name in ("shop", "new"):
+        command = [sys.executable, "-c", _HALF, str(path.with_name(name))]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
+            assert writer.stdout is not None
+            assert writer.stdout.readline() == "begun\n"
+            writer.send_signal(number)
+            assert writer.wait(20) == -number
+    assert os.listdir(path.parent) == ["shop"]
+    assert path.read_bytes() == before
+
+
+@pytest.fixture(params=["nameless", "named"])
+def temporary(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both kinds of temporary files, whatever this file system can do."""
+    if request.param == "named":
+        monkeypatch.setattr("thpi._files._links_nameless", lambda target: False)
+
+
+@pytest.mark.usefixtures("temporary")
+def test_a_writer_that_fails_leaves_nothing(path: Path) -> None:
+    before = path.read_bytes()
+    for name in ("shop", "new"):
+        with pytest.raises(ZeroDivisionError), atomic_file(path.with_name(name)) as file:
+            file.write(b"half" * (1 // 0))
+    assert os.listdir(path.parent) == ["shop"]
+    assert path.read_bytes() == before
+
+
 def test_only_what_is_provably_ours_is_cleaned(path: Path) -> None:
     mark = "0123456789abcdef.thpi-tmp"
     kept = [".shop.private-notes.tmp", ".shop.thpi-tmp", ".shop.index.abc12345.tmp", f".shop.index.{mark}"]
@@ -88,6 +133,7 @@ def test_only_what_is_provably_ours_is_cleaned(path: Path) -> None:
     assert path.with_name(f".shop.{'1' * 16}.thpi-tmp").is_symlink()
 
 
+@pytest.mark.usefixtures("temporary")
 def test_the_file_of_a_living_writer_is_not_cleaned(path: Path) -> None:
     with atomic_file(path.with_name("model")) as file:
         file.write(b"half")
@@ -98,6 +144,7 @@ def test_the_file_of_a_living_writer_is_not_cleaned(path: Path) -> None:
     assert sorted(os.listdir(path.parent)) == ["model", "shop"]
 
 
+@pytest.mark.usefixtures("temporary")
 def test_a_link_stays_a_link(path: Path, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     link, real = tmp_path / "link", tmp_path / "data" / "real"
@@ -115,6 +162,7 @@ def test_a_link_stays_a_link(path: Path, tmp_path: Path) -> None:
     assert HammingIndex.open(real).ids.tolist() == ["first", "second", "third"]
 
 
+@pytest.mark.usefixtures("temporary")
 def test_mode_and_owner_stay(path: Path) -> None:
     path.chmod(0o600)
     if os.getuid() == 0:

@@ -103,14 +103,92 @@ def test_at_any_moment_the_output_is_whole_or_not_there(tmp_path, command):
         try:
             process.wait(wait)
         except subprocess.TimeoutExpired:
-            # -2 where the signal came when Python was about to end, all work done.
-            assert _interrupt(process) in (0, 130, -signal.SIGINT)
+            assert _interrupt(process) in (0, 130)  # 0 where all work was done
         else:
             process.communicate()
             assert process.returncode == 0
         assert set(folder.iterdir()) <= {output}
         outcomes.add(_size(output))
     assert outcomes <= ({1, n + 1} if command == "add" else {None, n})
+
+
+# The first line of the program does what the second does: the interrupt must not come before either.
+_FIRST = """
+import os, signal
+signal.signal(signal.SIGINT, lambda *_: os._exit(130))
+from thpi.__main__ import main
+print("begun", flush=True)
+main()
+"""
+
+
+def test_from_the_first_moment_to_the_last(shop):
+    """In the imports, in the work, or when Python ends: exit code 130, or 0 where all work was done; no traceback."""
+    command = [sys.executable, "-c", _FIRST, "info", str(shop / "shop.thpi")]
+    codes = set()
+    for wait in (*np.linspace(0, 0.05, 10), *np.linspace(0.06, 1, 25)):
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            assert process.stdout.readline() == "begun\n"
+            time.sleep(wait)
+            codes.add(_interrupt(process))
+    assert codes <= {0, 130}
+    assert 130 in codes
+
+
+_LAST = """
+import atexit, signal, sys, threading, time
+from thpi._signals import run_program
+
+class Late:  # goes with the last modules, when Python no longer handles signals itself
+    def __del__(self, interrupt=signal.raise_signal, number=signal.SIGINT, show=sys.stdout.write, end=sys.stdout.flush):
+        interrupt(number)
+        show("all done")
+        end()
+
+def program():
+    if sys.argv[1] == "exit functions":
+        atexit.register(signal.raise_signal, signal.SIGINT)
+    elif sys.argv[1] == "modules":
+        sys.late = Late()
+    else:
+        threading.Thread(target=time.sleep, args=(30,)).start()
+        threading.Timer(0.3, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT)).start()
+    return 7
+
+run_program(lambda: program)
+"""
+
+
+@pytest.mark.parametrize("at", ["threads", "exit functions", "modules"])
+def test_when_python_ends(at):
+    """The work is done: the exit code stays, and nothing is waited for."""
+    found = subprocess.run([sys.executable, "-c", _LAST, at], capture_output=True, text=True, timeout=20)
+    assert (found.returncode, found.stderr) == (7, "")
+    assert found.stdout == ("all done" if at == "modules" else "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_while_an_output_is_written_it_is_held_back_not_lost(tmp_path, number):
+    program = """
+import sys, time
+from pathlib import Path
+from thpi._signals import run_program
+from thpi.cli._output import uninterrupted
+def program():
+    with uninterrupted():
+        print("begun", flush=True)
+        time.sleep(1)
+        Path(sys.argv[1]).write_text("whole")
+    time.sleep(20)
+    return 0
+run_program(lambda: program)
+"""
+    command = [sys.executable, "-c", program, str(tmp_path / "output")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "begun\n"
+        process.send_signal(number)
+        assert process.wait(10) == (130 if number == signal.SIGINT else -signal.SIGTERM)
+    assert (tmp_path / "output").read_text() == "whole"
 
 
 _LOST = """
@@ -140,7 +218,7 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize("repair", ["with", "without"])
 def test_in_a_callback_that_cannot_raise(repair):
     """Python alone loses such an interrupt with a traceback; here it comes again, outside of the callback."""
-    found = subprocess.run([sys.executable, "-c", _LOST, repair], capture_output=True, text=True, timeout=60)
+    found = subprocess.run([sys.executable, "-c", _LOST, repair], capture_output=True, text=True, timeout=15)
     assert found.stdout == "gone on\n"  # nobody could catch it in the callback
     assert (found.returncode, found.stderr) == (130, "") if repair == "with" else "Traceback" in found.stderr
 

@@ -1,7 +1,8 @@
-"""Dask with real workers in processes of their own, one of them killed, and a scheduler that goes away."""
+"""Dask with real workers in processes of their own, one or all of them killed, and a scheduler that goes away."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -14,8 +15,10 @@ import pytest
 
 import thpi
 from thpi.rows import ClusterLostError, DaskRows, dask_parquet
+from thpi.rows._cluster import cluster_errors
 from thpi.stores import encode_parts, read_parts
 
+dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 
@@ -124,33 +127,147 @@ def _start(*arguments):
     )
 
 
+class _Cluster:
+    """A scheduler and workers as commands, as on a cluster; a killed worker is not started again."""
+
+    def __init__(self, folder):
+        self.folder, file = folder, folder / "scheduler.json"
+        self.scheduler = _start("scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", str(file))
+        self.workers = []
+        try:
+            for _ in range(600):
+                if file.exists() and file.stat().st_size:
+                    break
+                time.sleep(0.05)
+            self.address = json.loads(file.read_text())["address"]
+            self.add_worker()
+            with distributed.Client(self.address) as client:
+                client.wait_for_workers(1, timeout=30)
+        except BaseException:
+            self.stop()
+            raise
+
+    def add_worker(self):
+        options = ("--nthreads", "1", "--no-dashboard", "--no-nanny", "--local-directory", str(self.folder))
+        self.workers.append(_start("worker", self.address, *options))
+
+    def kill_workers(self):
+        for worker in self.workers:
+            worker.kill()
+            worker.wait()
+
+    def stop(self):
+        self.kill_workers()
+        self.scheduler.kill()
+        self.scheduler.wait()
+
+
 @pytest.fixture
-def processes(tmp_path):
-    """A scheduler and a worker as commands, as on a cluster, and its address."""
-    file = tmp_path / "scheduler.json"
-    scheduler = _start("scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", str(file))
-    worker = _start(
-        "worker", "--scheduler-file", str(file), "--nthreads", "1", "--no-dashboard", "--local-directory", str(tmp_path)
-    )
-    try:
-        for _ in range(600):
-            if file.exists() and file.stat().st_size:
-                break
-            time.sleep(0.05)
-        import json
-
-        address = json.loads(file.read_text())["address"]
-        with distributed.Client(address) as client:
-            client.wait_for_workers(1, timeout=30)
-        yield scheduler, address
-    finally:
-        for process in (worker, scheduler):
-            process.kill()
-            process.wait()
+def cluster(tmp_path):
+    cluster = _Cluster(tmp_path)
+    yield cluster
+    cluster.stop()
 
 
-def test_the_scheduler_gone_is_a_clear_error_and_finished_parts_are_kept(processes, data, tmp_path):
-    scheduler, address = processes
+def _kill_when_it_holds_rows(cluster, client, then=lambda: None):
+    """Kill all workers as soon as they hold projections: then a fit is in its iterations."""
+
+    def kill():
+        while not any(client.has_what().values()):
+            time.sleep(0.01)
+        cluster.kill_workers()
+        then()
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    return killer
+
+
+def test_all_workers_dead_in_the_middle_of_a_fit_is_an_error_not_a_wait(cluster, data, tmp_path):
+    folder = _parts(data, tmp_path / "rows")
+    hasher = thpi.ITQ(8, random_state=0, max_iter=60, tol=0)
+    with distributed.Client(cluster.address) as client, dask.config.set({"thpi.no-workers-timeout": "2s"}):
+        killer = _kill_when_it_holds_rows(cluster, client)
+        begun = time.monotonic()
+        with pytest.raises(ClusterLostError, match="no workers for 2 seconds.; nothing was changed"):
+            hasher.fit(dask_parquet(folder))
+        assert time.monotonic() - begun < 60
+        killer.join(30)
+    assert not hasattr(hasher, "projection_")
+
+
+def test_a_fit_goes_on_when_a_new_worker_joins(cluster, data, tmp_path):
+    folder = _parts(data, tmp_path / "rows")
+    expected = thpi.ITQ(8, random_state=0, max_iter=60, tol=0).fit(data)
+    with distributed.Client(cluster.address) as client:
+        killer = _kill_when_it_holds_rows(cluster, client, cluster.add_worker)
+        fitted = thpi.ITQ(8, random_state=0, max_iter=60, tol=0).fit(dask_parquet(folder))
+        killer.join(30)
+    np.testing.assert_allclose(fitted.projection_, expected.projection_, atol=1e-8)
+
+
+def test_encode_goes_on_when_a_new_worker_joins(cluster, data, tmp_path):
+    rows = _parts(data, tmp_path / "rows", n_parts=8)
+    hasher = thpi.ITQ(8, random_state=0).fit(data)
+
+    def replace_the_worker(done, total):
+        if done == 3:
+            cluster.kill_workers()
+            cluster.add_worker()
+
+    with distributed.Client(cluster.address) as client:
+        report = encode_parts(hasher, rows, tmp_path / "codes", client=client, progress=replace_the_worker)
+    assert report.parts == 8
+    np.testing.assert_array_equal(read_parts(tmp_path / "codes").codes, hasher.codes_)
+
+
+def test_encode_without_workers_says_what_was_written(cluster, data, tmp_path):
+    rows = _parts(data, tmp_path / "rows", n_parts=8)
+    hasher = thpi.ITQ(8, random_state=0).fit(data)
+    finished = []
+
+    def kill_after_three(done, total):
+        finished.append(done)
+        if done == 3:
+            cluster.kill_workers()
+
+    def encode_twice(client):
+        encode_parts(hasher, rows, tmp_path / "codes", client=client, progress=kill_after_three)
+        finished.clear()  # all was done before the kill: the next call must say it
+        encode_parts(hasher, rows, tmp_path / "more", client=client, progress=lambda done, _: finished.append(done))
+
+    with (
+        distributed.Client(cluster.address) as client,
+        dask.config.set({"thpi.no-workers-timeout": "2s"}),
+        pytest.raises(ClusterLostError) as raised,
+    ):
+        encode_twice(client)
+    assert f"{finished[-1]} or more of the 8 parts are written and are kept" in str(raised.value)
+    assert "nothing was changed" not in str(raised.value)
+
+
+def test_no_error_is_only_an_address(cluster):
+    """Dask looks up a worker that has just died by its address: a KeyError without another word."""
+    with distributed.Client(cluster.address) as client:
+        with pytest.raises(KeyError, match="^'tcp://127.0.0.1:9'$"):
+            client.scatter(1, workers=["tcp://127.0.0.1:9"])
+        with pytest.raises(ClusterLostError, match="the Dask cluster went away.*tcp://127.0.0.1:9"), cluster_errors():
+            client.scatter(1, workers=["tcp://127.0.0.1:9"])
+    with pytest.raises(KeyError, match="column"), cluster_errors():
+        raise KeyError("column")
+
+
+def test_a_fit_within_a_task_does_not_block_its_worker(cluster, data):
+    def fit():
+        return thpi.ITQ(4, random_state=0).fit(da.from_array(data, chunks=(5000, -1))).projection_
+
+    with distributed.Client(cluster.address) as client:
+        there = client.submit(fit).result(timeout=120)
+    np.testing.assert_allclose(there, thpi.ITQ(4, random_state=0).fit(data).projection_, atol=1e-8)
+
+
+def test_the_scheduler_gone_is_a_clear_error_and_finished_parts_are_kept(cluster, data, tmp_path):
+    scheduler, address = cluster.scheduler, cluster.address
     rows = _parts(data, tmp_path / "rows", n_parts=8)
     hasher = thpi.ITQ(8, random_state=0).fit(data)
     client = distributed.Client(address)
@@ -178,10 +295,10 @@ def test_the_scheduler_gone_is_a_clear_error_and_finished_parts_are_kept(process
     np.testing.assert_array_equal(read_parts(tmp_path / "codes").codes, hasher.codes_)
 
 
-def test_fit_and_encode_commands_on_a_cluster(processes, data, tmp_path, capsys):
+def test_fit_and_encode_commands_on_a_cluster(cluster, data, tmp_path, capsys):
     from thpi.cli import run
 
-    _, address = processes
+    address = cluster.address
     rows = _parts(data, tmp_path / "rows")
     fit = ["fit", str(rows), str(tmp_path / "m.thpi"), "--bits", "8", "--scheduler", address]
     assert run(fit) == 0, capsys.readouterr().err

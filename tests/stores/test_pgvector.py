@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -42,6 +45,62 @@ def test_leftmost_bit_is_bit_0(postgres_dsn: str) -> None:
         store.add(pack([[1, 0, 0, 0, 0, 0, 0, 0, 1, 0]]))
     with psycopg.connect(postgres_dsn) as connection:
         assert connection.execute("SELECT code::text FROM order_of_bits").fetchone() == ("1000000010",)
+
+
+def _add_at_once(stores: list[PgVector], ids: Callable[[int], list[int] | None]) -> None:
+    """Let all stores add three codes at the same moment, each in a thread; raise what one of them raises."""
+    gate = threading.Barrier(len(stores))
+
+    def add(number: int) -> None:
+        gate.wait()
+        stores[number].add(pack(np.eye(3, 8, dtype=bool)), ids(number))
+
+    with ThreadPoolExecutor(len(stores)) as pool:
+        list(pool.map(add, range(len(stores))))
+
+
+@pytest.mark.parametrize("numbered", [True, False])
+def test_four_writers_that_create_one_table_all_succeed(postgres_dsn: str, numbered: bool) -> None:
+    for attempt in range(15):
+        table = f"at_once_{numbered}_{attempt}"
+        stores = [PgVector(postgres_dsn, table, 8, model="0123456789abcdef") for _ in range(4)]
+        try:
+            _add_at_once(stores, lambda i: None if numbered else [100 * i, 100 * i + 1, 100 * i + 2])
+            _add_at_once(stores, lambda i: None if numbered or i % 2 else [1000 + 3 * i + j for j in range(3)])
+            found = sorted(item for item, _ in stores[0])
+            assert len(found) == len(set(found)) == 24
+            assert not numbered or found == list(range(24))
+            with PgVector(postgres_dsn, table) as store:
+                assert store.model == "0123456789abcdef"
+        finally:
+            for store in stores:
+                store.close()
+
+
+def test_four_connections_to_a_new_database_all_succeed(postgres_dsn: str) -> None:
+    """The first connection installs the extension."""
+    import psycopg
+    from psycopg.conninfo import make_conninfo
+
+    for attempt in range(3):
+        with psycopg.connect(postgres_dsn, autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE new_{attempt} TEMPLATE template0")
+        gate = threading.Barrier(4)
+
+        def connect(_: int, dsn: str = make_conninfo(postgres_dsn, dbname=f"new_{attempt}")) -> None:
+            gate.wait()  # noqa: B023
+            PgVector(dsn, "codes", 8).close()
+
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(connect, range(4)))
+
+
+def test_an_id_that_is_there_is_still_refused(postgres_dsn: str) -> None:
+    with PgVector(postgres_dsn, "twice", 8) as store:
+        store.add(np.zeros((1, 1), dtype=np.uint8), [7])
+        with pytest.raises(ValueError, match="ids=7 is in the table 'twice' already"):
+            store.add(np.zeros((2, 1), dtype=np.uint8), [8, 7])
+        assert len(store) == 1
 
 
 def test_table_is_found_again(postgres_dsn: str) -> None:

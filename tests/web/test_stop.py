@@ -86,6 +86,29 @@ def test_an_interrupt_that_was_ignored_at_the_start_stays_ignored(
         assert server.wait(20) == 0
 
 
+_EARLY = """
+import signal, uvicorn
+from thpi.cli import main
+
+class Early(uvicorn.Server):  # the signal comes after thpi is ready for it, and before uvicorn is
+    def run(self, sockets=None):
+        signal.raise_signal(signal.SIGTERM)
+        super().run(sockets)
+
+uvicorn.Server = Early
+main()
+"""
+
+
+@pytest.mark.slow
+def test_a_signal_is_not_lost_while_the_server_starts(shop: Catalogue, tmp_path: Path) -> None:
+    shop.engines[0].hasher.save(tmp_path / "shop.thpi")
+    shop.engines[0].index.save(tmp_path / "shop.index")
+    command = [sys.executable, "-c", _EARLY, "serve", "--port", "0"]
+    command += ["--model", str(tmp_path / "shop.thpi"), "--index", str(tmp_path / "shop.index")]
+    assert subprocess.run(command, timeout=40, capture_output=True).returncode == 0
+
+
 def _accepts(port: int) -> bool:
     try:
         socket.create_connection(("127.0.0.1", port), timeout=5).close()

@@ -7,14 +7,14 @@ named ``app``, and add the name to ``COMMANDS``.
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
+from thpi._signals import run_program
 from thpi.cli._output import resend_lost_interrupts
 
 __all__ = ["COMMANDS", "app", "main", "run"]
@@ -89,7 +89,12 @@ def run(arguments: Sequence[str] | None = None, group: typer.Typer = app, name: 
     return 0
 
 
-def main() -> None:
-    """Run the command line; the entry point of the ``thpi`` script."""
+def load() -> Callable[[], int]:
+    """Return what runs the command line of this process."""
     resend_lost_interrupts()
-    sys.exit(run())
+    return run
+
+
+def main() -> None:
+    """Run the command line of this process, and exit."""
+    run_program(load)

@@ -71,19 +71,22 @@ def check_writable(argument: str, path: Path, folder: Path, n_bytes: int = 0) ->
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Hold back Ctrl-C while an output gets its name, so that all of it is there or nothing."""
-    ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # in the background of a script, say: it stays ignored
-    if ignored or threading.current_thread() is not threading.main_thread():
+    """Hold back Ctrl-C and SIGTERM while an output gets its name, so that all of it is there or nothing."""
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
-    arrived: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, frame: arrived.append(number))
+    arrived: list[signal.Signals] = []
+    before = {}
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # in the background of a script, say: it stays ignored
+            before[number] = signal.signal(number, lambda number, _: arrived.append(signal.Signals(number)))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
-    if arrived:
-        raise KeyboardInterrupt
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for number in arrived:
+            signal.raise_signal(number)
 
 
 def resend_lost_interrupts() -> None:
@@ -100,11 +103,19 @@ def resend_lost_interrupts() -> None:
         elif not sys.is_finalizing():  # else the work is done, and no thread can be started any more
             # From another thread: sent from here, it would be raised in this hook, and be lost once more.
             # 0.01 seconds are long enough to be out of the callback, and too short to be noticed.
-            again = threading.Timer(0.01, _thread.interrupt_main)
+            again = threading.Timer(0.01, _interrupt_main)
             again.daemon = True
             again.start()
 
     sys.unraisablehook = hook
+
+
+def _interrupt_main() -> None:
+    main = threading.main_thread().ident
+    if main is None or not hasattr(signal, "pthread_kill"):  # pragma: no cover - Windows
+        _thread.interrupt_main()
+    else:
+        signal.pthread_kill(main, signal.SIGINT)  # a real signal ends a system call that waits, too
 
 
 def show(as_json: bool, facts: Facts) -> None:

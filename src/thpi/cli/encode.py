@@ -48,8 +48,9 @@ def encode(
     name in a csv or parquet file, and other columns are ignored.
 
     If DATA is a folder of parquet files, CODES is a folder too, with one file of
-    codes for each of them. An interrupted run continues where it stopped. With
-    --scheduler the workers of a Dask cluster read and write the files.
+    codes for each of them. A second run keeps the codes of files that have not
+    changed and codes the others. Row numbers that would change are refused; --force
+    changes them. With --scheduler the workers of a Dask cluster read and write.
 
     \b
     Examples:
@@ -59,7 +60,7 @@ def encode(
     """
     start = time.perf_counter()
     if Path(data).is_dir():
-        facts = _encode_folder(model, Path(data), output, id, scheduler)
+        facts = _encode_folder(model, Path(data), output, id, scheduler, force)
     elif scheduler is not None:
         raise ValueError(f"DATA={data!r} must be a folder of parquet files with --scheduler.")
     else:
@@ -68,7 +69,7 @@ def encode(
     show(as_json, facts | ({"seconds": round(seconds, 3)} if as_json else {"encoded_in": f"{seconds:.2f} s"}))
 
 
-def _encode_folder(model: Path, data: Path, output: Path, id: str | None, scheduler: str | None) -> Facts:
+def _encode_folder(model: Path, data: Path, output: Path, id: str | None, scheduler: str | None, force: bool) -> Facts:
     from thpi.cli._choice import Choice
     from thpi.cli._views import cluster
     from thpi.rows import Parquet
@@ -85,7 +86,7 @@ def _encode_folder(model: Path, data: Path, output: Path, id: str | None, schedu
     hasher, features = load_model("MODEL", model)
     columns = Choice("DATA", str(data), id, features=features).of(Parquet(data).names)
     bar = progress_bar("encoding", "MofNCompleteColumn", "TimeRemainingColumn")
-    run = partial(encode_parts, hasher, data, output, columns=features, ids=columns.id)
+    run = partial(encode_parts, hasher, data, output, columns=features, ids=columns.id, renumber=force)
     with cluster(scheduler) as client, bar as update:
         report = run(client=client, progress=lambda done, total: update(completed=done, total=total))
     facts = {"codes": str(output), "format": "parts", "parts": report.parts, "kept": report.kept, "rows": report.rows}

@@ -186,7 +186,9 @@ def _run(catalogue: Catalogue, settings: Settings, host: str, port: int) -> None
         timeout_graceful_shutdown=int(2 * settings.time_limit) + 1,
     )
     speak_seldom()
-    # uvicorn raises the signal again after it has stopped; a requested stop is not a failure.
-    signal.signal(signal.SIGTERM, lambda *_: None)
+    server = Server(config)
+    # Before uvicorn listens to it, a signal is kept for it. After it has stopped, it raises the signal again; a
+    # requested stop is not a failure.
+    signal.signal(signal.SIGTERM, server.handle_exit)
     with suppress(KeyboardInterrupt):
-        Server(config).run()
+        server.run()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -12,6 +11,7 @@ from importlib.resources import files as package_files
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from thpi._files import sha256_of
 from thpi._types import PathLike
 from thpi.datasets._paired import PairedDataset
 
@@ -241,8 +241,5 @@ class DatasetInfo:
 
 
 def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:  # in blocks: a file may be larger than memory
-        while block := file.read(2**20):
-            digest.update(block)
-    return digest.hexdigest()
+    with path.open("rb") as file:
+        return sha256_of(file)

@@ -125,20 +125,27 @@ class Searching:
 
     def _tuned_for(self, state: State, k: int) -> State:
         """Tune if due; while another thread is tuning, use the current state."""
-        report, built = state.report, state.approximate
-        worn = built is not None and built.n_covered < 0.9 * built.n_built
-        due = report is None or worn or not 0.9 * report.n <= len(state.rows) <= 2 * report.n
-        unbuilt = report is not None and report.kind != "exact" and built is None
-        if (due or unbuilt) and self._tuning.acquire(blocking=False):
-            try:
-                if due or report is None:
-                    self._tune(max(k, 10 if report is None else report.k))
-                else:  # opened from a file that has the report: build the chosen kind without measuring again
+        if any(_due(state)) and not self._tuning.locked():
+            # Two threads may get here at once; the second one then finds the work done. An attempt to acquire would
+            # not wait, but Ctrl-C right behind it would leave the lock closed for good.
+            with self._tuning:
+                state = self._state
+                due, unbuilt = _due(state)
+                if due or state.report is None:
+                    self._tune(max(k, 10 if state.report is None else state.report.k))
+                elif unbuilt:  # opened from a file that has the report: build the chosen kind without measuring again
+                    report = state.report
                     rebuilt = build(report.kind, state.rows.codes, self.random_state, report.chosen.parameters)
                     self._publish(state, rebuilt, report)
-            finally:
-                self._tuning.release()
         return self._state
+
+
+def _due(state: State) -> tuple[bool, bool]:
+    """Whether to tune anew, and whether only the chosen structure is missing."""
+    report, built = state.report, state.approximate
+    worn = built is not None and built.n_covered < 0.9 * built.n_built
+    due = report is None or worn or not 0.9 * report.n <= len(state.rows) <= 2 * report.n
+    return due, report is not None and report.kind != "exact" and built is None
 
 
 def _approximate_nearest(

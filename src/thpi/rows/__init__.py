@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from thpi.rows._dask import ClusterLostError, DaskRows, dask_parquet
+from thpi.rows._cluster import ClusterLostError
+from thpi.rows._dask import DaskRows, dask_parquet
 from thpi.rows._parquet import Parquet
 from thpi.rows._rows import MAPPED_FROM, Beside, Blocks, Mapped, Rows, Stacked
 

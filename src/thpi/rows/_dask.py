@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -12,6 +11,7 @@ import numpy.typing as npt
 
 from thpi._optional import require
 from thpi._types import Array, Ints, PathLike
+from thpi.rows._cluster import cluster_errors, computed
 from thpi.rows._parquet import Parquet, record_values
 from thpi.rows._rows import Rows, as_floats
 from thpi.solvers.blocks import Parts, combined
@@ -20,14 +20,6 @@ DaskArray: TypeAlias = Any
 """A ``dask.array.Array``; Dask is optional and has no types."""
 
 _PARTS_PER_SUM = 8
-
-# Compared by name, because distributed need not be installed where Dask runs on threads.
-_LOST = {"CancelledError", "CommClosedError", "FutureCancelledError"}
-_LOST |= {"KilledWorker", "NoValidWorkerError", "ShutdownError"}
-
-
-class ClusterLostError(ConnectionError):
-    """The Dask scheduler, or all of its workers, went away during a computation."""
 
 
 class DaskRows(Rows):
@@ -58,13 +50,11 @@ class DaskRows(Rows):
 
     @property
     def _first(self) -> Array:
-        with cluster_errors():
-            return as_floats(self.array[:1000].compute())  # enough for the shift of the moments
+        return as_floats(computed(self.array[:1000]))  # enough for the shift of the moments
 
     def blocks(self) -> Iterator[Array]:
-        with cluster_errors():
-            for part in self.array.partitions:
-                yield part.compute()
+        for part in self.array.partitions:
+            yield computed(part)
 
     def reduce(
         self, function: Callable[..., Parts], *arguments: object, combine: Callable[..., object] = np.add
@@ -76,13 +66,11 @@ class DaskRows(Rows):
         level = [together([apply(chunk, *shared)], combine) for chunk in self.array.to_delayed().ravel()]
         while len(level) > 1:
             level = [together(level[i : i + _PARTS_PER_SUM], combine) for i in range(0, len(level), _PARTS_PER_SUM)]
-        with cluster_errors():
-            parts: Parts = level[0].compute()
+        parts: Parts = computed(level[0])
         return parts
 
     def take(self, rows: Ints) -> Array:
-        with cluster_errors():
-            return np.asarray(self.array[rows].compute())
+        return np.asarray(computed(self.array[rows]))
 
     def project(self, mean: Array, W: Array) -> DaskRows:
         projected = self.map(lambda block: (block - mean) @ W, W.shape[1], self.dtype)
@@ -111,20 +99,7 @@ class DaskRows(Rows):
         return DaskRows(da.concatenate([self.array, other], axis=1))
 
     def gather(self) -> Array:
-        with cluster_errors():
-            return np.asarray(self.array.compute())
-
-
-@contextmanager
-def cluster_errors() -> Iterator[None]:
-    """Turn the errors of Dask that mean a lost scheduler into ``ClusterLostError``."""
-    try:
-        yield
-    except Exception as error:
-        if _LOST.isdisjoint(kind.__name__ for kind in type(error).__mro__):
-            raise
-        cause = f"the Dask cluster went away during the computation ({type(error).__name__}: {error})"
-        raise ClusterLostError(f"{cause}; nothing was changed, start again when it is back.") from error
+        return np.asarray(computed(self.array))
 
 
 def dask_parquet(path: PathLike, columns: Sequence[str] | None = None) -> DaskArray:

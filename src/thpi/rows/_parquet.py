@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -47,10 +47,11 @@ class Parquet(Rows):
                     raise ValueError(f"{str(path)!r} holds a null, NaN or infinity among its features.")
                 yield block
 
-    def open(self, path: Path) -> Any:
+    def open(self, path: Path, source: IO[bytes] | None = None) -> Any:
+        """Open one of the files; it is read from ``source`` if that is given."""
         pa, pq = require("pyarrow", "parquet"), require("pyarrow.parquet", "parquet")
         try:
-            file = pq.ParquetFile(path)
+            file = pq.ParquetFile(path if source is None else source)
         except pa.ArrowException as error:
             raise ValueError(f"{str(path)!r} is not a Parquet file ({error}).") from None
         missing = [name for name in self.columns or [] if name not in file.schema_arrow.names]

@@ -22,6 +22,7 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -91,16 +92,24 @@ def read_npy(path: PathLike, n_bits: int | None = None) -> CodeTable:
 
 
 def write_parquet(
-    path: PathLike, codes: npt.ArrayLike, n_bits: int, ids: npt.ArrayLike | None = None, model: str | None = None
+    path: PathLike,
+    codes: npt.ArrayLike,
+    n_bits: int,
+    ids: npt.ArrayLike | None = None,
+    model: str | None = None,
+    more: Mapping[str, int | str] | None = None,
 ) -> None:
-    """Write codes and ids (by default 0, 1, ...) to a Parquet file in one step. Needs the extra ``parquet``."""
+    """Write codes and ids (by default 0, 1, ...) to a Parquet file in one step. Needs the extra ``parquet``.
+
+    ``more`` is kept beside ``n_bits``, ``bit_order`` and ``model``.
+    """
     pa, pq = require("pyarrow", "parquet"), require("pyarrow.parquet", "parquet")
     table = CodeTable.checked(codes, ids, n_bits, model)
     buffers = [None, pa.py_buffer(table.codes.tobytes())]
     code_column = pa.FixedSizeBinaryArray.from_buffers(pa.binary(n_bytes(n_bits)), len(table.codes), buffers)
     id_column = pa.array(table.ids.tolist(), type=pa.int64() if id_kind(table.ids) == "int64" else pa.string())
     columns = [("id", id_column.type), ("code", code_column.type)]
-    schema = pa.schema(columns, metadata={"thpi": json.dumps(describe_codes(n_bits, model))})
+    schema = pa.schema(columns, metadata={"thpi": json.dumps(describe_codes(n_bits, model, **more or {}))})
     with atomic_open(path) as file:
         pq.write_table(pa.Table.from_arrays([id_column, code_column], schema=schema), file)
 

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -28,6 +31,7 @@ Row: TypeAlias = "dict[str, Any]"
 _MAX_K = 16_384  # Milvus's own limit on the number of answers to one query
 _BATCH = 5_000
 _LONGEST_ID = 65_535
+_PATIENCE = 60.0  # seconds for the embedded engine to start
 # Milvus's filters do not read the escapes of control characters as JSON does. The embedded engine pastes ids into its
 # own SQL when it deletes: a quote would fail, or delete other rows.
 _REFUSED, _REFUSED_EMBEDDED = (re.compile(f"[\\x00-\\x1f\\x7f{quote}]") for quote in ("", "'"))
@@ -74,8 +78,8 @@ class Milvus(EngineStore):
         self._refused = _REFUSED_EMBEDDED if embedded else _REFUSED
         self.collection, self._where = collection, f"collection {collection!r}"
         self._types = pymilvus.DataType
-        # The embedded engine is a process that starts now; on a busy machine that takes more than the usual 10 s.
-        self._client = pymilvus.MilvusClient(str(uri), token=token, timeout=60 if embedded else None)
+        connect = partial(pymilvus.MilvusClient, str(uri), token=token)
+        self._client = _patiently(connect, str(uri), pymilvus.MilvusException) if embedded else connect()
         try:
             self._agree(self._stored(), n_bits, model, any_model)
             self._width = n_bytes(self.n_bits)
@@ -231,6 +235,25 @@ class Milvus(EngineStore):
     def close(self) -> None:
         """Close the connection. The embedded engine stops with the process."""
         self._client.close()
+
+
+def _patiently(connect: Callable[..., Any], uri: str, failure: type[Exception]) -> Any:
+    """Connect to the embedded engine, a process that starts now: on a busy machine the first attempts may fail."""
+    if not Path(uri).absolute().parent.is_dir():
+        raise ValueError(f"uri={uri!r}: the folder {str(Path(uri).parent)!r} does not exist.")
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            return connect(timeout=_PATIENCE)
+        except failure as error:
+            if "Open local milvus failed" in str(error):
+                # Not tried again: milvus-lite has just removed the lock of the other program.
+                raise ConnectionError(f"uri={uri!r} does not open; another program may have it open.") from error
+            if "Fail connecting to server" not in str(error):
+                raise
+            if time.monotonic() >= deadline:
+                raise ConnectionError(f"uri={uri!r}: Milvus does not start in {_PATIENCE:g} s ({error}).") from error
+        time.sleep(0.25)
 
 
 STORE = StoreInfo(

@@ -8,6 +8,8 @@ by ``position``, so answers equal those of HammingIndex, ties included.
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
 from collections.abc import Iterator
 from typing import Any, TypeAlias, cast
@@ -110,14 +112,19 @@ class PgVector(EngineStore):
         return [text[start : start + self.n_bits] for start in range(0, len(text), self.n_bits)]
 
     def add(self, codes: npt.ArrayLike, ids: npt.ArrayLike | None = None) -> Array:
-        """Add codes under ids with one COPY in one transaction: all of them or, if anything is wrong, none."""
-        packed, checked = self._checked(codes, ids)
-        if len(packed) == 0:
-            return checked
-        if id_kind(checked) == "string" and any("\0" in item for item in checked):
-            raise ValueError("ids must not contain NUL characters; PostgreSQL's text cannot hold them.")
+        """Add codes under ids with one COPY in one transaction: all of them or, if anything is wrong, none.
+
+        Other writers wait while one creates the table or numbers its codes (``ids=None``).
+        """
+        checked: Array = np.empty(0)
         try:
             with self._connection.transaction(), self._connection.cursor() as cursor:
+                self._lock(cursor, shared=ids is not None and self._kind is not None)
+                packed, checked = self._checked(codes, ids)
+                if len(packed) == 0:
+                    return checked
+                if id_kind(checked) == "string" and any("\0" in item for item in checked):
+                    raise ValueError("ids must not contain NUL characters; PostgreSQL's text cannot hold them.")
                 if self._kind is None:
                     self._create(cursor, id_kind(checked))
                 with cursor.copy(self._composed("COPY {table} (id, code) FROM STDIN")) as copy:
@@ -130,12 +137,17 @@ class PgVector(EngineStore):
         self._kind = id_kind(checked)
         return checked
 
+    def _lock(self, cursor: Any, *, shared: bool) -> None:
+        """Make writers of this table wait for each other until the transaction ends; those that share, do not.
+
+        Neither CREATE IF NOT EXISTS nor the highest number is safe in two transactions at once.
+        """
+        key = hashlib.sha256(json.dumps(["thpi", self.schema, self.table]).encode()).digest()[:8]
+        lock = "pg_advisory_xact_lock_shared" if shared else "pg_advisory_xact_lock"
+        cursor.execute(f"SELECT {lock}(%s)", (int.from_bytes(key, "little", signed=True),))
+
     def _create(self, cursor: Any, kind: IdKind) -> None:
         cursor.execute(self._composed(_CREATE.replace("{type}", _SQL_TYPE[kind])))
-        stored = self._stored()
-        if stored is not None and stored[2] is not None:  # another process was faster
-            self._agree(stored, self.n_bits, self.model, any_model=False)
-            return
         about = json.dumps(describe_codes(self.n_bits, self.model))
         cursor.execute(self._composed("COMMENT ON TABLE {table} IS {about}", about=about))
 
@@ -211,7 +223,8 @@ class PgVector(EngineStore):
         query = "SELECT extversion FROM pg_extension WHERE extname = 'vector'"
         row = self._connection.execute(query).fetchone()
         if row is None:
-            self._connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+            with contextlib.suppress(self._psycopg.errors.UniqueViolation):  # another connection was faster
+                self._connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
             row = self._connection.execute(query).fetchone()
         self._version = tuple(int(part) for part in row[0].split(".")[:2])
         if self._version < (0, 7):

@@ -25,7 +25,7 @@ Stored: TypeAlias = "tuple[int, IdKind, str | None]"  # of a table: bits of a co
 BIT_ORDER = "little"
 
 
-def describe_codes(n_bits: int, model: str | None, **more: str) -> dict[str, int | str | None]:
+def describe_codes(n_bits: int, model: str | None, **more: int | str) -> dict[str, int | str | None]:
     about: dict[str, int | str | None] = {"format": "thpi-codes", "version": 1, "n_bits": n_bits}
     return {**about, "bit_order": BIT_ORDER, "model": check_fingerprint(model), **more}
 
