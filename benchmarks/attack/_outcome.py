@@ -23,5 +23,5 @@ class Outcome:
             self.wrong.append(otherwise)
 
 
-Attack: TypeAlias = Callable[[float], Iterator[Outcome]]
-"""Takes how long to go on: 1 is the size that the documentation reports, 0.1 a tenth of it."""
+Attack: TypeAlias = Callable[[float, int], Iterator[Outcome]]
+"""Takes how long to go on (1 is the size of the reported results, 0.1 a tenth of it) and a seed."""

@@ -32,12 +32,12 @@ KINDS = {  # the first bytes of a connection, and those that follow again and ag
 UNREAD = "answers nobody reads"
 
 
-def hold(server: Server, kind: str, n: int, seconds: float) -> Outcome:
+def hold(server: Server, kind: str, n: int, seconds: float, seed: int = 0) -> Outcome:
     """Hold ``n`` connections for some seconds, and replace those that are closed."""
     outcome = Outcome(f"{kind}, {FILES} open files", n)
-    first, drip = KINDS[kind] if kind in KINDS else (_large_search(), b"")
+    first, drip = KINDS[kind] if kind in KINDS else (_large_search(seed), b"")
     with server.connect(60) as connection:  # the first search takes longer
-        connection.sendall(_large_search())
+        connection.sendall(_large_search(seed))
         connection.recv(1)
     held: list[socket.socket] = []
     slowest, deadline = 0.0, time.monotonic() + seconds
@@ -87,8 +87,8 @@ def _goes_on(connection: socket.socket, drip: bytes) -> bool:
     return True
 
 
-def _large_search() -> bytes:
-    X = np.random.RandomState(1).standard_normal((20, N_FEATURES)).round(2)
+def _large_search(seed: int) -> bytes:
+    X = np.random.RandomState(seed).standard_normal((20, N_FEATURES)).round(2)
     body = json.dumps({"vectors": X.tolist(), "k": 1000}).encode()
     return b"POST /search" + HOST + b"Content-Length: %d\r\n\r\n" % len(body) + body
 
@@ -108,7 +108,7 @@ def closed_in_time(server: Server) -> Outcome:
     return outcome
 
 
-def attack(scale: float, n: int = 1030) -> Iterator[Outcome]:
+def attack(scale: float, seed: int, n: int = 1030) -> Iterator[Outcome]:
     """Hold ``n`` connections of each kind, for a minute each at scale 1."""
     allow_many_files()
     with tempfile.TemporaryDirectory() as name:
@@ -117,7 +117,7 @@ def attack(scale: float, n: int = 1030) -> Iterator[Outcome]:
         options = ("--idle-limit", str(IDLE_LIMIT), "--time-limit", str(2 * IDLE_LIMIT))
         for kind in (*KINDS, UNREAD):
             with serving(folder, *options, open_files=FILES) as server:
-                outcome = hold(server, kind, n if kind != UNREAD else n // 20, max(3.0, 60 * scale))
+                outcome = hold(server, kind, n if kind != UNREAD else n // 20, max(3.0, 60 * scale), seed)
                 server.watch()
                 outcome.counts["most files"] = server.files
                 outcome.counts["MB"] = server.rss >> 20

@@ -22,9 +22,9 @@ MEMORY = 1 << 30
 UNBOUNDED = "--max-neighbours", str(10**9)
 
 
-def pile(server: Server, n: int, rounds: int, expected: set[int]) -> Outcome:
+def pile(server: Server, n: int, rounds: int, expected: set[int], seed: int = 0) -> Outcome:
     """Send ``n`` large searches at a time."""
-    X = np.random.RandomState(1).standard_normal((1000, N_FEATURES))
+    X = np.random.RandomState(seed).standard_normal((1000, N_FEATURES))
     body = json.dumps({"vectors": X.tolist(), "k": 1000, "details": True})
     outcome = Outcome(f"{n} large searches at a time", n * rounds)
     for _ in range(rounds):
@@ -52,7 +52,7 @@ def pile(server: Server, n: int, rounds: int, expected: set[int]) -> Outcome:
     return outcome
 
 
-def attack(scale: float, n_items: int = 200_000) -> Iterator[Outcome]:
+def attack(scale: float, seed: int, n_items: int = 200_000) -> Iterator[Outcome]:
     """Send searches in 20 rounds at scale 1."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -64,6 +64,6 @@ def attack(scale: float, n_items: int = 200_000) -> Iterator[Outcome]:
             for n in (14, 56):
                 with serving(folder, "--time-limit", "2", *options) as server:
                     server.ask("/search", {"vectors": [[0.0] * N_FEATURES] * 100, "k": 1000})  # compiles the kernels
-                    outcome = pile(server, n, max(1, round(20 * scale)), expected)
+                    outcome = pile(server, n, max(1, round(20 * scale)), expected, seed)
                     outcome.attack += f", {what}"
                     yield outcome

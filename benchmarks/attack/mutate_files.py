@@ -1,33 +1,29 @@
 """What happens when a model or index file is damaged?
 
-    python -m benchmarks.mutate_files [--files 5000] [--seed 0] [--crafted]
-
 Files of three kinds (a model, an index with integer ids, an index with string ids; the indexes with records after
 the snapshot) are mutated: bits flipped, cut off, parts swapped, zeroed, repeated, inserted, or replaced by the part of
 another valid file. Opening one must give a clear error of the right class that names the file, or the right answer.
 Each file is opened in a child process with limits on time and memory, so that a crash or a hang is counted, not shared.
 
-With ``--crafted`` the files are hostile: their checksums are right (:mod:`benchmarks.craft_files`). Opening and using
-one must give the same clear error, or an answer.
+Hostile files have right checksums (:mod:`benchmarks.attack.craft_files`). Opening and using one must give the same
+clear error, or an answer.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import resource
 import signal
-import sys
 import tempfile
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 
 import thpi
-from benchmarks.craft_files import craft_index, craft_model
+from benchmarks.attack._outcome import Outcome
+from benchmarks.attack.craft_files import craft_index, craft_model
 from thpi.codes import pack
 from thpi.index import HammingIndex, IndexFileError
 
@@ -146,80 +142,57 @@ def make_tuned(path: Path, text: bool) -> None:
         index.remove(ids[3:5])
 
 
-def crafted(n_files: int, seed: int) -> int:
-    """Open ``n_files`` hostile files; print a table, and return whether anything was wrong."""
-    import faiss
-
-    faiss.omp_set_num_threads(1)  # a child has no threads of its parent
-    counts: Counter[tuple[str, str]] = Counter()
-    wrong = 0
+def attack(scale: float, seed: int) -> Iterator[Outcome]:
+    """Damage 5,000 files at scale 1."""
+    rng = random.Random(seed)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "crafted"
-        kinds: list[tuple[str, bytes, Callable[[bytes, random.Random], tuple[str, bytes]]]] = []
-        for name, make in (("ITQ", make_model), ("LapITQPlus", make_lap), ("AutoHasher", make_auto)):
-            make(path, 0)
-            kinds.append((name, path.read_bytes(), craft_model))
-        for text in (False, True, False):
-            make_tuned(path, text)
-            kinds.append(("index, string ids" if text else "index, integer ids", path.read_bytes(), craft_index))
-        for number in range(n_files):
-            name, data, craft = kinds[number % len(kinds)]
-            what, changed = craft(data, random.Random(seed * 10**6 + number))
-            path.write_bytes(changed)
-            answer, error = (
-                (answer_of_index, IndexFileError) if craft is craft_index else (answer_of_model, thpi.ModelFileError)
-            )
-            outcome = in_child(lambda: judge(path, answer, ANY, error))  # noqa: B023
-            counts[name, outcome.split(":")[0].replace("right ", "")] += 1
-            if outcome.startswith("WRONG"):
-                wrong += 1
-                print(f"file {number} ({name}, {what}): {outcome}")
-    for (name, outcome), count in sorted(counts.items()):
-        print(f"{name:<20} {outcome:<14} {count:>6}")
-    print(f"{n_files} crafted files; crashes, hangs and unclear errors: {wrong}")
-    return int(wrong > 0)
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--files", type=int, default=5000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--crafted", action="store_true", help="files with right checksums and wrong content")
-    options = parser.parse_args()
-    if options.crafted:
-        return crafted(options.files, options.seed)
-    rng = random.Random(options.seed)
-    counts: Counter[tuple[str, str]] = Counter()
-    wrong = 0
-    with tempfile.TemporaryDirectory() as folder:
-        kinds = []
+        path, kinds = Path(folder) / "mutated", []
         for name, make, answer, error_class in (
             ("model", make_model, answer_of_model, thpi.ModelFileError),
             ("index, integer ids", lambda p, s: make_index(p, s, False), answer_of_index, IndexFileError),
             ("index, string ids", lambda p, s: make_index(p, s, True), answer_of_index, IndexFileError),
         ):
-            path = Path(folder) / "mutated"
             make(path, 1)
             other = path.read_bytes()
             make(path, 0)
-            kinds.append((name, path.read_bytes(), other, answer, answer(path), error_class))
-        for number in range(options.files):
-            name, data, other, answer, right, error_class = kinds[number % len(kinds)]
+            outcome = Outcome(f"damaged file: {name}", 0)
+            kinds.append((outcome, path.read_bytes(), other, answer, answer(path), error_class))
+        for number in range(max(30, round(5000 * scale))):
+            outcome, data, other, answer, right, error_class = kinds[number % len(kinds)]
             mutation, changed = mutate(data, other, rng)
-            path = Path(folder) / "mutated"
-            path.write_bytes(changed)
             if changed == other:
                 continue
-            outcome = in_child(lambda: judge(path, answer, right, error_class))  # noqa: B023
-            counts[name, outcome.split(":")[0]] += 1
-            if outcome.startswith("WRONG"):
-                wrong += 1
-                print(f"file {number} ({name}, {mutation}): {outcome}")
-    for (name, outcome), count in sorted(counts.items()):
-        print(f"{name:<20} {outcome:<14} {count:>6}")
-    print(f"{sum(counts.values())} mutated files; crashes, hangs, wrong answers and unclear errors: {wrong}")
-    return int(wrong > 0)
+            path.write_bytes(changed)
+            count(outcome, number, mutation, in_child(lambda: judge(path, answer, right, error_class)))  # noqa: B023
+    yield from (kind[0] for kind in kinds)
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def crafted(scale: float, seed: int) -> Iterator[Outcome]:
+    """Open and use 2,000 hostile files at scale 1."""
+    import faiss
+
+    faiss.omp_set_num_threads(1)  # a child has no threads of its parent
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "crafted"
+        kinds: list[tuple[Outcome, bytes, Callable[[bytes, random.Random], tuple[str, bytes]]]] = []
+        for name, make in (("ITQ", make_model), ("LapITQPlus", make_lap), ("AutoHasher", make_auto)):
+            make(path, 0)
+            kinds.append((Outcome(f"hostile file: {name}", 0), path.read_bytes(), craft_model))
+        for name, text in (("index, integer ids", False), ("index, string ids", True)):
+            make_tuned(path, text)
+            kinds.append((Outcome(f"hostile file: {name}", 0), path.read_bytes(), craft_index))
+        for number in range(max(30, round(2000 * scale))):
+            outcome, data, craft = kinds[number % len(kinds)]
+            what, changed = craft(data, random.Random(seed * 10**6 + number))
+            path.write_bytes(changed)
+            answer, error = (
+                (answer_of_index, IndexFileError) if craft is craft_index else (answer_of_model, thpi.ModelFileError)
+            )
+            count(outcome, number, what, in_child(lambda: judge(path, answer, ANY, error)))  # noqa: B023
+    yield from (kind[0] for kind in kinds)
+
+
+def count(outcome: Outcome, number: int, what: str, found: str) -> None:
+    outcome.tried += 1
+    outcome.counts[found.split(":")[0]] += 1
+    outcome.demand(not found.startswith("WRONG"), f"file {number} ({what}): {found}")

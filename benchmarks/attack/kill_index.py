@@ -1,7 +1,5 @@
 """What survives when the process that writes an index is killed?
 
-    python benchmarks/kill_index.py [--kills 100] [--rows 50000] [--seed 0]
-
 A child process opens an index file for writing, adds and removes items, saves now and then, and reports through a pipe
 what it is about to do and what has returned. It is ended by SIGKILL at a random moment. The file is then opened and
 compared with what was acknowledged: all of it must be there, and nothing more than the one call that was running,
@@ -10,20 +8,19 @@ whole. The same file goes on to the next round, so damage would also add up.
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import os
 import random
 import signal
-import sys
 import tempfile
 import time
-from collections import Counter
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.attack._outcome import Outcome
 from thpi.index import HammingIndex
 
 N_BITS = 64
@@ -69,51 +66,39 @@ def apply(held: set[int], call: str) -> set[int]:
     return held - set(values) if name == "remove" else held
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kills", type=int, default=100)
-    parser.add_argument("--rows", type=int, default=50_000, help="items at the start; more make saving take longer")
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    rng = random.Random(options.seed)
-    broken = lost = extra = acknowledged = 0
-    killed_in: Counter[str] = Counter()
+def attack(scale: float, seed: int, rows: int = 50_000) -> Iterator[Outcome]:
+    """Kill the writer 100 times at scale 1. ``rows`` items are there at the start; more make saving take longer."""
+    rng = random.Random(seed)
+    outcome = Outcome("a writer of an index killed", max(5, round(100 * scale)))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "killed.index"
-        held = set(range(options.rows))
+        held = set(range(rows))
         start = HammingIndex(N_BITS)
         start.add(codes_of(sorted(held)), sorted(held))
         start.save(path)
-        for kill in range(options.kills):
-            lines = _one_kill(path, options.seed * 10**6 + kill, rng)
-            acknowledged_calls, running = _split(lines)
-            acknowledged += len(acknowledged_calls)
-            for call in acknowledged_calls:
+        for kill in range(outcome.tried):
+            acknowledged, running = _split(_one_kill(path, seed * 10**6 + kill, rng))
+            outcome.counts["calls acknowledged"] += len(acknowledged)
+            outcome.counts["killed in " + (running.split()[0] if running else "no call")] += 1
+            for call in acknowledged:
                 held = apply(held, call)
-            killed_in[running.split()[0] if running else "between calls"] += 1
             try:
                 index = HammingIndex.open(path)
             except Exception as error:
-                broken += 1
-                print(f"kill {kill}: broken: {error}")
-                return 1
+                outcome.wrong.append(f"kill {kill}: broken: {error}")
+                break
             found = set(index.ids.tolist())
-            if found not in (held, apply(held, running) if running else held):
-                missing = held - found
-                lost += bool(missing)
-                extra += not missing
-                print(f"kill {kill} in {running!r}: {len(missing)} lost, {len(found - held)} unexpected")
-            if not np.array_equal(index.codes, codes_of(index.ids.tolist())):
-                broken += 1
-                print(f"kill {kill}: codes altered")
+            allowed = held, apply(held, running) if running else held
+            change = f"{len(held - found)} lost, {len(found - held)} unexpected"
+            outcome.demand(found in allowed, f"kill {kill} in {running!r}: {change}")
+            outcome.demand(
+                np.array_equal(index.codes, codes_of(index.ids.tolist())), f"kill {kill}: a code under a wrong id"
+            )
             held = found
         HammingIndex.open(path, "a").close()
-        leftovers = [name for name in os.listdir(folder) if name.endswith("-tmp")]
-    moments = ", ".join(f"{count} in {name}" for name, count in sorted(killed_in.items()))
-    print(f"{options.kills} kills ({moments}); {acknowledged} calls acknowledged, {len(held)} items at the end")
-    print(f"broken indexes: {broken}; acknowledged additions or removals lost: {lost}; unexpected items: {extra}")
-    print(f"temporary files of killed saves left after the next opening for writing: {len(leftovers)}")
-    return int(broken + lost + extra + len(leftovers) > 0)
+        left = [name for name in os.listdir(folder) if name.endswith("-tmp")]
+        outcome.demand(not left, f"temporary files left after the next opening for writing: {left}")
+    yield outcome
 
 
 def _one_kill(path: Path, seed: int, rng: random.Random) -> list[str]:
@@ -142,7 +127,3 @@ def _split(lines: list[str]) -> tuple[list[str], str]:
     """Return the calls that returned, and the one that was running ("" where none was)."""
     done = [call for call, after in pairwise(lines) if after == "done"]
     return done, "" if lines[-1] == "done" else lines[-1]
-
-
-if __name__ == "__main__":
-    sys.exit(main())
