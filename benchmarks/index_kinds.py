@@ -1,11 +1,11 @@
-"""When is an approximate kind of index worth it, and what do the reorderings gain?
+"""When is an approximate kind of index worth it, and what do finer orders gain?
 
     python benchmarks/index_kinds.py [--rows 1000000] [--bits 64] [--k 10] [--recall 0.9 0.99] [--kinds ivf hnsw]
 
 Side by side, for codes in clusters (like those of real data) and for uniformly random codes (the hardest there are):
 exact search and each approximate kind, tuned for the recall asked for; recall on held-out queries, time a query in a
 batch, time to build. Then, on the bundled digits with ITQ codes, the recall of the true Euclidean neighbours in Hamming
-order and after reordering 100 candidates by asymmetric and by Euclidean distance.
+order, in asymmetric order, and with the first 100 of it in Euclidean order.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Cases of packed codes: mean average precision and exact search; and of ridge CCA and the start of the command."""
+"""Cases of packed codes: mean average precision and search; and of ridge CCA and the start of the command."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sklearn.metrics import average_precision_score
 
 from benchmarks._cases import Case
 from thpi._types import Array
-from thpi.codes import hamming_distances
+from thpi.codes import hamming_distances, pack_signs
 from thpi.index import HammingIndex
 from thpi.metrics import average_precision
 from thpi.solvers.cca import ridge_cca
@@ -31,6 +31,7 @@ def cases(full: bool) -> Iterator[Case]:
     for n_bits in (64, 256):
         for n_queries in (1, 100):
             yield exact_search(n_bits, n_queries, full)
+            yield asymmetric_search(n_bits, n_queries, full)
     yield canonical_correlations(full)
     yield cold_start(full)
 
@@ -124,6 +125,32 @@ def exact_search(n_bits: int, n_queries: int, full: bool) -> Case:
         check=check,
         repeats=(101 if full else 51) if n_queries == 1 else (15 if full else 9),
         bytes_read=database.nbytes,
+    )
+
+
+def asymmetric_search(n_bits: int, n_queries: int, full: bool) -> Case:
+    """Codes of projections with few dimensions, as those of real data are; uniform ones are harder."""
+    n, k, rng = 1_000_000, 10, np.random.default_rng(0)
+    plane = rng.standard_normal((16, n_bits)) * np.linspace(2, 0.3, 16)[:, None]
+    projections = rng.standard_normal((n_queries, 16)) @ plane
+    index = HammingIndex(n_bits)
+    for _ in range(10):
+        index.add(pack_signs(rng.standard_normal((n // 10, 16)) @ plane))
+    index.search(codes(300, n_bits, 2), k)
+
+    def check(ours: Any, theirs: Any) -> str:
+        moved = np.mean([len(set(a) - set(b)) / k for a, b in zip(ours.ids, theirs.ids, strict=True)])
+        return f"{moved:.0%} of the items found are others"
+
+    return Case(
+        what=f"asymmetric search, {n:,} x {n_bits} bits, {n_queries} quer{'y' if n_queries == 1 else 'ies'}, k {k}",
+        against="exact search by Hamming distance",
+        target=3,
+        ours=lambda: index.search(projections, k),
+        other=lambda: index.search(projections, k, order="hamming"),
+        check=check,
+        repeats=(101 if full else 51) if n_queries == 1 else (15 if full else 9),
+        bytes_read=index.codes.nbytes,
     )
 
 

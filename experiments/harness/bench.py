@@ -109,7 +109,7 @@ class Bench:
         finer = None
         if order == "asymmetric":
             projections = hasher.decision_function(target[self.split.query])
-            finer = asymmetric_distances(projections, np.broadcast_to(rows, (len(queries), *rows.shape)))
+            finer = asymmetric_distances(projections, rows)
         measures = {}
         for kind in self.kinds:
             relevance = self.relevance(kind)

@@ -42,11 +42,12 @@ def tiny():
 
 def _distances(hasher, queries, database):
     itq = ITQ(BITS, random_state=0).fit(database)
-    signs = hasher.signs(queries)[:, None] != hasher.signs(database)
-    return {
-        "model": signs.sum(axis=2),
-        "asymmetric": (signs * np.abs(hasher.decision_function(queries))[:, None]).sum(axis=2).round(12),
-        "ITQ": (itq.signs(queries)[:, None] != itq.signs(database)).sum(axis=2),
+    lines = {}
+    for coder, names in ((hasher, ("model", "asymmetric")), (itq, ("ITQ", "ITQ asymmetric"))):
+        differ = coder.signs(queries)[:, None] != coder.signs(database)
+        sizes = np.abs(coder.decision_function(queries))[:, None]
+        lines |= zip(names, (differ.sum(axis=2), (differ * sizes).sum(axis=2).round(12)), strict=True)
+    return lines | {
         "exact": cdist(queries, database),
         "random": np.zeros((N_QUERIES, N_DATABASE)),
     }
@@ -85,15 +86,18 @@ def test_relevance_may_be_sparse_or_a_function_and_blocks_change_nothing(tiny, m
 def test_intervals_are_those_of_student(tiny):
     hasher, queries, database, relevant = tiny
     found = assess(hasher, queries, database, relevant)
-    values = found.lines["model"].values["average_precision"]
-    kept = values[~np.isnan(values)]
-    low, high = stats.t.interval(0.95, len(kept) - 1, loc=kept.mean(), scale=stats.sem(kept))
-    measured = found.lines["model"].measured("average_precision")
-    assert measured == pytest.approx((kept.mean(), max(0, low), min(1, high)))
-    gain = kept - found.lines["ITQ"].values["average_precision"][~np.isnan(values)]
-    low, high = stats.t.interval(0.95, len(gain) - 1, loc=gain.mean(), scale=stats.sem(gain))
-    assert found.over_itq[:3] == pytest.approx((gain.mean(), low, high))
-    assert f"({100 * low:+.1f} to {100 * high:+.1f})" in found.notices[0]
+    pairs = {"hamming": ("model", "ITQ"), "asymmetric": ("asymmetric", "ITQ asymmetric")}
+    assert list(found.over_itq) == list(pairs)
+    for order, (model, itq) in pairs.items():
+        values = found.lines[model].values["average_precision"]
+        kept = values[~np.isnan(values)]
+        low, high = stats.t.interval(0.95, len(kept) - 1, loc=kept.mean(), scale=stats.sem(kept))
+        measured = found.lines[model].measured("average_precision")
+        assert measured == pytest.approx((kept.mean(), max(0, low), min(1, high)))
+        gain = kept - found.lines[itq].values["average_precision"][~np.isnan(values)]
+        low, high = stats.t.interval(0.95, len(gain) - 1, loc=gain.mean(), scale=stats.sem(gain))
+        assert found.over_itq[order][:3] == pytest.approx((gain.mean(), low, high))
+        assert f"({100 * low:+.1f} to {100 * high:+.1f}) in {order.replace('h', 'H')} order" in found.notices[0]
 
 
 def test_measures_of_hamming_distances_are_of_codes_only(tiny):
@@ -114,7 +118,7 @@ def test_more_bits_than_itq_can_give_is_said(tiny):
     _, queries, database, relevant = tiny
     found = assess(LSH(9, random_state=0).fit(database), queries, database, relevant)
     assert "ITQ" not in found.lines
-    assert found.over_itq is None
+    assert found.over_itq == {}
     assert "n_bits=9 is more than ITQ can give" in found.notices[0]
 
 
@@ -135,7 +139,7 @@ def test_the_plot_has_a_curve_per_line(tiny):
     found = assess(hasher, queries, database, relevant, k=[3], curves=True)
     assert found.ranks.tolist() == list(range(1, N_DATABASE + 1))
     curves = draw_recall(found).axes[0].get_lines()
-    assert len(curves) == 5
+    assert len(curves) == 6
     for curve, line in zip(curves, found.lines.values(), strict=True):
         assert curve.get_ydata()[2] == pytest.approx(100 * line.measured("recall@3").value)
         assert curve.get_ydata()[-1] == pytest.approx(100)

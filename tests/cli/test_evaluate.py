@@ -72,7 +72,8 @@ def test_values_are_those_of_the_library(shop, tmp_path, capsys, halves, relevan
     _check(found, expected)
     assert found["relevance"] == relevance
     assert found["relevant"] == truth.words
-    assert found["over_itq"] == pytest.approx(expected.over_itq._asdict())
+    for order, gain in expected.over_itq.items():
+        assert found["over_itq"][order] == pytest.approx(gain._asdict())
     assert found["radius"]["radius"] == expected.radius.radius
     # And those of the measures themselves, from the codes.
     codes = hasher.transform(queries.X), hasher.transform(database.X)
@@ -192,10 +193,17 @@ def test_the_text_names_lines_measures_and_the_radius(shop, capsys):
     assert run([*command, "--precision", "1", "--measure", "lookup_precision@0"]) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "near in target space: the 9 nearest rows" in out
-    for name in ("percent model asymmetric ITQ exact random", "MAP", "precision@10", "recall@100", "±", " - "):
+    for name in (
+        "percent model asymm. ITQ asymm. exact random",
+        "MAP",
+        "precision@10",
+        "recall@100",
+        "±",
+        " - ",
+    ):
         assert name in out
     assert "fitted on the rows searched" in out
-    assert "Model over ITQ: " in out
+    assert "Model over ITQ, points of MAP: " in out
     assert "Radius " in out or "No radius reaches" in out
 
 

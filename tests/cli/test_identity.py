@@ -45,7 +45,7 @@ def prints(two):
 MISMATCHES = [
     "search shop.index shop.csv --model other.thpi",
     "search shop.index shop.csv --model other.thpi --any-model",
-    "search other.index shop.csv --model shop.thpi --rerank 20",
+    "search other.index shop.csv --model shop.thpi --order hamming",
     "search shop.index other.npy",
     "search shop.index other.index --row 3",
     "index add shop.index other.npy",

@@ -41,13 +41,13 @@ def test_every_way_to_ask_gives_the_same_answer(shop, capsys, monkeypatch):
         (["-", *model, "--ids", "sku"], f"{lines[0]}\n{lines[8]}\n", "A-007"),
     ):
         monkeypatch.setattr("sys.stdin", io.StringIO(stdin))
-        assert run(["search", index, *arguments, "-k", "4", "--json"]) == 0
-        assert _answers(capsys) == [{"query": name, "neighbours": expected}], arguments
+        assert run(["search", index, *arguments, "-k", "4", "--order", "hamming", "--json"]) == 0
+        assert _answers(capsys) == [{"query": name, "order": "hamming", "neighbours": expected}], arguments
 
 
 def test_a_file_of_queries_is_answered_line_by_line(shop, capsys):
     command = ["search", str(shop / "shop.index"), str(shop / "target.npy"), "--model", str(shop / "shop.thpi")]
-    assert run([*command, "-k", "3", "--json"]) == 0
+    assert run([*command, "-k", "3", "--order", "hamming", "--json"]) == 0
     answers = _answers(capsys)
     assert [answer["query"] for answer in answers] == list(range(300))
     for row in (0, 150, 299):
@@ -58,10 +58,10 @@ def test_a_file_of_queries_is_answered_line_by_line(shop, capsys):
 def test_an_item_is_not_its_own_neighbour(shop, capsys, asked):
     """As on the server; before, it came first and took the place of a neighbour."""
     assert run(["search", str(shop / "shop.index"), *asked, "-k", "4", "--json"]) == 0
-    assert _answers(capsys) == [{"query": "A-007", "neighbours": _nearest(shop, 7, 5)[1:]}]
+    assert _answers(capsys) == [{"query": "A-007", "order": "hamming", "neighbours": _nearest(shop, 7, 5)[1:]}]
     assert run(["search", str(shop / "shop.index"), *asked, "--radius", "4", "--json"]) == 0
     within = [hit for hit in _nearest(shop, 7, 300) if hit["distance"] <= 4]
-    assert _answers(capsys) == [{"query": "A-007", "neighbours": [hit for hit in within if hit["id"] != "A-007"]}]
+    assert _answers(capsys)[0]["neighbours"] == [hit for hit in within if hit["id"] != "A-007"]
 
 
 @pytest.mark.parametrize("item", ["9", "-3"])
@@ -83,32 +83,40 @@ def test_radius_gives_all_within(shop, capsys):
 
 
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")  # the model knows those of the csv file
-def test_rerank_orders_the_nearest_by_asymmetric_distance(shop, capsys):
+def test_rows_are_searched_by_asymmetric_distance_unless_told_otherwise(shop, capsys):
     X, codes = np.load(shop / "target.npy"), read_npy(shop / "codes.npy").codes
     hasher = thpi.load(shop / "shop.thpi")
     differ = np.unpackbits(hasher.transform(X[[7]]) ^ codes, axis=1, bitorder="little")[:, :24].astype(bool)
-    nearest = np.argsort(differ.sum(axis=1), kind="stable")[:50]
     distances = (differ * np.abs(hasher.decision_function(X[[7]]))).sum(axis=1)
-    order = nearest[np.argsort(distances[nearest], kind="stable")][:5]
+    order = np.argsort(distances, kind="stable")[:5]
     command = ["search", str(shop / "shop.index"), str(shop / "target.npy"), "--model", str(shop / "shop.thpi")]
-    assert run([*command, "--row", "7", "-k", "5", "--rerank", "50", "--json"]) == 0
-    (answer,) = _answers(capsys)
-    assert [hit["id"] for hit in answer["neighbours"]] == [f"A-{i:03d}" for i in order]
-    np.testing.assert_allclose([hit["distance"] for hit in answer["neighbours"]], distances[order], atol=1e-4)
-    assert run([*command, "--row", "7", "-k", "5", "--rerank", "50"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 6
+    command += ["--row", "7", "-k", "5"]
+    for told in ([], ["--order", "asymmetric"]):
+        assert run([*command, *told, "--json"]) == 0
+        (answer,) = _answers(capsys)
+        assert answer["order"] == "asymmetric"
+        assert [hit["id"] for hit in answer["neighbours"]] == [f"A-{i:03d}" for i in order]
+        np.testing.assert_allclose([hit["distance"] for hit in answer["neighbours"]], distances[order], atol=1e-4)
+    assert run(command) == 0
+    title, *hits = capsys.readouterr().out.splitlines()
+    assert title == "query 7, codes of 24 bits, asymmetric distance"
+    assert len(hits) == 5
+    assert run([*command, "--order", "hamming", "--json"]) == 0
+    assert _answers(capsys) == [{"query": 7, "order": "hamming", "neighbours": _nearest(shop, 7, 5)}]
+    assert run([*command, "--radius", "3", "--json"]) == 0
+    assert _answers(capsys)[0]["order"] == "hamming"
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["QUERIES", "MODEL", "-k", "10", "--rerank", "9"], "--rerank 9 must be at least k=10"),
-        (["QUERIES", "MODEL", "--rerank", "50", "--radius", "3"], "--radius 3 returns all within"),
-        (["QUERIES", "--rerank", "50"], "--rerank 50 needs the projections of the queries"),
-        (["--row", "3", "--rerank", "50"], "the index holds only codes"),
+        (["QUERIES", "MODEL", "--order", "nearest"], "--order 'nearest' must be asymmetric or hamming"),
+        (["QUERIES", "MODEL", "--order", "asymmetric", "--radius", "3"], "--radius 3 counts bits"),
+        (["QUERIES", "--order", "asymmetric"], "--order asymmetric needs the projections of the queries"),
+        (["--row", "3", "--order", "asymmetric"], "--order asymmetric needs the projections of the queries"),
     ],
 )
-def test_rerank_says_what_it_needs(shop, refused, arguments, message):
+def test_an_order_says_what_it_needs(shop, refused, arguments, message):
     given = {"QUERIES": [shop / "target.npy"], "MODEL": ["--model", shop / "shop.thpi"]}
     words = [word for argument in arguments for word in given.get(argument, [argument])]
     assert message in refused(["search", shop / "shop.index", *words])
@@ -117,7 +125,7 @@ def test_rerank_says_what_it_needs(shop, refused, arguments, message):
 def test_the_table_is_readable(shop, capsys):
     assert run(["search", str(shop / "shop.index"), "--id", "A-000", "-k", "2", "--include-self"]) == 0
     title, first, second = capsys.readouterr().out.splitlines()
-    assert title == "query A-000, codes of 24 bits"
+    assert title == "query A-000, codes of 24 bits, Hamming distance"
     assert first.split()[:4] == ["1", "A-000", "distance", "0"]
     assert second.split()[0] == "2"
 

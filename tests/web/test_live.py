@@ -90,7 +90,7 @@ def test_an_index_add_of_another_process_is_seen_within_a_second_and_no_request_
     def search(port: int) -> None:
         while not done.is_set():
             try:
-                body = {"vector": X[len(statuses) % 400].tolist(), "k": 5, "details": True, "rerank": 50}
+                body = {"vector": X[len(statuses) % 400].tolist(), "k": 5, "details": True}
                 status, answer = ask(port, "POST", "/search", body, token=None)
                 statuses.append(status)
                 assert len(answer["results"][0]["neighbours"]) == 5

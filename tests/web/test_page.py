@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from thpi.index import Neighbours, asymmetric_rerank
 from thpi.web import Catalogue, Settings
 
 api = pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install playwright")
@@ -116,6 +115,7 @@ def test_clicking_an_item_shows_what_the_index_finds(
     open_page: Any, demo: Catalogue, keep: Callable[..., Path]
 ) -> None:
     page = open_page()
+    page.get_by_role("combobox", name="Order").select_option("hamming")
     row = int(demo.gallery[8])
     page.locator("#gallery .tile").nth(8).click()
     api.expect(page.locator("#results-title")).to_have_text(demo.items.names[row])
@@ -156,22 +156,23 @@ def test_bits_neighbours_methods_and_relevance_can_be_chosen(open_page: Any) -> 
     assert page.locator("#chart .bar.chosen").count() == 3
 
 
-def test_the_finer_order_is_that_of_the_library(open_page: Any, demo: Catalogue) -> None:
+def test_the_order_is_the_asymmetric_one_of_the_library_unless_chosen(open_page: Any, demo: Catalogue) -> None:
     page = open_page()
-    _settled(page, "The 10 nearest")
-    page.get_by_role("combobox", name="Order").select_option("asymmetric")
-    api.expect(page.locator(".method[data-method=ITQ] .distance").first).to_contain_text(".")
+    _settled(page, "The 10 nearest with 32 bits by asymmetric distance")
     engine = demo.engine("ITQ", 32)
     assert demo.gallery is not None
     item = int(demo.gallery[0])
-    nearest = engine.index.search(engine.index.get_codes([item]), 201)
-    others = Neighbours(nearest.distances[:, 1:], nearest.ids[:, 1:])
-    assert nearest.ids[0, 0] == item
     projections = engine.hasher.decision_function(demo.prepared(demo.vector_of(item)[None]))
-    expected = asymmetric_rerank(engine.index, others, projections, 10)
+    expected = engine.index.search(projections, 11).without(item, 10)
     shown = page.locator(".method[data-method=ITQ] .distance").all_inner_texts()
     got = [float(text.split()[1]) for text in shown]
     np.testing.assert_allclose(got, expected.distances[0], rtol=6e-3)
+    before = page.locator("#chart text").all_text_contents()
+    assert "asymmetric" in page.locator("#chart-note").inner_text()
+    page.get_by_role("combobox", name="Order").select_option("hamming")
+    _settled(page, "by Hamming distance")
+    assert "Hamming" in page.locator("#chart-note").inner_text()
+    assert page.locator("#chart text").all_text_contents() != before
 
 
 def test_names_from_data_stay_text(open_page: Any, demo: Catalogue) -> None:

@@ -39,20 +39,23 @@ def test_the_three_forms_of_a_batch_are_read_alike() -> None:
     csv = "\n".join(",".join(repr(float(x)) for x in row) for row in X).encode()
     asked = [
         parse_search(
-            json.dumps({"vectors": X.tolist(), "k": 7, "bits": 8, "rerank": 9}).encode(),
+            json.dumps({"vectors": X.tolist(), "k": 7, "bits": 8, "order": "hamming"}).encode(),
             "application/json",
             {},
             Settings(),
         ),
-        parse_search(csv, "text/csv; charset=utf-8", {"k": "7", "bits": "8", "rerank": "9"}, Settings()),
-        parse_search(_npy(X), "application/x-npy", {"k": "7", "bits": "8", "rerank": "9"}, Settings()),
+        parse_search(csv, "text/csv; charset=utf-8", {"k": "7", "bits": "8", "order": "hamming"}, Settings()),
+        parse_search(_npy(X), "application/x-npy", {"k": "7", "bits": "8", "order": "hamming"}, Settings()),
         parse_search(
-            _npy(np.asfortranarray(X)), "application/octet-stream", {"k": "7", "bits": "8", "rerank": "9"}, Settings()
+            _npy(np.asfortranarray(X)),
+            "application/octet-stream",
+            {"k": "7", "bits": "8", "order": "hamming"},
+            Settings(),
         ),
     ]
     for one in asked:
         np.testing.assert_array_equal(one.queries, X)
-        assert (one.k, one.bits, one.id, one.rerank) == (7, 8, None, 9)
+        assert (one.k, one.bits, one.id, one.order) == (7, 8, None, "hamming")
 
 
 @pytest.mark.parametrize(
@@ -77,11 +80,6 @@ def test_the_three_forms_of_a_batch_are_read_alike() -> None:
         (b'{"vectors": [[1, 2], [3]]}', 422, "same length"),
         (b'{"vectors": [[1], [1], [1], [1], [1], [1]]}', 422, "at most 5"),
         (b'{"vectors": [[1], [1], [1], [1], [1]], "k": 100, "details": true}', 422, "vectors times k, 5 x 100, must"),
-        (
-            b'{"vectors": [[1], [1]], "k": 9, "rerank": 99, "details": true}',
-            422,
-            "times rerank, 2 x 99, must be at most 30",
-        ),
         (b'{"vectors": [[1], [1], [1], [1]], "k": 100}', 422, "at most 300 in a request without details"),
         (b'{"id": 1, "k": 0}', 422, "k=0"),
         (b'{"id": 1, "k": 101}', 422, "from 1 to 100"),
@@ -92,10 +90,9 @@ def test_the_three_forms_of_a_batch_are_read_alike() -> None:
         (b'{"id": 1, "bits": "8"}', 422, "bits='8'"),
         (b'{"id": 1, "method": 3}', 422, "method=3"),
         (b'{"id": 1, "details": 1}', 422, "details=1"),
-        (b'{"vector": [1], "rerank": 9}', 422, "rerank=9 must be a whole number from k=10 to 100"),
-        (b'{"vector": [1], "rerank": 101}', 422, "rerank=101"),
-        (b'{"vector": [1], "rerank": "20"}', 422, "rerank='20'"),
-        (b'{"vector": [1], "rerank": true, "k": 1}', 422, "rerank=True"),
+        (b'{"vector": [1], "order": "nearest"}', 422, "order='nearest': Input should be 'asymmetric' or 'hamming'"),
+        (b'{"vector": [1], "order": 1}', 422, "order=1"),
+        (b'{"vector": [1], "rerank": 9}', 422, "'rerank' is not known"),
         (b'{"id": 1, "radius": 1}', 422, "'radius' is not known"),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 import thpi
 from thpi.codes import hamming_distances
 from thpi.identity import ModelMismatchError
-from thpi.index import HammingIndex, Neighbours, asymmetric_rerank
+from thpi.index import HammingIndex, Neighbours, Order
 from thpi.web import Catalogue, Engine
 from thpi.web.errors import RequestError
 from thpi.web.requests import SearchRequest
@@ -26,36 +26,36 @@ def test_an_engine_needs_codes_of_one_length(shop: Catalogue) -> None:
         Engine(hasher, HammingIndex(512))
 
 
-def test_a_search_by_vector_is_that_of_the_index(shop: Catalogue, shop_vectors: np.ndarray) -> None:
+@pytest.mark.parametrize("order", [None, "asymmetric", "hamming"])
+def test_a_search_by_vector_is_that_of_the_index(
+    shop: Catalogue, shop_vectors: np.ndarray, order: Order | None
+) -> None:
     engine = shop.engines[0]
-    results = _results(shop, SearchRequest(vectors=shop_vectors[:5], k=7))
-    expected = engine.index.search(engine.hasher.transform(shop_vectors[:5]), 7)
+    answer = json.loads(search(shop, SearchRequest(vectors=shop_vectors[:5], k=7, order=order)).body)
+    results = answer["results"]
+    expected = engine.index.search(engine.hasher.decision_function(shop_vectors[:5]), 7, order=order)
+    assert answer["order"] == (order or "asymmetric")
     assert [[n["id"] for n in result["neighbours"]] for result in results] == expected.ids.tolist()
     assert [[n["distance"] for n in result["neighbours"]] for result in results] == expected.distances.tolist()
+    other = engine.index.search(engine.hasher.transform(shop_vectors[:5]), 7)
+    assert (expected.ids.tolist() == other.ids.tolist()) == (order == "hamming")
 
 
-def test_rerank_is_that_of_the_index(shop: Catalogue, shop_vectors: np.ndarray) -> None:
-    engine = shop.engines[0]
-    results = _results(shop, SearchRequest(vectors=shop_vectors[:5], k=7, rerank=60))
-    nearest = engine.index.search(engine.hasher.transform(shop_vectors[:5]), 60)
-    expected = asymmetric_rerank(engine.index, nearest, engine.hasher.decision_function(shop_vectors[:5]), 7)
-    assert [[n["id"] for n in result["neighbours"]] for result in results] == expected.ids.tolist()
-    assert [[n["distance"] for n in result["neighbours"]] for result in results] == expected.distances.tolist()
-    assert expected.ids.tolist() != nearest.ids[:, :7].tolist()
-
-
-def test_an_item_whose_vector_is_known_is_reranked_without_itself(demo: Catalogue) -> None:
+def test_an_item_whose_vector_is_known_is_searched_by_it_and_left_out(demo: Catalogue) -> None:
     assert demo.items is not None
     row = int(demo.gallery[5])
-    choices: dict[str, Any] = {"k": 8, "method": "ITQ", "bits": 32, "rerank": 100}
+    choices: dict[str, Any] = {"k": 8, "method": "ITQ", "bits": 32}
     (by_id,) = _results(demo, SearchRequest(id=row, **choices))
     (by_vector,) = _results(demo, SearchRequest(vectors=np.asarray(demo.items.target[[row]]), **choices | {"k": 9}))
     assert by_id["neighbours"] == [n for n in by_vector["neighbours"] if n["id"] != row][:8]
+    (by_code,) = _results(demo, SearchRequest(id=row, order="hamming", **choices))
+    assert all(isinstance(n["distance"], int) for n in by_code["neighbours"])
 
 
-def test_an_item_of_which_the_code_alone_is_known_is_not_reranked(shop: Catalogue) -> None:
+def test_an_item_of_which_the_code_alone_is_known_is_searched_by_hamming_distance(shop: Catalogue) -> None:
+    assert json.loads(search(shop, SearchRequest(id="item/17")).body)["order"] == "hamming"
     with pytest.raises(RequestError, match="the vector of item 'item/17' is not known") as caught:
-        search(shop, SearchRequest(id="item/17", rerank=50))
+        search(shop, SearchRequest(id="item/17", order="asymmetric"))
     assert caught.value.status == 404
 
 
@@ -79,8 +79,8 @@ def test_an_item_that_is_removed_during_a_search_does_not_stop_it(shop: Catalogu
     class Removing(HammingIndex):
         n_searches = 0
 
-        def search(self, codes: Any, k: int = 10, **options: Any) -> Neighbours:
-            found = super().search(codes, k, **options)
+        def search(self, queries: Any, k: int = 10, **options: Any) -> Neighbours:
+            found = super().search(queries, k, **options)
             self.n_searches += 1
             if self.n_searches <= often:
                 self.remove(found.ids[0, :1])
@@ -90,7 +90,7 @@ def test_an_item_that_is_removed_during_a_search_does_not_stop_it(shop: Catalogu
     index = Removing(20, model=engine.index.model)
     index.add(engine.index.codes, engine.index.ids)
     busy = Catalogue("busy", (Engine(engine.hasher, index),))
-    request = SearchRequest(vectors=np.ones((1, 12)), k=5, rerank=20, details=True)
+    request = SearchRequest(vectors=np.ones((1, 12)), k=5, details=True)
     if often == 1:
         (result,) = _results(busy, request)
         assert all(neighbour["id"] in index for neighbour in result["neighbours"])
@@ -100,11 +100,9 @@ def test_an_item_that_is_removed_during_a_search_does_not_stop_it(shop: Catalogu
         assert caught.value.status == 503
 
 
-@pytest.mark.parametrize("rerank", [None, 20])
+@pytest.mark.parametrize("order", ["asymmetric", "hamming"])
 @pytest.mark.parametrize("stop", [2, 5])
-def test_a_search_that_nobody_waits_for_ends_between_its_results(
-    shop: Catalogue, rerank: int | None, stop: int
-) -> None:
+def test_a_search_that_nobody_waits_for_ends_between_its_results(shop: Catalogue, order: Order, stop: int) -> None:
     calls = []
 
     def check() -> None:
@@ -112,7 +110,7 @@ def test_a_search_that_nobody_waits_for_ends_between_its_results(
         if len(calls) == stop:
             raise InterruptedError
 
-    request = SearchRequest(vectors=np.ones((10, 12)), k=5, rerank=rerank, details=True)
+    request = SearchRequest(vectors=np.ones((10, 12)), k=5, order=order, details=True)
     with pytest.raises(InterruptedError):
         search(shop, request, check)
     assert len(calls) == stop
@@ -137,7 +135,7 @@ def test_details_tell_codes_items_and_relevance(demo: Catalogue) -> None:
     assert demo.truth is not None
     assert demo.items.labels is not None
     row = int(demo.gallery[5])
-    (result,) = _results(demo, SearchRequest(id=row, k=20, method="ITQ", bits=32, details=True))
+    (result,) = _results(demo, SearchRequest(id=row, k=20, method="ITQ", bits=32, order="hamming", details=True))
     code = bytes.fromhex(result["code"])
     for neighbour in result["neighbours"]:
         own = bytes.fromhex(neighbour["code"])

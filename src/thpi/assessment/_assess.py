@@ -61,9 +61,9 @@ def assess(
     """Measure how well a fitted model retrieves, beside searches that need no such model.
 
     Every query is searched among the rows of ``database``, in which it must not be. The lines are the codes of the
-    model in Hamming order and in asymmetric order (:func:`thpi.index.asymmetric_distances`), ITQ of as many bits that
-    is fitted on the rows of the database, exact Euclidean search of the target rows, and random order. Rows at equal
-    distance count as in random order.
+    model in Hamming order and in asymmetric order (:func:`thpi.index.asymmetric_distances`, the default of a search by
+    rows), ITQ of as many bits that is fitted on the rows of the database, in both orders too, exact Euclidean search of
+    the target rows, and random order. Rows at equal distance count as in random order.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def assess(
     >>> truth = find_truth("target", Judged(X[:50]), Judged(X[50:]))
     >>> found = assess(ITQ(8, random_state=0).fit(X[50:]), X[:50], X[50:], truth.relevant)
     >>> {name: round(line.measured("average_precision").value, 2) for name, line in found.lines.items()}
-    {'model': 0.33, 'asymmetric': 0.44, 'ITQ': 0.33, 'exact': 1.0, 'random': 0.05}
+    {'model': 0.33, 'asymmetric': 0.44, 'ITQ': 0.33, 'ITQ asymmetric': 0.44, 'exact': 1.0, 'random': 0.05}
     """
     n, m = queries.shape[0], database.shape[0]
     names, ranks = _names(k, measures, m), _ranks(m) if curves else None
@@ -94,10 +94,10 @@ def assess(
     if precision is not None:
         radius = radius_for_precision(retrieval.histograms, precision, random_state=random_state)
     lines = {"model": _line("codes of the model, Hamming order", retrieval, task)}
-    lines["asymmetric"] = _asymmetric(task, hasher, codes[1])
+    lines["asymmetric"] = _asymmetric("the same codes, asymmetric order", task, hasher, codes[1])
     notes = []
     try:
-        lines["ITQ"] = _itq(task, hasher.n_bits, random_state)
+        lines |= _itq(task, hasher.n_bits, random_state)
     except TooManyBitsError as error:
         notes.append(f"No line of ITQ: {error}")
     lines |= {"exact": _exact(task), "random": _random(task)}
@@ -152,20 +152,17 @@ def _ranked(words: str, distances: Callable[[slice], Floats], task: _Task) -> Li
     return Line(words, values, np.concatenate(curves) if curves else None)
 
 
-def _asymmetric(task: _Task, hasher: Coding, codes: Codes) -> Line:
+def _asymmetric(words: str, task: _Task, hasher: Coding, codes: Codes) -> Line:
     projections = np.asarray(hasher.decision_function(task.queries), dtype=np.float64)
-
-    def distances(rows: slice) -> Floats:
-        p = projections[rows]
-        return asymmetric_distances(p, np.broadcast_to(codes, (len(p), *codes.shape)))
-
-    return _ranked("the same codes, asymmetric order", distances, task)
+    return _ranked(words, lambda rows: asymmetric_distances(projections[rows], codes), task)
 
 
-def _itq(task: _Task, n_bits: int, seed: int) -> Line:
+def _itq(task: _Task, n_bits: int, seed: int) -> dict[str, Line]:
     itq = ITQ(n_bits=n_bits, random_state=seed).fit(task.database)
-    retrieval = Retrieval(itq.transform(task.queries), itq.transform(task.database), task.relevant, n_bits)
-    return _line(f"ITQ of {n_bits} bits, fitted on the rows searched, Hamming order", retrieval, task)
+    codes = itq.transform(task.database)
+    words = f"ITQ of {n_bits} bits, fitted on the rows searched, Hamming order"
+    hamming = _line(words, Retrieval(itq.transform(task.queries), codes, task.relevant, n_bits), task)
+    return {"ITQ": hamming, "ITQ asymmetric": _asymmetric("the same ITQ, asymmetric order", task, itq, codes)}
 
 
 def _exact(task: _Task) -> Line:

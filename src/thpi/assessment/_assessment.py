@@ -11,6 +11,9 @@ import numpy as np
 from thpi._types import Floats, Ints
 from thpi.assessment._radius import RadiusChoice
 from thpi.evaluation import PairedDifference, paired_difference
+from thpi.index import Order
+
+_NAMES: dict[Order, str] = {"hamming": "Hamming", "asymmetric": "asymmetric"}
 
 
 class Measured(NamedTuple):
@@ -47,7 +50,7 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True)
 class Assessment:
-    """Lines by name, the model first: ``model``, ``asymmetric``, ``ITQ``, ``exact``, ``random``.
+    """Lines by name: ``model``, ``asymmetric``, ``ITQ``, ``ITQ asymmetric``, ``exact``, ``random``.
 
     ``n_empty`` queries have no relevant row and are left out of all means. ``notes`` say what could not be measured.
     ``ranks`` are those of the curves, if asked for.
@@ -64,22 +67,31 @@ class Assessment:
     radius: RadiusChoice | None = None
 
     @property
-    def over_itq(self) -> PairedDifference | None:
-        """Average precision of the model minus that of ITQ, both in Hamming order, paired by query."""
+    def over_itq(self) -> dict[Order, PairedDifference]:
+        """Average precision of the model minus that of ITQ in each order, paired by query; empty without ITQ."""
         if "ITQ" not in self.lines:
-            return None
-        model, itq = (self.lines[name].values["average_precision"] for name in ("model", "ITQ"))
-        kept = ~np.isnan(model)
-        return paired_difference(model[kept], itq[kept])
+            return {}
+        pairs: dict[Order, tuple[str, str]] = {
+            "hamming": ("model", "ITQ"),
+            "asymmetric": ("asymmetric", "ITQ asymmetric"),
+        }
+        gains: dict[Order, PairedDifference] = {}
+        for order, names in pairs.items():
+            model, itq = (self.lines[name].values["average_precision"] for name in names)
+            kept = ~np.isnan(model)
+            gains[order] = paired_difference(model[kept], itq[kept])
+        return gains
 
     @property
     def notices(self) -> Sequence[str]:
         """What there is to say beside the numbers."""
-        said = list(self.notes)
-        if (d := self.over_itq) is not None:
-            low, high = 100 * d.low, 100 * d.high
-            said.insert(0, f"Model over ITQ: {100 * d.mean:+.1f} points of MAP ({low:+.1f} to {high:+.1f}).")
-        return said
+        if not self.over_itq:
+            return list(self.notes)
+        gains = [
+            f"{100 * d.mean:+.1f} ({100 * d.low:+.1f} to {100 * d.high:+.1f}) in {_NAMES[order]} order"
+            for order, d in self.over_itq.items()
+        ]
+        return [f"Model over ITQ, points of MAP: {', '.join(gains)}.", *self.notes]
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain values."""
@@ -94,7 +106,7 @@ class Assessment:
             "database": self.n_database,
             "bits": self.n_bits,
             "lines": lines,
-            "over_itq": None if (d := self.over_itq) is None else d._asdict(),
+            "over_itq": {order: gain._asdict() for order, gain in self.over_itq.items()},
             "notes": list(self.notes),
             "radius": None if self.radius is None else self.radius._asdict(),
         }

@@ -101,9 +101,11 @@ def evaluate(
     the same group of the source. Use rows that the model was not fitted on, if
     you have them.
 
-    The references are ITQ, fitted on the rows searched, exact search of the
-    target vectors, and random order. Items at equal distance count as in random
-    order. Queries without relevant rows are left out of all means.
+    The codes are searched in both orders, by Hamming distance (model) and by
+    asymmetric distance, as thpi search does. The references are ITQ, fitted on the
+    rows searched, exact search of the target vectors, and random order. Items at
+    equal distance count as in random order. Queries without relevant rows are left
+    out of all means.
 
     --precision is for near duplicates: half of the queries choose the radius, the
     other half measure it.
@@ -261,8 +263,10 @@ def _print(facts: Facts, found: Assessment) -> None:
 
     show(False, facts)
     console = Console()
-    titles = [Column(name, justify="right", no_wrap=True) for name in found.lines]
-    table = Table(Column("percent", overflow="fold"), *titles, box=SIMPLE_HEAD)
+    # As narrow as a terminal of 80 columns.
+    short = [name.replace(" ", "\n").replace("asymmetric", "asymm.") for name in found.lines]
+    titles = [Column(name, justify="right", no_wrap=True) for name in short]
+    table = Table(Column("percent", overflow="fold"), *titles, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for name in found.measures:
         cells = [_percent(line.measured(name)) for line in found.lines.values()]
         table.add_row("MAP" if name == "average_precision" else name, *cells)

@@ -17,7 +17,7 @@ from thpi.cli._output import plain
 if TYPE_CHECKING:
     from thpi._types import Array, Codes, Floats
     from thpi.cli._columns import Value
-    from thpi.index import HammingIndex
+    from thpi.index import HammingIndex, Order
 
 _MANY = 1000
 
@@ -25,7 +25,7 @@ _MANY = 1000
 class _Queries(NamedTuple):
     names: list[Value]
     codes: Codes
-    projections: Floats | None = None  # for reranking
+    projections: Floats | None = None
     own: int | str | None = None  # id of an item that is not its own neighbour
 
 
@@ -38,7 +38,10 @@ _ID = typer.Option(
     help="Without QUERIES, an item of the index by its id; else the column of QUERIES with their ids (default: id).",
 )
 _INCLUDE_SELF = typer.Option("--include-self", help="Also show the item itself, with --id or --row of the index.")
-_RERANK = typer.Option(metavar="N", min=1, help="Order the N nearest by a finer distance, then show k.")
+_ORDER = typer.Option(
+    metavar="ORDER", autocompletion=lambda: ["asymmetric", "hamming"],
+    help="asymmetric or hamming distance. Default: asymmetric for rows, hamming for codes and with --radius.",
+)  # fmt: skip
 
 
 def search(
@@ -49,12 +52,12 @@ def search(
     id: Annotated[Optional[str], _ID] = None,
     k: Annotated[int, typer.Option("-k", min=1, help="Number of neighbours.")] = 10,
     radius: Annotated[Optional[int], typer.Option(min=0, help="All items within this many bits, instead of k.")] = None,
-    rerank: Annotated[Optional[int], _RERANK] = None,
+    order: Annotated[Optional[str], _ORDER] = None,
     include_self: Annotated[bool, _INCLUDE_SELF] = False,
     any_model: AnyModel = False,
     as_json: Json = False,
 ) -> None:
-    """Show the items of an index whose codes are nearest to a query, by Hamming distance.
+    """Show the items of an index whose codes are nearest to a query.
 
     A query is an item of the index (--id, or --row without QUERIES), a row of
     numbers, which --model encodes, or a row of a file of codes. On standard input
@@ -62,20 +65,20 @@ def search(
     "vector": [...]}. With --json the answer to each query is one line.
 
     The codes of the index must be of that model. An item of the index is not its
-    own neighbour, unless --include-self is given. Items at equal distance are in
-    the order in which they were added. --rerank orders the N nearest by
-    asymmetric distance: the projections of the query, without sign, summed over
-    the bits that differ. It needs rows and --model.
+    own neighbour, unless --include-self is given. Rows are searched by asymmetric
+    distance: the projections of the row, without sign, summed over the bits that
+    differ. Codes are searched by Hamming distance: the number of these bits. Items
+    at equal distance are in the order in which they were added.
 
     \b
     Examples:
       thpi search shop.index --row 0 -k 5
       thpi search shop.index --id A-17
       thpi search shop.index new.csv --model shop.thpi --id sku --json
-      thpi search shop.index new.csv --model shop.thpi -k 10 --rerank 100
+      thpi search shop.index new.csv --model shop.thpi -k 10 --order hamming
       echo '[0.5, 1.0, 0.25]' | thpi search shop.index - --model shop.thpi
     """
-    _check_rerank(rerank, k, radius, queries, model)
+    chosen = _order(order, radius, queries, model)
     opened = open_index(index)
     if len(opened) == 0:
         raise ValueError(f"INDEX={str(index)!r} is empty.")
@@ -83,49 +86,46 @@ def search(
         stored = _stored(opened, row, id)
         portions = iter([stored._replace(own=None) if include_self else stored])
     else:
-        portions = _chosen(_asked(opened, str(index), queries, model, id, rerank is not None, any_model), queries, row)
+        portions = _chosen(_asked(opened, str(index), queries, model, id, chosen, any_model), queries, row)
     recall = opened.recall
     for asked in portions:
         # Building an approximate structure takes longer than answering a few queries exactly.
         opened.recall = recall if len(asked.codes) >= _MANY else None
-        answers = _found(opened, asked, k, radius, rerank)
+        answers = _found(opened, asked, k, radius)
         for name, (distances, neighbours, farthest) in zip(asked.names, answers, strict=True):
-            _print(as_json, name, distances.tolist(), neighbours.tolist(), opened.n_bits, farthest)
+            about = f"codes of {opened.n_bits} bits, {chosen.replace('hamming', 'Hamming')} distance"
+            _print(as_json, name, distances.tolist(), neighbours.tolist(), chosen, about, farthest)
 
 
-def _found(
-    index: HammingIndex, asked: _Queries, k: int, radius: int | None, rerank: int | None
-) -> Iterator[tuple[Array, Array, float]]:
+def _found(index: HammingIndex, asked: _Queries, k: int, radius: int | None) -> Iterator[tuple[Array, Array, float]]:
     """Iterate over the answers: distances, ids, and the distance at which all bits differ."""
-    from thpi.index import asymmetric_rerank
+    import numpy as np
 
     if radius is not None:
         for some in index.radius_search(asked.codes, radius):
             kept = slice(None) if asked.own is None else some.ids != asked.own
             yield some.distances[kept], some.ids[kept], index.n_bits
         return
-    if asked.own is None:
-        answer = index.search(asked.codes, rerank or k)
-    else:
-        answer = index.search(asked.codes, k + 1).without(asked.own, k)
-    farthest = [index.n_bits] * len(asked.codes)
-    if asked.projections is not None:
-        answer = asymmetric_rerank(index, answer, asked.projections, k)
-        farthest = abs(asked.projections).sum(axis=1).tolist()
+    queries: Array = asked.codes if asked.projections is None else asked.projections
+    answer = index.search(queries, k) if asked.own is None else index.search(queries, k + 1).without(asked.own, k)
+    farthest = [index.n_bits] * len(queries) if asked.projections is None else np.abs(queries).sum(axis=1).tolist()
     yield from zip(answer.distances, answer.ids, farthest, strict=True)
 
 
-def _check_rerank(rerank: int | None, k: int, radius: int | None, queries: str | None, model: Path | None) -> None:
-    if rerank is None:
-        return
+def _order(order: str | None, radius: int | None, queries: str | None, model: Path | None) -> Order:
+    """Return the order that is asked for, or else the finest that the queries allow."""
+    rows = queries is not None and model is not None
+    if order is None:
+        return "asymmetric" if rows and radius is None else "hamming"
+    if order == "hamming":
+        return "hamming"
+    if order != "asymmetric":
+        raise ValueError(f"--order {order!r} must be asymmetric or hamming.")
     if radius is not None:
-        raise ValueError(f"--rerank {rerank} orders the N nearest; --radius {radius} returns all within a distance.")
-    if queries is None:
-        raise ValueError(f"--rerank {rerank} needs QUERIES with rows: the index holds only codes.")
-    if rerank < k:
-        raise ValueError(f"--rerank {rerank} must be at least k={k}.")
-    if model is None:
-        raise ValueError(f"--rerank {rerank} needs the projections of the queries: QUERIES with rows, and --model.")
+        raise ValueError(f"--radius {radius} counts bits: it needs --order hamming.")
+    if not rows:
+        raise ValueError("--order asymmetric needs the projections of the queries: QUERIES with rows, and --model.")
+    return "asymmetric"
 
 
 def _chosen(portions: Iterator[_Queries], queries: str, row: int | None) -> Iterator[_Queries]:
@@ -165,11 +165,12 @@ def _stored(index: HammingIndex, row: int | None, item: str | None) -> _Queries:
 
 
 def _asked(
-    index: HammingIndex, where: str, queries: str, model: Path | None, id: str | None, finer: bool, any_model: bool
+    index: HammingIndex, where: str, queries: str, model: Path | None, id: str | None, order: Order, any_model: bool
 ) -> Iterator[_Queries]:
-    """Iterate over the rows of a file in portions, with projections for a ``finer`` order."""
+    """Iterate over the rows of a file in portions, with projections for asymmetric order."""
     from thpi.cli._choice import Choice
     from thpi.cli._tables import open_table, read_stdin
+    from thpi.codes import pack_signs
     from thpi.identity import check_same_model
 
     made_by = f"INDEX={where!r}", index.model
@@ -187,9 +188,10 @@ def _asked(
     start = 0
     for batch in batches:
         check_width("QUERIES", queries, batch.values, hasher)
-        codes = hasher.transform(batch.values)
+        projections = hasher.decision_function(batch.values)
+        codes = pack_signs(projections)
         names: list[Value] = batch.ids or list(range(start, start + len(codes)))
-        yield _Queries(names, codes, hasher.decision_function(batch.values) if finer else None)
+        yield _Queries(names, codes, projections if order == "asymmetric" else None)
         start += len(codes)
 
 
@@ -221,13 +223,15 @@ def _coded(
     return _Queries(table.ids.tolist(), table.codes)
 
 
-def _print(as_json: bool, name: Value, distances: list[float], ids: list[Value], n_bits: int, farthest: float) -> None:
+def _print(
+    as_json: bool, name: Value, distances: list[float], ids: list[Value], order: Order, about: str, farthest: float
+) -> None:
     if as_json:
         neighbours = [{"id": item, "distance": distance} for item, distance in zip(ids, distances, strict=True)]
-        typer.echo(json.dumps(plain({"query": name, "neighbours": neighbours})))
+        typer.echo(json.dumps(plain({"query": name, "order": order, "neighbours": neighbours})))
         return
     names = [_printable(item) for item in ids]
-    typer.echo(f"query {_printable(name)}, codes of {n_bits} bits" + ("" if ids else ": nothing that near"))
+    typer.echo(f"query {_printable(name)}, {about}" + ("" if ids else ": nothing that near"))
     width = max((len(text) for text in names), default=0)
     for rank, (text, distance) in enumerate(zip(names, distances, strict=True), 1):
         bar = "█" * round(20 * (1 - distance / max(farthest, sys.float_info.min)))

@@ -1,7 +1,8 @@
-"""Search by Hamming distance in memory: exact or approximate, with durable files and reranking by finer distances."""
+"""Search by asymmetric or Hamming distance in memory: exact or approximate, with durable files."""
 
 from __future__ import annotations
 
+from thpi.index._asymmetric import Order, asymmetric_distances
 from thpi.index._file import IndexLockedError
 from thpi.index._format import IndexFileError
 from thpi.index._hamming_index import HammingIndex
@@ -9,7 +10,6 @@ from thpi.index._ids import Neighbours
 from thpi.index._rerank import (
     RecallReport,
     Vectors,
-    asymmetric_distances,
     asymmetric_rerank,
     euclidean_rerank,
     recall_gained,
@@ -22,6 +22,7 @@ __all__ = [
     "IndexLockedError",
     "KindReport",
     "Neighbours",
+    "Order",
     "RecallReport",
     "TuneReport",
     "Vectors",

@@ -81,10 +81,15 @@ def _stack(parts: list[tuple[Array, Ints]]) -> tuple[Array, Ints]:
     return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
 
+def word_size(width: int) -> int:
+    """Return the bytes of the longest words that rows of ``width`` bytes can be viewed as."""
+    return next(size for size in (8, 4, 2, 1) if width % size == 0)
+
+
 def _words_for_kernel(queries: Codes, codes: Codes, k: int) -> tuple[Array, Array] | None:
     """View the bytes as words; None if the kernel cannot read them in place or is not faster for such codes."""
     width = codes.shape[1]
-    size = next(size for size in (8, 4, 2, 1) if width % size == 0)
+    size = word_size(width)
     # For few queries and rows of many words memory bandwidth is the limit, where faiss is as fast.
     fast = width // size <= 16 if len(queries) >= 4 else width // size in (1, 2, 4)
     if not fast or 12 * (2 * k + 256) * _KERNEL_QUERIES > _COUNTER_BYTES or codes.ctypes.data % size:
@@ -93,26 +98,43 @@ def _words_for_kernel(queries: Codes, codes: Codes, k: int) -> tuple[Array, Arra
 
 
 def _kernel_nearest(
-    queries: Array, codes: Array, k: int, n_bits: int, check: Callable[[], None]
+    queries: Array, codes: Array, k: int, n_bits: int, check: Callable[[], None] = no_check
 ) -> tuple[Distances, Ints]:
-    """Divide the queries among threads or, if they are few, the rows of codes."""
     from thpi.kernels.nearest import nearest_rows
 
-    threads = n_threads() if len(queries) * codes.size >= 2 * _WORDS_A_THREAD else 1
-    if threads == 1 or len(queries) >= 4 * threads:
-        size = min(_KERNEL_QUERIES, block_length(len(codes)), -(-len(queries) // threads))
-        starts = range(0, len(queries), size)
+    def part(some: slice, rows: slice) -> tuple[Distances, Ints]:
+        piece = codes[rows]
+        return nearest_rows(queries[some], piece, min(k, len(piece)), n_bits)
 
-        def tasks() -> Iterator[Callable[[], tuple[Distances, Ints]]]:
-            for s in starts:
+    return shared_out(part, (len(queries), *codes.shape), k, _KERNEL_QUERIES, check)
+
+
+def shared_out(
+    part: Callable[[slice, slice], tuple[Array, Ints]],
+    shape: tuple[int, int, int],
+    k: int,
+    most: int,
+    check: Callable[[], None],
+) -> tuple[Array, Ints]:
+    """Divide the queries among threads or, if they are few, the rows of codes.
+
+    ``part(queries, rows)`` returns distances and positions, ordered by both. ``shape`` is the number of queries, of
+    codes and of words that are compared for each pair; ``most`` is the largest number of queries of a part.
+    """
+    n_queries, n_codes, n_words = shape
+    threads = n_threads() if n_queries * n_codes * n_words >= 2 * _WORDS_A_THREAD else 1
+    if threads == 1 or n_queries >= 4 * threads:
+        size = min(most, block_length(n_codes), -(-n_queries // threads))
+
+        def tasks() -> Iterator[Callable[[], tuple[Array, Ints]]]:
+            for s in range(0, n_queries, size):
                 check()  # in the calling thread, which draws the tasks
-                yield partial(nearest_rows, queries[s : s + size], codes, k, n_bits)
+                yield partial(part, slice(s, s + size), slice(0, n_codes))
 
         return _stack(run_in_order(tasks(), threads))
-    size = -(-len(codes) // threads)
-    starts = range(0, len(codes), size)
-    pieces = (codes[s : s + size] for s in starts)
-    parts = run_in_order((partial(nearest_rows, queries, p, min(k, len(p)), n_bits) for p in pieces), threads)
+    size = -(-n_codes // threads)
+    starts = range(0, n_codes, size)
+    parts = run_in_order((partial(part, slice(0, n_queries), slice(s, s + size)) for s in starts), threads)
     distances = np.hstack([part[0] for part in parts])
     positions = np.hstack([part[1] + start for part, start in zip(parts, starts, strict=True)])
     # The parts are in the order of positions, so a stable sort keeps the earlier of two tied rows first.

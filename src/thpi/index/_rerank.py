@@ -1,27 +1,21 @@
-"""Reordering the candidates of a Hamming search by a finer distance.
-
-Let p be the projections of a query (one per bit) and b the code of an item, with bits -1 and +1. Their asymmetric
-distance is
-
-    sum over bits j with sgn(p_j) != b_j of |p_j|,
-
-the Hamming distance weighted by the size of the query's projections. It needs only the codes; the Euclidean distance
-needs the vectors.
-"""
+"""Reordering the items that a search found by a finer distance: asymmetric for stores, Euclidean with the vectors."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from thpi._files import atomic_open
 from thpi._types import Array, Codes, Floats, PathLike
-from thpi.codes import n_bytes, pack_signs
+from thpi.index._asymmetric import asymmetric_distances, check_projections
 from thpi.index._ids import IdPositions, IdsLike, Neighbours, check_ids, check_integer
+
+if TYPE_CHECKING:
+    from thpi.index._hamming_index import HammingIndex
 
 _BLOCK = 2**22
 
@@ -71,43 +65,22 @@ class Vectors:
 
 
 class CodeSource(Protocol):
-    """HammingIndex and the stores."""
+    """Where codes are found by id, as in the stores."""
 
-    def search(self, codes: Codes, k: int) -> Neighbours: ...
     def get_codes(self, ids: Array) -> Codes: ...
 
 
-def asymmetric_distances(projections: npt.ArrayLike, codes: Codes) -> Floats:
-    """Asymmetric distance of query i to the codes ``codes[i]``: (n, n_bits) and (n, m, n_bytes) to (n, m).
+def asymmetric_rerank(store: CodeSource, neighbours: Neighbours, projections: npt.ArrayLike, k: int) -> Neighbours:
+    """Order what a store found by asymmetric distance and keep ``k``; ties stay in the order of the candidates.
 
-    A table holds the sum for each of the 256 values of each byte, so a distance takes one look-up per byte.
-
-    >>> asymmetric_distances([[0.5, -2.0]], np.array([[[0b01], [0b11], [0b10]]], dtype=np.uint8))
-    array([[0. , 2. , 2.5]])
-    """
-    p = _check_projections(projections)
-    width = n_bytes(p.shape[1])
-    padded = np.zeros((len(p), width * 8))
-    padded[:, : p.shape[1]] = p
-    values = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(np.bool_)
-    by_byte = padded.reshape(len(p), width, 1, 8)
-    tables = np.where(values != (by_byte >= 0), np.abs(by_byte), 0.0).sum(axis=-1)
-    distances = np.zeros(codes.shape[:2])
-    for byte in range(width):
-        distances += np.take_along_axis(tables[:, byte], codes[:, :, byte].astype(np.intp), axis=1)
-    return distances
-
-
-def asymmetric_rerank(index: CodeSource, neighbours: Neighbours, projections: npt.ArrayLike, k: int) -> Neighbours:
-    """Order candidates by asymmetric distance and keep ``k``; ties stay in the order of the candidates.
-
+    For databases, which know only the Hamming distance; :meth:`HammingIndex.search` orders all items by itself.
     ``projections`` has one row per query: ``hasher.decision_function(X)``.
     """
-    ids, p = neighbours.ids, _check_projections(projections)
+    ids, p = neighbours.ids, check_projections(projections)
     _check_same("projections", len(p), ids)
     if ids.size == 0:
         return Neighbours(np.empty(ids.shape), ids)
-    codes = index.get_codes(ids.ravel()).reshape(*ids.shape, -1)
+    codes = store.get_codes(ids.ravel()).reshape(*ids.shape, -1)
     return _ordered(asymmetric_distances(p, codes), ids, check_integer("k", k, 1))
 
 
@@ -130,7 +103,7 @@ def euclidean_rerank(neighbours: Neighbours, queries: npt.ArrayLike, vectors: Ve
 
 @dataclass(frozen=True)
 class RecallReport:
-    """Recall at k of the true Euclidean neighbours, in Hamming order and after each reordering."""
+    """Recall at k of the true Euclidean neighbours, in each order; Euclidean is that of the candidates."""
 
     k: int
     n_candidates: int
@@ -140,14 +113,14 @@ class RecallReport:
 
     def __str__(self) -> str:
         return (
-            f"recall@{self.k}: Hamming {self.hamming:.4f}; of {self.n_candidates} candidates asymmetric "
-            f"{self.asymmetric:.4f} ({self.asymmetric - self.hamming:+.4f}), Euclidean {self.euclidean:.4f} "
-            f"({self.euclidean - self.hamming:+.4f})"
+            f"recall@{self.k}: Hamming {self.hamming:.4f}, asymmetric {self.asymmetric:.4f} "
+            f"({self.asymmetric - self.hamming:+.4f}); its first {self.n_candidates} in Euclidean order "
+            f"{self.euclidean:.4f} ({self.euclidean - self.hamming:+.4f})"
         )
 
 
 def recall_gained(
-    index: CodeSource,
+    index: HammingIndex,
     projections: npt.ArrayLike,
     queries: npt.ArrayLike,
     vectors: Vectors,
@@ -155,18 +128,19 @@ def recall_gained(
     k: int = 10,
     n_candidates: int = 100,
 ) -> RecallReport:
-    """Measure the recall of the true ``k`` nearest vectors before and after reordering.
+    """Measure the recall of the true ``k`` nearest vectors in Hamming, asymmetric and Euclidean order.
 
     An item counts as found if it is as near as the true k-th. ``vectors`` must hold the items of the index.
 
+    >>> from thpi.codes import pack_signs
     >>> from thpi.index import HammingIndex
     >>> X = np.random.RandomState(0).standard_normal((200, 8))
     >>> index = HammingIndex(8)
     >>> _ = index.add(pack_signs(X))
     >>> print(recall_gained(index, X[:20], X[:20], Vectors(X), k=5, n_candidates=50))
-    recall@5: Hamming 0.4500; of 50 candidates asymmetric 0.4800 (+0.0300), Euclidean 0.8800 (+0.4300)
+    recall@5: Hamming 0.4500, asymmetric 0.4800 (+0.0300); its first 50 in Euclidean order 0.9300 (+0.4800)
     """
-    p, x = _check_projections(projections), np.asarray(queries, dtype=np.float64)
+    p, x = check_projections(projections), np.asarray(queries, dtype=np.float64)
     if len(p) != len(x) or len(x) == 0:
         raise ValueError(f"projections has {len(p)} rows and queries has {len(x)}; both need one row per query.")
     if check_integer("k", k, 1) > check_integer("n_candidates", n_candidates, 1):
@@ -174,16 +148,15 @@ def recall_gained(
     if k > len(vectors):
         raise ValueError(f"k={k!r} must be at most the number of vectors, {len(vectors)}.")
     radius = _true_radius(x, vectors.rows, k)
-    candidates = index.search(pack_signs(p), n_candidates)
+    candidates = index.search(p, n_candidates)
 
     def recall(found: Neighbours) -> float:
         true = euclidean_rerank(Neighbours(found.distances[:, :k], found.ids[:, :k]), x, vectors, k).distances
         # Tolerance, because the two distances are summed in different orders.
         return float((true <= radius[:, None] * (1 + 1e-9)).sum() / (len(x) * k))
 
-    asymmetric = recall(asymmetric_rerank(index, candidates, p, k))
-    euclidean = recall(euclidean_rerank(candidates, x, vectors, k))
-    return RecallReport(k, n_candidates, recall(candidates), asymmetric, euclidean)
+    hamming, euclidean = index.search(p, k, order="hamming"), euclidean_rerank(candidates, x, vectors, k)
+    return RecallReport(k, n_candidates, recall(hamming), recall(candidates), recall(euclidean))
 
 
 def _true_radius(queries: Floats, rows: Array, k: int) -> Floats:
@@ -201,13 +174,6 @@ def _true_radius(queries: Floats, rows: Array, k: int) -> Floats:
 def _ordered(distances: Floats, ids: Array, k: int) -> Neighbours:
     order = np.argsort(distances, axis=1, kind="stable")[:, :k]
     return Neighbours(np.take_along_axis(distances, order, axis=1), np.take_along_axis(ids, order, axis=1))
-
-
-def _check_projections(projections: npt.ArrayLike) -> Floats:
-    p = np.asarray(projections, dtype=np.float64)
-    if p.ndim != 2 or p.shape[1] == 0 or not np.isfinite(p).all():
-        raise ValueError(f"projections must be a 2-D array of finite numbers, got shape {p.shape}.")
-    return p
 
 
 def _check_same(name: str, n: int, ids: Array) -> None:

@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from thpi._types import Array, Bools, Codes, Distances, Ints
+from thpi._types import Array, Bools, Codes, Distances, Floats, Ints
 from thpi.codes import check_codes, n_bytes
+from thpi.index._asymmetric import Order, Queries, nearest_asymmetric, order_asymmetric, read_queries
 from thpi.index._exact import block_length, in_blocks, nearest, no_check, within
 from thpi.index._ids import Neighbours, check_integer
 from thpi.index._tune import Approximate, TuneReport, build, smallest, tune
@@ -55,6 +56,22 @@ class State(NamedTuple):
     report: TuneReport | None = None
     n_removals: int = 0
 
+    def nearest(
+        self, signs: Codes, projections: Floats | None, k: int, check: Callable[[], None]
+    ) -> tuple[Array, Ints]:
+        """Distances and positions of the ``k`` nearest rows, by Hamming distance if there are no projections."""
+        codes, report, built = self.rows.codes, self.report, self.approximate
+        if report is not None and built is not None and k <= min(report.k, built.n_covered):
+            if projections is None:
+                return _approximate_nearest(signs, codes, built, k, check)
+            if report.candidates:  # else it is a report of an earlier version
+                candidates = min(report.candidates, built.n_covered)
+                _, found = _approximate_nearest(signs, codes, built, candidates, check)
+                return order_asymmetric(projections, codes, found, k, check)
+        if projections is None:
+            return nearest(signs, codes, k, check)
+        return nearest_asymmetric(projections, codes, k, check)
+
 
 class Searching:
     """Search over the current state; a subclass makes new states, holding ``_writing``."""
@@ -69,23 +86,27 @@ class Searching:
         """Result of tuning; None before it, and for an index without ``recall``."""
         return self._state.report
 
-    def search(self, codes: npt.ArrayLike, k: int = 10, *, check: Callable[[], None] | None = None) -> Neighbours:
-        """Return the ``k`` nearest items of each query code, or all if there are fewer, by (distance, insertion).
+    def search(
+        self,
+        queries: npt.ArrayLike,
+        k: int = 10,
+        *,
+        order: Order | None = None,
+        check: Callable[[], None] | None = None,
+    ) -> Neighbours:
+        """Return the ``k`` nearest items of each query, or all if there are fewer, by (distance, insertion).
 
-        ``check`` is called before each block of queries, in the calling thread; an exception that it raises ends the
-        search.
+        Queries are projections (``hasher.decision_function(X)``, floating-point numbers) or packed codes (integers).
+        Projections are searched by asymmetric distance (:func:`asymmetric_distances`), codes by Hamming distance;
+        ``order="hamming"`` searches by the signs of projections. ``check`` is called before each block of queries, in
+        the calling thread; an exception that it raises ends the search.
         """
-        queries, k = check_codes(codes, n_bits=self.n_bits), check_integer("k", k, 1)
-        state = self._state
-        if self.recall is not None and self.recall < 1 and len(queries) and len(state.rows):
+        signs, projections = read_queries(queries, order, self.n_bits)
+        k, state = check_integer("k", k, 1), self._state
+        if self.recall is not None and self.recall < 1 and len(signs) and len(state.rows):
             state = self._tuned_for(state, k)
         k = min(k, len(state.rows))
-        if state.approximate is None or state.report is None or k > state.report.k or k > state.approximate.n_covered:
-            distances, positions = nearest(queries, state.rows.codes, k, check or no_check)
-        else:
-            distances, positions = _approximate_nearest(
-                queries, state.rows.codes, state.approximate, k, check or no_check
-            )
+        distances, positions = state.nearest(signs, projections, k, check or no_check)
         return Neighbours(distances, state.rows.ids[positions])
 
     def radius_search(self, codes: npt.ArrayLike, radius: int) -> list[Neighbours]:
@@ -100,17 +121,18 @@ class Searching:
         """Choose and tune a structure for searches of up to ``k`` items, and return the report (also ``report_``).
 
         The first search does this automatically, and again once the index has doubled or lost a tenth of its codes;
-        call it to choose the time. A search for more than ``k`` items is exact. Pass ``queries``, codes to measure
-        with, if future queries differ from the stored codes. ``kinds`` are those of "ivf", "hnsw" and "multihash" to
-        try; by default all, but "hnsw" only up to 250,000 codes, because building it takes minutes per million codes.
+        call it to choose the time. A search for more than ``k`` items is exact. Pass ``queries`` to measure with, codes
+        or better projections, if future queries differ from the stored codes. ``kinds`` are those of "ivf", "hnsw" and
+        "multihash" to try; by default all, but "hnsw" only up to 250,000 codes, because building it takes minutes per
+        million codes.
         """
         if self.recall is None:
             raise ValueError("this index is exact; only HammingIndex(n_bits, recall=...) can be tuned.")
-        given = None if queries is None else check_codes(queries, n_bits=self.n_bits, name="queries")
+        given = None if queries is None else read_queries(queries, None, self.n_bits)
         with self._tuning:
             return self._tune(check_integer("k", k, 1), given, kinds)
 
-    def _tune(self, k: int, queries: Codes | None = None, kinds: Sequence[str] | None = None) -> TuneReport:
+    def _tune(self, k: int, queries: Queries | None = None, kinds: Sequence[str] | None = None) -> TuneReport:
         assert self.recall is not None
         state = self._state
         approximate, report = tune(state.rows.codes, self.recall, k, queries, kinds, self.random_state)

@@ -45,6 +45,7 @@ def read_report(plain: object, n_bits: int) -> TuneReport:
         k=_integer("k", report.get("k"), 1, _LIMIT),
         n=n,
         kinds=rows,
+        candidates=_integer("candidates", report.get("candidates", 0), 0, _LIMIT),
     )
 
 

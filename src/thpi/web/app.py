@@ -107,7 +107,7 @@ def _add_search(app: FastAPI, catalogue: Catalogue, settings: Settings, counters
 
     @app.post("/search", tags=["search"], openapi_extra=_body(), responses=answers, response_class=Response)
     async def search_items(request: Request) -> Response:
-        """Find the nearest items by Hamming distance, to a vector, to an item, or to each vector of a batch."""
+        """Find the nearest items to a vector, to an item, or to each vector of a batch."""
         async with bodies.receive(request) as body:
 
             def work(check: Callable[[], None]) -> Answer:

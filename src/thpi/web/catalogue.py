@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 EXCERPT = 240
 
 Quality: TypeAlias = "dict[str, str | int | float]"
-"""Mean average precision of an engine: ``method``, ``bits``, and the values ``class`` and ``near``."""
+"""Mean average precision of an engine: ``method``, ``bits``, ``order``, and the values ``class`` and ``near``."""
 
 Json: TypeAlias = "dict[str, Any]"
 
@@ -68,7 +68,7 @@ class GroundTruth:
     """Which items are truly relevant to one: those of its class, and those near it in target space.
 
     ``target`` has the prepared rows of all items, by number; near means closer than ``radius``. ``quality`` has one
-    entry per engine.
+    entry per engine and order.
     """
 
     target: Floats

@@ -13,8 +13,8 @@ from thpi import datasets
 from thpi._types import Bools, Floats, Ints, PathLike
 from thpi.datasets import Demo, PairedDataset
 from thpi.ground_truth import label_relevance, neighbour_radius, radius_relevance
-from thpi.index import HammingIndex
-from thpi.metrics import mean_average_precision
+from thpi.index import HammingIndex, asymmetric_distances
+from thpi.metrics import mean_average_precision, ranked_average_precision
 from thpi.web.catalogue import Catalogue, Engine, GroundTruth, Prepare, Quality
 
 BITS = (8, 16, 32, 64)
@@ -52,8 +52,10 @@ def demo_catalogue(
     with threadpool_limits(1):
         prepare, X, S = _prepared(items, demo, rest)
         radius = neighbour_radius(X[rest], form="plain", k=NEIGHBOURS)
-        near = radius_relevance(X[held_out], X[rest], radius)
-        same = label_relevance(items.labels[held_out], items.labels[rest])
+        relevant = {
+            "class": label_relevance(items.labels[held_out], items.labels[rest]),
+            "near": radius_relevance(X[held_out], X[rest], radius),
+        }
         train, unpaired = rest[: demo.pairs], rest[demo.pairs :]
         for method in thpi.HASHERS.values():
             for c in bits:
@@ -62,7 +64,7 @@ def demo_catalogue(
                 hasher.fit(X[train], privileged=S[train], source=S[unpaired])
                 engines.append(Engine(hasher, HammingIndex(c, model=hasher.fingerprint_)))
                 engines[-1].index.add(hasher.transform(X))
-                quality.append(_quality(engines[-1], held_out, rest, near, same))
+                quality += _quality(engines[-1], X, held_out, rest, relevant)
     progress("ready", total, total)
     return Catalogue(
         title=demo.title,
@@ -100,8 +102,14 @@ def _prepared(items: PairedDataset, demo: Demo, rest: Ints) -> tuple[Prepare | N
     return target, np.asarray(X, dtype=np.float64), np.asarray(S, dtype=np.float64)
 
 
-def _quality(engine: Engine, query: Ints, database: Ints, near: Bools, same: Bools) -> Quality:
+def _quality(engine: Engine, X: Floats, query: Ints, database: Ints, relevant: dict[str, Bools]) -> list[Quality]:
+    """Measure an engine in both orders."""
     codes = engine.index.codes[query], engine.index.codes[database]
-    by_class, by_distance = (float(mean_average_precision(*codes, kind, engine.n_bits)) for kind in (same, near))
+    finer = asymmetric_distances(engine.hasher.decision_function(X[query]), codes[1])
     about: Quality = {"method": engine.method, "bits": engine.n_bits}
-    return about | {"class": round(by_class, 4), "near": round(by_distance, 4)}
+    by_bits = {name: float(mean_average_precision(*codes, rows, engine.n_bits)) for name, rows in relevant.items()}
+    by_size = {name: float(np.nanmean(ranked_average_precision(finer, rows))) for name, rows in relevant.items()}
+    return [
+        about | {"order": order} | {name: round(value, 4) for name, value in values.items()}
+        for order, values in (("asymmetric", by_size), ("hamming", by_bits))
+    ]

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationIn
 from pydantic.functional_validators import PlainValidator, field_validator, model_validator
 
 from thpi._types import Array
+from thpi.index import Order
 from thpi.web.errors import RequestError, short
 from thpi.web.settings import Settings
 
@@ -83,19 +84,17 @@ class SearchRequest(BaseModel):
     bits: int | None = Field(default=None, description="Length of the codes.")
     include_self: bool = Field(default=False, description="With `id`: the item itself is among its neighbours.")
     details: bool = Field(default=False, description="Also return codes, items and relevance.")
-    rerank: int | None = Field(
+    order: Order | None = Field(
         default=None,
-        description="Sort this many of the nearest by asymmetric distance, then return k of them.",
-        json_schema_extra=_AT_LEAST_1,
+        description="Distance to order by; asymmetric by default, hamming for an item of which only the code is known.",
     )
 
-    @field_validator("k", "rerank")
+    @field_validator("k")
     @classmethod
-    def _within_limits(cls, value: int | None, info: ValidationInfo) -> int | None:
-        least, most = info.data.get("k", 1) if info.field_name == "rerank" else 1, _settings(info).max_k
-        if value is not None and not least <= value <= most:
-            start = f"k={least}" if info.field_name == "rerank" else least
-            raise ValueError(f"{info.field_name}={short(value)} must be a whole number from {start} to {most}")
+    def _within_limits(cls, value: int, info: ValidationInfo) -> int:
+        most = _settings(info).max_k
+        if not 1 <= value <= most:
+            raise ValueError(f"k={short(value)} must be a whole number from 1 to {most}")
         return value
 
     @model_validator(mode="after")
@@ -107,10 +106,10 @@ class SearchRequest(BaseModel):
 
     @model_validator(mode="after")
     def _not_too_much(self, info: ValidationInfo) -> SearchRequest:
-        n, each, most = len(self.vectors) if self.vectors is not None else 1, self.rerank or self.k, _settings(info)
-        allowed = most.max_neighbours // (10 if self.details else 1)
-        if n * each > allowed:
-            asked = f"vectors times {'k' if self.rerank is None else 'rerank'}, {n} x {each}, must be at most {allowed}"
+        n = len(self.vectors) if self.vectors is not None else 1
+        allowed = _settings(info).max_neighbours // (10 if self.details else 1)
+        if n * self.k > allowed:
+            asked = f"vectors times k, {n} x {self.k}, must be at most {allowed}"
             raise ValueError(f"{asked} in a request {'with' if self.details else 'without'} details")
         return self
 
@@ -194,7 +193,7 @@ def _parse_csv(body: bytes, features: tuple[str, ...] | None) -> Array:
         return np.loadtxt(io.StringIO(text), delimiter=",", ndmin=2, comments=None, quotechar='"', usecols=columns)
     except UnicodeDecodeError:
         raise RequestError(422, "the CSV body is not UTF-8 text.") from None
-    except ValueError as error:
+    except (ValueError, csv.Error) as error:
         message = str(error).encode("ascii", "backslashreplace").decode("ascii")[:200].rstrip(".")
         raise RequestError(422, f"the CSV body must hold numbers, one vector per line: {message}.") from None
 
@@ -239,7 +238,7 @@ class Neighbour(BaseModel):
     """An item that was found."""
 
     id: int | str
-    distance: float = Field(description="Bits that differ; with `rerank` the asymmetric distance.")
+    distance: float = Field(description="In hamming order the number of bits that differ.")
 
 
 class SearchResult(BaseModel):
@@ -253,6 +252,7 @@ class SearchAnswer(BaseModel):
 
     method: str
     bits: int
+    order: Order = Field(description="Distance that the neighbours are ordered by.")
     seconds: float = Field(description="Time in the index.")
     results: list[SearchResult]
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from thpi._types import Array, Codes
 from thpi.codes import pack_signs
-from thpi.index import asymmetric_rerank
 from thpi.index._exact import no_check
 from thpi.web.catalogue import Catalogue, Engine, Json
 from thpi.web.errors import RequestError
@@ -51,18 +50,15 @@ def _search(catalogue: Catalogue, request: SearchRequest, check: Callable[[], No
     else:
         assert request.id is not None
         codes = catalogue.code_of(engine, request.id)
-        if request.rerank is not None:
+        if request.order == "asymmetric" or (request.order is None and catalogue.items is not None):
             projections = projections_of(engine, catalogue.prepared(catalogue.vector_of(request.id)[None]))
+    order = request.order or ("hamming" if projections is None else "asymmetric")
+    queries: Array = projections if order == "asymmetric" and projections is not None else codes
     start = time.perf_counter()
-    wanted = request.rerank or request.k
     if request.id is None or request.include_self:
-        found = engine.index.search(codes, wanted, check=check)
+        found = engine.index.search(queries, request.k, check=check)
     else:
-        found = engine.index.search(codes, wanted + 1, check=check).without(request.id, wanted)
-    if request.rerank is not None:
-        assert projections is not None
-        check()
-        found = asymmetric_rerank(engine.index, found, projections, request.k)
+        found = engine.index.search(queries, request.k + 1, check=check).without(request.id, request.k)
     seconds = time.perf_counter() - start
     # Each result becomes text before the next is made: as objects, all of them take ten times the memory.
     results = []
@@ -73,7 +69,7 @@ def _search(catalogue: Catalogue, request: SearchRequest, check: Callable[[], No
         if request.details:
             _add_details(catalogue, engine, result, codes[i], request.id, None if ready is None else ready[i])
         results.append(json.dumps(result))
-    about = json.dumps({"method": engine.method, "bits": engine.n_bits, "seconds": round(seconds, 6)})
+    about = json.dumps({"method": engine.method, "bits": engine.n_bits, "order": order, "seconds": round(seconds, 6)})
     # ASCII only, so that a lone surrogate in an id cannot stop an answer.
     text = f'{about[:-1]}, "results": [{", ".join(results)}]}}'
     return Answer(text.encode("ascii"), len(codes), seconds)

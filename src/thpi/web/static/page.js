@@ -5,7 +5,6 @@ import { drawBits, drawChart } from "./draw.js";
 import { arrowKeys } from "./keys.js";
 
 const PAGE_SIZE = 60;
-const RERANKED = 200; // of the nearest by Hamming distance, so many are put into the finer order
 const byId = (id) => document.getElementById(id);
 const state = { about: null, query: null, shown: 0, turn: 0, methods: [] };
 const settleGallery = arrowKeys(byId("gallery"));
@@ -88,9 +87,8 @@ async function showResults(place = "error") {
   byId("status").textContent = "Searching…";
   try {
     const k = Number(byId("k").value);
-    // The finer order needs the numbers of the query; of an item they may not be known, only its code.
-    const finer = byId("order").value === "asymmetric" && (!state.query.item || state.about.vectors_known);
-    const order = finer ? { rerank: Math.max(k, Math.min(RERANKED, state.about.max_k)) } : {};
+    // Without an order, the server takes the asymmetric one, but for an item of which it knows the code alone.
+    const order = byId("order").value === "hamming" ? { order: "hamming" } : {};
     const choice = (method) => ({ method, bits: bits(), k, ...order });
     const answers = await Promise.all(methods.map((method) => search(state.query.body, choice(method))));
     if (turn !== state.turn) return; // a later choice is on its way
@@ -133,6 +131,8 @@ function vectorChoice(n) {
 // A distance in bits is whole; the asymmetric one is not, and three digits of it are enough.
 const shownDistance = (distance) => `distance ${Number.isInteger(distance) ? distance : Number(distance.toPrecision(3))}`;
 
+const orderName = (order) => (order === "hamming" ? "Hamming" : order);
+
 const isRelevant = (neighbour) => neighbour.relevant?.[byId("relevance").value] ?? null;
 
 function score(answer) {
@@ -145,7 +145,7 @@ function summary(answers) {
   if (answers.length === 0) return "Choose at least one method.";
   const scores = answers.map((answer) => score(answer) && `${answer.method} ${score(answer)}`).filter(Boolean);
   const k = answers[0].results[0].neighbours.length;
-  return `The ${k} nearest with ${bits()} bits${scores.length ? `: ${scores.join("; ")}` : ""}.`;
+  return `The ${k} nearest with ${bits()} bits by ${orderName(answers[0].order)} distance${scores.length ? `: ${scores.join("; ")}` : ""}.`;
 }
 
 function column(answer) {
@@ -196,10 +196,12 @@ function showQuality() {
   if (!quality) return;
   const kind = byId("relevance").value;
   const meaning = byId("relevance").selectedOptions[0].textContent;
+  const order = byId("order").value;
   byId("chart-note").textContent =
-    `Mean average precision in percent with ${bits()} bits in the order of Hamming distances, over items that no method saw ` +
+    `Mean average precision in percent with ${bits()} bits by ${orderName(order)} distance, over items that no method saw ` +
     `while training. Relevant means ${meaning}. Coloured: the methods chosen above.`;
-  const rows = quality.filter((row) => row.bits === bits()).map((row) => ({ method: row.method, value: row[kind] }));
+  const shown = quality.filter((row) => row.bits === bits() && row.order === order);
+  const rows = shown.map((row) => ({ method: row.method, value: row[kind] }));
   drawChart(byId("chart"), rows, chosen());
 }
 
@@ -325,7 +327,7 @@ byId("token-form").addEventListener("submit", (event) => {
 byId("bits").addEventListener("input", () => { showChoices(); showResults(); });
 byId("k").addEventListener("input", () => { showChoices(); showResults(); });
 byId("relevance").addEventListener("change", () => { showQuality(); showResults(); });
-byId("order").addEventListener("change", () => showResults());
+byId("order").addEventListener("change", () => { showQuality(); showResults(); });
 byId("label").addEventListener("change", guarded(() => showGallery(true)));
 byId("more").addEventListener("click", guarded(() => showGallery(false)));
 byId("file").addEventListener("change", () => { if (byId("file").files.length) byId("vector").value = ""; });
