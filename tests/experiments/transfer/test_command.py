@@ -107,3 +107,11 @@ def test_bad_input_gives_one_line_and_exit_code_2(
     text = capsys.readouterr().err
     assert text.startswith("error: ")
     assert words in text
+
+
+def test_a_part_of_the_lines_has_a_report_too(tmp_path: Path) -> None:
+    arguments = ["--lines", "rival_one_hot", "--relevances", "labels", "--results", str(tmp_path), "--jobs", "1"]
+    assert run(["transfer", "--quick", "--sets", "digits-fac-pix", "--alphas", ".1", "--splits", "1", *arguments]) == 0
+    page = _well_formed(tmp_path / "transfer-report" / "report.html")
+    assert "ITQ, no source" in page
+    assert "AutoHasher, no source" not in page
