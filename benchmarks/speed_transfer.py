@@ -44,9 +44,9 @@ def cases(full: bool) -> Iterator[Case]:
         )
 
 
-def _prepared(n: int, method: str, relevance: str) -> Callable[[], Any]:
+def _prepared(n: int, method: str, relevance: str, **params: Any) -> Callable[[], Any]:
     X, S = pairs(UNPAIRED * n + n, 64, 48)
-    hasher = thpi.HASHERS[method](32, relevance=relevance, random_state=0)
+    hasher = thpi.HASHERS[method](32, relevance=relevance, random_state=0, **params)
     # Ten classes that the source knows: the largest of ten of its columns.
     y = S[:n, :10].argmax(axis=1) if relevance == "labels" else None
     return lambda: hasher.fit(X[:n], y, privileged=S[:n], source=S[n:])
@@ -73,8 +73,8 @@ def groups(n: int) -> Callable[[], Any]:
 
 
 def kernel(n: int) -> Callable[[], Any]:
-    """KernelAutoHasher, near in source space."""
-    return _prepared(n, "KernelAutoHasher", "source")
+    """AutoHasher with kernels alone, near in source space."""
+    return _prepared(n, "AutoHasher", "source", kernel=True)
 
 
 def growths(full: bool) -> Iterator[Growth]:

@@ -143,11 +143,11 @@ def test_hamming_order_stays_available() -> None:
     assert (index.search(p, 30).ids != by_code.ids).any()
 
 
-@pytest.mark.parametrize("method", ["ITQ", "DSH", "SpectralHashing", "KernelAutoHasher"])
+@pytest.mark.parametrize("method", ["ITQ", "DSH", "SpectralHashing", "AutoHasher"])
 def test_every_hash_function_gives_projections(method: str) -> None:
     """Linear, with offsets, eigenfunctions, kernels: the code is the sign, so the own item is nearest."""
     X = load_digits_views(target="kar").target[::8]
-    options: dict[str, Any] = {"relevance": "labels"} if method == "KernelAutoHasher" else {}
+    options: dict[str, Any] = {"relevance": "labels", "kernel": True} if method == "AutoHasher" else {}
     hasher = thpi.HASHERS[method](n_bits=16, random_state=0, **options)
     hasher.fit(X, np.repeat(np.arange(10), 25)) if options else hasher.fit(X)
     index = HammingIndex(16, model=hasher.fingerprint_)

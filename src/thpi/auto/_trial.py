@@ -18,7 +18,7 @@ from thpi.hashers._class_itq import class_indicators
 from thpi.hashers._geometry import Geometry, Limits, Steps
 from thpi.hashers._geometry_hasher import GeometryLearner, ViewGeometry, learn
 from thpi.kernels._threads import one_blas_thread
-from thpi.pairing._relation import least_r2
+from thpi.pairing._relation import UNRELATED_LABELS, least_r2
 from thpi.solvers.blocks import spread
 from thpi.solvers.dependence import dependence_p_value
 from thpi.solvers.loo_ridge import loo_ridge
@@ -34,8 +34,6 @@ MOST_HELD = 500
 """Held-out rows per fold: more of them cost no fit and make the score less noisy."""
 MOST_R2_PAIRS = 2000
 MOST_LABELS = 500
-UNRELATED = 0.02
-"""Labels that are less likely than this to agree so well by chance are related to the target."""
 CLOSE = 2.0
 """Standard errors below the best within which a candidate is scored in further repetitions."""
 
@@ -172,7 +170,7 @@ class Trial:
     @property
     def labels_related(self) -> bool:
         """Whether the target can tell the labels at all, or there are none."""
-        return self.labels_p <= UNRELATED
+        return self.labels_p <= UNRELATED_LABELS
 
     @property
     def related(self) -> bool:

@@ -98,17 +98,20 @@ def model_facts(path: Path | None, hasher: Encoder | BaseHasher, rows: Facts, as
     tried = json.loads(fitted["candidates_json_"])
     chosen = next(entry for entry in tried if entry["chosen"])
     gain, (low, high) = fitted["gain_"], fitted["gain_limits_"].tolist()
-    from thpi.pairing._relation import relation_of
+    from thpi.pairing._relation import UNRELATED_LABELS, label_relation, relation_of
 
     related, words = relation_of(len(hasher.codes_), fitted["pairs_r2_"])
+    doubt = label_relation(fitted["labels_p_"]) if fitted.get("labels_p_", 0.0) > UNRELATED_LABELS else None
     if as_json:
         facts |= {"choice": chosen["name"], "choice_params": chosen["params"], "uses_source": chosen["uses_source"]}
         facts |= {"gain": gain, "gain_interval": [low, high], "pairs_r2": fitted["pairs_r2_"]}
-        return facts | {"relation": words, "related": related}
+        facts |= {"relation": words, "related": related}
+        return facts | {"labels_p": fitted.get("labels_p_"), "label_relation": doubt}
     facts |= {"chosen": chosen["name"], "chosen_parameters": chosen["params"] or None}
     if any(entry["uses_source"] and entry["score"] is not None for entry in tried):
         facts["source"] = f"{gain:+.1f} ({low:+.1f} to {high:+.1f}) points of MAP on folds of the pairs"
-    return facts | {"relation" if related else "warning": words}
+    facts |= {"relation" if related else "warning": words}
+    return facts if doubt is None else facts | {"labels": doubt}
 
 
 def open_index(path: Path, mode: Literal["r", "a"] = "r") -> HammingIndex:

@@ -115,7 +115,7 @@ def _fit(hasher: BaseHasher, rows: Learning) -> float:
     """Fit, remember the names of the columns, and return the seconds it took."""
     import numpy as np
 
-    from thpi.auto import UnrelatedPairsWarning
+    from thpi.auto import UnrelatedLabelsWarning, UnrelatedPairsWarning
 
     if rows.joined is not None and rows.joined.n_target and not hasher.uses_target:
         unused = f"{rows.joined.n_target:,} target rows without a source are not used"
@@ -123,7 +123,8 @@ def _fit(hasher: BaseHasher, rows: Learning) -> float:
     start = time.perf_counter()
     bar = progress_bar(f"fitting {type(hasher).__name__} on {rows.X.shape[0]:,} rows")
     with bar, warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnrelatedPairsWarning)  # the report has it
+        for category in (UnrelatedPairsWarning, UnrelatedLabelsWarning):
+            warnings.simplefilter("ignore", category)  # the report has it
         hasher.fit(rows.X, rows.y, **{name: view for name, view in rows.views.items() if view is not None})
     if rows.names is not None:
         hasher.feature_names_in_ = np.array(rows.names, dtype=object)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from thpi.solvers.loo_ridge import JUDGED_ROWS
 
+UNRELATED_LABELS = 0.02
+"""Labels that agree with the target as well by chance more often than this are not used."""
+
 
 class UnrelatedPairsWarning(UserWarning):
     """Neither view of the pairs explains anything of the other: were they joined in the wrong order?"""
