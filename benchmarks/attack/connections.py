@@ -35,7 +35,7 @@ UNREAD = "answers nobody reads"
 def hold(server: Server, kind: str, n: int, seconds: float, seed: int = 0) -> Outcome:
     """Hold ``n`` connections for some seconds, and replace those that are closed."""
     outcome = Outcome(f"{kind}, {FILES} open files", n)
-    first, drip = KINDS[kind] if kind in KINDS else (_large_search(seed), b"")
+    first, drip = KINDS[kind] if kind in KINDS else (_large_search(seed), b"G")
     with server.connect(60) as connection:  # the first search takes longer
         connection.sendall(_large_search(seed))
         connection.recv(1)

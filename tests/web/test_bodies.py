@@ -31,7 +31,7 @@ def test_the_largest_of_too_many_bodies_is_given_up(port: int) -> None:
         def send(data: bytes) -> socket.socket:
             connection = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=10))
             connection.sendall(data)
-            time.sleep(0.05)
+            time.sleep(0.1)
             return connection
 
         large = send(head(100_000) + b" " * 99_999)
@@ -58,7 +58,7 @@ def test_bodies_that_wait_for_their_turn_count(port: int, shop: Catalogue) -> No
             for _ in range(10):
                 asked.append(stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=10)))
                 asked[-1].sendall(data)
-                time.sleep(0.05)
+                time.sleep(0.1)
         statuses = [each.recv(65536)[9:12] for each in asked]
     # Two are being worked on, and four wait.
     assert sorted(statuses) == [b"200"] * 6 + [b"503"] * 4

@@ -20,7 +20,7 @@ HEALTH = b"GET /healthz" + HOST + b"\r\n"
 
 @pytest.fixture(scope="module")
 def port(shop: Catalogue, live: Callable[..., str]) -> int:
-    return int(urlsplit(live(shop, Settings(idle_limit=IDLE, max_connections=8, time_limit=3.0))).port or 0)
+    return int(urlsplit(live(shop, Settings(idle_limit=IDLE))).port or 0)
 
 
 @pytest.fixture
@@ -76,11 +76,11 @@ def until_closed(connection: socket.socket, drip: bytes) -> float:
 def test_a_connection_that_sends_no_request_is_closed(connect: Callable[..., socket.socket], first: bytes) -> None:
     start = time.monotonic()
     assert all_of(connect(first)) == b""
-    assert IDLE * 0.9 < time.monotonic() - start < 3
+    assert IDLE * 0.9 < time.monotonic() - start < 8
 
 
 def test_slow_headers_are_not_waited_for(connect: Callable[..., socket.socket]) -> None:
-    assert until_closed(connect(b"GET /healthz" + HOST), b"X-a: b\r\n") < 3
+    assert until_closed(connect(b"GET /healthz" + HOST), b"X-a: b\r\n") < 8
 
 
 def test_a_connection_is_kept_for_the_next_request_and_then_closed(connect: Callable[..., socket.socket]) -> None:
@@ -94,7 +94,7 @@ def test_a_connection_is_kept_for_the_next_request_and_then_closed(connect: Call
         assert answer.startswith(b"HTTP/1.1 200")
     start = time.monotonic()
     assert all_of(connection) == b""
-    assert IDLE * 0.9 < time.monotonic() - start < 3
+    assert IDLE * 0.9 < time.monotonic() - start < 8
 
 
 def test_the_unread_body_of_an_answered_request_does_not_keep_a_connection(
@@ -102,7 +102,7 @@ def test_the_unread_body_of_an_answered_request_does_not_keep_a_connection(
 ) -> None:
     connection = connect(b"GET /healthz" + HOST + b"Content-Length: 1000000\r\n\r\n")
     assert connection.recv(65536).startswith(b"HTTP/1.1 200")
-    assert until_closed(connection, b"x") < 4
+    assert until_closed(connection, b"x") < 8
 
 
 def test_several_requests_at_once_are_all_answered(connect: Callable[..., socket.socket]) -> None:
@@ -114,15 +114,21 @@ def test_several_requests_at_once_are_all_answered(connect: Callable[..., socket
     [b"", b"GET /", b"POST /search" + HOST + b"Content-Length: 99\r\n\r\n{"],
     ids=["idle", "headers", "body"],
 )
-def test_the_longest_waiting_gives_way(connect: Callable[..., socket.socket], first: bytes) -> None:
-    start = time.monotonic()
-    waiting = [connect(first) for _ in range(8)]
-    time.sleep(0.05)
-    assert all(map(is_open, waiting))
-    assert connect(HEALTH).recv(65536).startswith(b"HTTP/1.1 200")
-    assert time.monotonic() - start < IDLE
-    time.sleep(0.05)
-    assert [is_open(each) for each in waiting] == [False] + [True] * 7
+def test_the_longest_waiting_gives_way(shop: Catalogue, live: Callable[..., str], first: bytes) -> None:
+    port = urlsplit(live(shop, Settings(max_connections=8, idle_limit=60.0, time_limit=60.0))).port
+    with ExitStack() as stack:
+
+        def connect(data: bytes) -> socket.socket:
+            connection = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30))
+            connection.sendall(data)
+            time.sleep(0.05)
+            return connection
+
+        waiting = [connect(first) for _ in range(8)]
+        assert all(map(is_open, waiting))
+        assert connect(HEALTH).recv(65536).startswith(b"HTTP/1.1 200")
+        assert all_of(waiting[0]) == b""
+        assert all(map(is_open, waiting[1:]))
 
 
 def test_an_answer_that_is_not_read_is_given_up(shop: Catalogue, live: Callable[..., str]) -> None:

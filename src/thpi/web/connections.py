@@ -13,6 +13,7 @@ import asyncio
 import socket
 from enum import Enum, auto
 
+import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from thpi.web.settings import Settings
@@ -75,6 +76,16 @@ class Connection(H11Protocol):
         self.begun = True
         super().data_received(data)
         self.look()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no HTTP. The application may be at work for its first part; what it answers is dropped."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            super().send_400_response(msg)
+        else:  # an answer is on its way, or was sent
+            self.give_up()
 
     def on_response_complete(self) -> None:
         """Wait for the next request."""
