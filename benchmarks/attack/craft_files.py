@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import io
 import json
 import random
 import struct
@@ -34,7 +35,7 @@ REPORTS = {
 
 def craft_index(data: bytes, rng: random.Random) -> tuple[str, bytes]:
     """Change one part of an index file, which gets a random result of tuning; return what was changed and the file."""
-    contents = parse(data)
+    contents = parse(io.BytesIO(data))
     kind = rng.choice(list(REPORTS))
     row = {"recall": 1.0, "milliseconds": 0.1, "build_seconds": 0.1, "note": ""}
     rows = [{"kind": "exact", "parameters": {}, **row}, {"kind": kind, "parameters": dict(REPORTS[kind]), **row}]

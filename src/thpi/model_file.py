@@ -24,8 +24,7 @@ import os
 import re
 from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -39,6 +38,7 @@ __all__ = ["Contents", "ModelFileError", "load", "read", "save"]
 
 Header: TypeAlias = "dict[str, Any]"  # the JSON object of the module's docstring
 FORMAT, VERSION = "thpi-model", 1
+_MAX_HEADER = 100_000_000  # of safetensors
 _FITTED_NAME = re.compile(r"[a-z][a-z0-9_]*_")
 _SPARSE_PARTS = ("data", "indices", "indptr")
 # Errors that damaged bytes cause while they are parsed.
@@ -137,9 +137,9 @@ class Contents(NamedTuple):
 
 def read(path: PathLike) -> Contents:
     """Read and check a model file without making an estimator of it."""
-    data = Path(path).read_bytes()
-    with usable(path):
-        return _parse(data)
+    with open(path, "rb") as file, usable(path):
+        _check_sizes(file)
+        return _parse(file.read())
 
 
 @contextmanager
@@ -154,6 +154,23 @@ def usable(path: PathLike, method: str = "model") -> Iterator[None]:
             raise ModelFileError(f"its content is not that of a {method} ({error}).") from None
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)!r} is not a usable thpi model file: {error}") from None
+
+
+def _check_sizes(file: IO[bytes]) -> None:
+    """Compare the size of a safetensors file with what its header says, before all of it is read."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    length = int.from_bytes(file.read(8), "little")
+    try:
+        if not 2 <= length <= min(_MAX_HEADER, size - 8):
+            raise ValueError(f"a header of {length} bytes in a file of {size}")
+        entries = json.loads(file.read(length))
+        ends = [entry["data_offsets"][1] for name, entry in entries.items() if name != "__metadata__"]
+        if 8 + length + max(ends, default=0) != size:
+            raise ValueError(f"{size} bytes, {8 + length + max(ends, default=0)} expected")
+    except (KeyError, IndexError, *_UNREADABLE) as error:
+        raise ModelFileError(f"it is truncated, altered or of another format ({error}).") from None
+    file.seek(0)
 
 
 def _parse(data: bytes) -> Contents:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 
@@ -110,7 +111,7 @@ def test_where_nothing_is_known_nothing_is_asked(two, tmp_path):
 
 def test_an_index_file_of_an_early_version_opens(two, tmp_path, prints, refused, capsys):
     """Its header has no entry for a model."""
-    contents = parse((two / "shop.index").read_bytes())
+    contents = parse(io.BytesIO((two / "shop.index").read_bytes()))
     header = {name: value for name, value in contents.header.items() if name not in ("model", "format", "version", "n")}
     data, _ = snapshot_bytes(header, contents.codes, contents.ids)
     assert b'"model"' not in data

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import multiprocessing
 import os
 import shutil
@@ -176,7 +177,7 @@ def test_a_shared_writer_cuts_off_what_a_killed_one_left(path: Path) -> None:
     # A whole record that no slot includes: its writer was killed between the two.
     from thpi.index._format import Record, parse
 
-    contents = parse(path.read_bytes())
+    contents = parse(io.BytesIO(path.read_bytes()))
     data, _ = record_bytes(Record("a", np.array(["whole"], dtype=object), codes(1)), contents.digest)
     with open(path, "ab") as file:
         file.write(data)

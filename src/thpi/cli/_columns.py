@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
+import os
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
-from zipfile import BadZipFile
+from zipfile import BadZipFile, ZipInfo
 
 import numpy as np
 
@@ -27,6 +28,7 @@ _UNREADABLE = (
     *(ValueError, TypeError, KeyError, IndexError, AttributeError, NotImplementedError, OverflowError, RuntimeError),
     *(EOFError, BadZipFile, zlib.error, SyntaxError),
 )
+_MAX_UNPACKED, _USUAL_RATIO = 2**30, 10
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
 
@@ -54,15 +56,28 @@ def load_array(argument: str, path: Path, name: str | None) -> Any:
             return loaded
         with loaded:
             if {"format", "shape", "data"} <= set(loaded.files):
+                _check_unpacked(loaded.zip.infolist())
                 return _load_sparse(path, loaded)
             if name is None and len(loaded.files) != 1:
                 raise ValueError(f"it has the arrays {', '.join(loaded.files)}; choose one: {path}:{loaded.files[0]}")
             name = name or loaded.files[0]
             if name not in loaded.files:
                 raise ValueError(f"it has no array {name!r}, only {', '.join(loaded.files)}")
+            _check_unpacked([each for each in loaded.zip.infolist() if each.filename in (name, f"{name}.npy")])
             return loaded[name]
     except _UNREADABLE as error:
         raise ValueError(f"{argument}={str(path)!r} is not readable: {one_line(error)}.") from None
+
+
+def _check_unpacked(members: Sequence[ZipInfo]) -> None:
+    """Refuse a small file that would fill the memory. A member is never read beyond the size that it declares."""
+    packed, unpacked = (sum(sizes) for sizes in zip(*((m.compress_size, m.file_size) for m in members), strict=True))
+    allowed = os.environ.get("THPI_MAX_UNPACKED", str(_MAX_UNPACKED))
+    if not allowed.isdecimal():
+        raise ValueError(f"THPI_MAX_UNPACKED={allowed!r} must be a number of bytes")
+    if unpacked > max(int(allowed), _USUAL_RATIO * packed):
+        advice = f"if you trust it, set THPI_MAX_UNPACKED={unpacked}"
+        raise ValueError(f"it unpacks from {packed:,} to {unpacked:,} bytes, more than {int(allowed):,}; {advice}")
 
 
 def _load_sparse(path: Path, loaded: Any) -> Any:

@@ -63,7 +63,7 @@ class IndexFile:
     @classmethod
     def _read(cls, target: Path, file: IO[bytes]) -> tuple[IndexFile, Contents]:
         with opened(target, file) as reading:
-            contents = parse(reading.read())
+            contents = parse(reading)
         remove_leftovers(target)
         os.ftruncate(file.fileno(), contents.end)
         own = cls(target, file, contents.snapshot_digest, contents.digest, len(contents.records), contents.end)

@@ -79,8 +79,7 @@ class Follower:
 
 def _whole(file: IO[bytes]) -> tuple[Contents, Place]:
     seen = _seen(file)  # before reading: what is written meanwhile is found next time
-    file.seek(0)
-    read = parse(file.read())
+    read = parse(file)
     known = Known(read.header["n_bits"], read.snapshot_digest, read.digest, read.last, read.end)
     return read, Place(seen, known, len(read.records), acknowledged=False)
 

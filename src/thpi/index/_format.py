@@ -46,6 +46,8 @@ MAGIC, FORMAT, VERSION = b"thpi-idx", "thpi-index", 1
 SLOTS, FIXED = (8, 56), 152
 MAX_BITS = 2**23  # of a code; searches count on it
 _SLOT, _RECORD_HEAD = 48, 41
+_MAX_HEADER, _BLOCK = 2**24, 2**20
+_ID_WIDTHS = {b"i": 8, b"s": 4}  # bytes for an id, or for the length of its text
 
 
 class IndexFileError(ValueError):
@@ -116,31 +118,37 @@ def record_bytes(record: Record, previous: bytes) -> tuple[bytes, bytes]:
     return head + digest + payload, digest
 
 
-def parse(data: bytes) -> Contents:
-    """Read the bytes of an index file; raise ``IndexFileError``."""
-    if len(data) < FIXED or data[:8] != MAGIC:
+def parse(file: IO[bytes]) -> Contents:
+    """Read an index file; raise ``IndexFileError``. Nothing large is held in memory before its digest is right."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    head = file.read(FIXED)
+    if len(head) < FIXED or head[:8] != MAGIC:
         raise IndexFileError("it does not begin like one (truncated, or of another format).")
-    digest = data[104:136]
-    header_length, body_length = struct.unpack_from("<QQ", data, 136)
+    digest = head[104:136]
+    header_length, body_length = struct.unpack_from("<QQ", head, 136)
     snapshot_end = FIXED + header_length + body_length
-    if snapshot_end > len(data):
-        raise IndexFileError(f"it is truncated: {len(data)} bytes, at least {snapshot_end} expected.")
-    if hashlib.sha256(memoryview(data)[136:snapshot_end]).digest() != digest:
-        raise IndexFileError("its checksum does not match: the file was altered or damaged.")
-    header, n = _header(data[FIXED : FIXED + header_length])
-    ends = [end for at in SLOTS if (end := _slot_end(data, at, digest)) is not None]
+    if snapshot_end > size:
+        raise IndexFileError(f"it is truncated: {size} bytes, at least {snapshot_end} expected.")
+    if header_length > _MAX_HEADER:
+        raise IndexFileError(f"its header has {header_length} bytes; {_MAX_HEADER} are allowed.")
+    header, n = _header(file.read(header_length))
+    codes_end = header_length + n * n_bytes(header["n_bits"])
+    _check_body(file, FIXED + codes_end, snapshot_end, n)
+    ends = [end for at in SLOTS if (end := _slot_end(head, at, digest)) is not None]
     if not ends:
-        raise IndexFileError("both its slots are damaged; additions may be missing.")
-    if max(ends) > len(data):
-        raise IndexFileError(f"it is truncated: {len(data)} bytes, at least {max(ends)} expected.")
-    n_bits = header["n_bits"]
-    codes_end = FIXED + header_length + n * n_bytes(n_bits)
-    codes = _codes(data[FIXED + header_length : codes_end], n, n_bits)
-    ids, rest = _parse_ids(memoryview(data)[codes_end:snapshot_end])
+        raise IndexFileError("both its slots, or its checksum, are damaged; additions may be missing.")
+    if max(ends) > size:
+        raise IndexFileError(f"it is truncated: {size} bytes, at least {max(ends)} expected.")
+    whole = _verified(file, FIXED, snapshot_end, hashlib.sha256(head[136:]), digest)
+    if whole is None:
+        raise IndexFileError("its checksum does not match: the file was altered or damaged.")
+    codes = _codes(memoryview(whole)[header_length:codes_end], n, header["n_bits"])
+    ids, rest = _parse_ids(memoryview(whole)[codes_end:])
     if len(ids) != n or len(rest):
         raise IndexFileError(f"it has {len(ids)} ids for {n} codes.")
-    records, latest, last, end = _records(data, snapshot_end, max(ends), digest, n_bits)
-    if len(ends) < len(SLOTS) and end < len(data):
+    records, latest, last, end = _records(file, snapshot_end, max(ends), digest, header["n_bits"])
+    if len(ends) < len(SLOTS) and end < size:
         # A slot is written after its record is complete, so an unfinished write cannot damage both.
         raise IndexFileError("a slot and a record are damaged: the file was altered.")
     return Contents(header, codes, ids, records, digest, latest, last, end)
@@ -165,10 +173,8 @@ def read_tail(file: IO[bytes], known: Known) -> Tail:
     if not same or (known.last and record[9:] != known.digest):
         raise IndexFileError("it is not the file that was read before.")
     acknowledged = max((end for at in SLOTS if (end := _slot_end(head, at, head[104:136])) is not None), default=0)
-    file.seek(known.end)
-    records, digest, last, length = _records(file.read(), 0, acknowledged - known.end, known.digest, known.n_bits)
-    at = known.end + last if records else known.last
-    return Tail(records, digest, at, known.end + length, acknowledged)
+    records, digest, last, end = _records(file, known.end, acknowledged, known.digest, known.n_bits)
+    return Tail(records, digest, last if records else known.last, end, acknowledged)
 
 
 def _header(text: bytes) -> tuple[Header, int]:
@@ -193,36 +199,63 @@ def _header(text: bytes) -> tuple[Header, int]:
     return cast("Header", header), header["n"]
 
 
+def _check_body(file: IO[bytes], at: int, end: int, n: int) -> None:
+    """Refuse a body that cannot hold n codes, up to ``at``, and n ids, before all of it is read."""
+    file.seek(min(at, end))
+    kind, n_ids = struct.unpack("<cQ", file.read(min(9, end - file.tell())).ljust(9))
+    if at + 9 + _ID_WIDTHS.get(kind, 4) * n > end:
+        raise IndexFileError(f"it claims to have {n} codes, more than its bytes can hold.")
+    if kind not in _ID_WIDTHS or n_ids != n or (kind == b"i" and at + 9 + 8 * n < end):
+        raise IndexFileError(f"its ids are not those of {n} codes.")
+
+
 def _slot_end(data: bytes, at: int, snapshot_digest: bytes) -> int | None:
     count, end = struct.unpack_from("<QQ", data, at)
     return int(end) if data[at : at + _SLOT] == slot_bytes(snapshot_digest, count, end) else None
 
 
 def _records(
-    data: bytes, start: int, acknowledged: int, digest: bytes, n_bits: int
+    file: IO[bytes], start: int, acknowledged: int, digest: bytes, n_bits: int
 ) -> tuple[list[Record], bytes, int, int]:
     """Return the whole records from ``start`` on, the digest of the last one, where it is and where it ends."""
     records: list[Record] = []
-    last = 0
-    while start + _RECORD_HEAD <= len(data):
-        length, kind = struct.unpack_from("<Qc", data, start)
-        end = start + _RECORD_HEAD + length
-        payload = memoryview(data)[start + _RECORD_HEAD : end]
-        expected = hashlib.sha256(digest + data[start : start + 9])
-        expected.update(payload)
-        if end > len(data) or expected.digest() != data[start + 9 : start + _RECORD_HEAD]:
+    last, size = 0, file.seek(0, os.SEEK_END)
+    file.seek(start)
+    while len(head := file.read(_RECORD_HEAD)) == _RECORD_HEAD:
+        length, kind = struct.unpack_from("<Qc", head)
+        begin, end, expected = start + _RECORD_HEAD, start + _RECORD_HEAD + length, head[9:]
+        payload = _verified(file, begin, end, hashlib.sha256(digest + head[:9]), expected) if end <= size else None
+        if payload is None:
             break
-        ids, rest = _parse_ids(payload)
+        ids, rest = _parse_ids(memoryview(payload))
         if kind not in (b"a", b"r"):
             raise IndexFileError(f"it has a record of unknown kind {kind!r}.")
-        records.append(Record(kind.decode(), ids, _codes(bytes(rest), len(ids) if kind == b"a" else 0, n_bits)))
-        last, start, digest = start, end, expected.digest()
+        records.append(Record(kind.decode(), ids, _codes(rest, len(ids) if kind == b"a" else 0, n_bits)))
+        last, start, digest = start, end, expected
     if start < acknowledged:
         raise IndexFileError("an addition or removal stored in it is damaged: the file was altered.")
     return records, digest, last, start
 
 
-def _codes(data: bytes, n: int, n_bits: int) -> Codes:
+def _verified(file: IO[bytes], start: int, end: int, running: Any, expected: bytes) -> bytes | None:
+    """Return the bytes from ``start`` to ``end``; None unless ``running``, a digest that goes on, ends as expected.
+
+    Many bytes are read twice: a sparse file may claim any number of them, and they must not fill the memory.
+    """
+    file.seek(start)
+    data = file.read(min(_BLOCK, end - start))
+    running.update(data)
+    while (left := end - file.tell()) > 0 and (block := file.read(min(_BLOCK, left))):
+        running.update(block)
+    if running.digest() != expected:
+        return None
+    if end - start > len(data):
+        file.seek(start)
+        data = file.read(end - start)
+    return data
+
+
+def _codes(data: memoryview, n: int, n_bits: int) -> Codes:
     if len(data) != n * n_bytes(n_bits):
         raise IndexFileError(f"it has {len(data)} bytes of codes where {n} codes of {n_bits} bits were expected.")
     try:
@@ -241,12 +274,11 @@ def _ids_bytes(ids: Array) -> bytes:
 
 def _parse_ids(data: memoryview) -> tuple[Array, memoryview]:
     """Return the ids at the start of ``data``, and the bytes after them."""
-    widths = {b"i": 8, b"s": 4}
     kind = bytes(data[:1])
-    if len(data) < 9 or kind not in widths:
+    if len(data) < 9 or kind not in _ID_WIDTHS:
         raise IndexFileError("its ids are not readable.")
     (n,) = struct.unpack_from("<Q", data, 1)
-    at = 9 + n * widths[kind]
+    at = 9 + n * _ID_WIDTHS[kind]
     if at > len(data):
         raise IndexFileError(f"it claims to have {n} ids, more than its bytes can hold.")
     if kind == b"i":

@@ -22,8 +22,10 @@ import hashlib
 import json
 import os
 import re
+import struct
 from collections.abc import Mapping
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +39,7 @@ from thpi.index._ids import id_kind
 from thpi.stores._store import BIT_ORDER, CodeTable, FileFormat, describe_codes
 
 _END = b"thpicode"
+_FAISS_BESIDE = 2**20  # bytes of a faiss file beside codes and ids, at most
 _FIELD = re.compile(r"code:bits=([1-9][0-9]{0,8}):order=([a-z]+)(?::model=([0-9a-f]{16}))?")
 
 
@@ -158,9 +161,24 @@ def write_faiss(
     atomic_write(path, whole + hashlib.sha256(whole).digest() + _END)
 
 
+def _check_faiss(path: PathLike, file: IO[bytes]) -> None:
+    """Compare the size of a file with the number of codes in it, before all of it is read."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    head = file.read(29).ljust(29)
+    file.seek(0)
+    if b"IBxF" not in (head[:4], head[25:]):  # in an id map it comes second
+        return  # not flat: faiss reads it, or says what is wrong
+    width, n = struct.unpack_from("<iq", head, 8)
+    if width < 0 or n < 0 or not n * width <= size <= n * (width + 8) + _FAISS_BESIDE:
+        raise ValueError(f"{os.fspath(path)!r} has {size} bytes, not those of {n} codes: it was cut off or altered.")
+
+
 def _split_faiss(path: PathLike) -> tuple[bytes, bytes | None]:
     """Return the bytes that faiss reads, and the JSON text that describes them, if there is one."""
-    data, beside = Path(path).read_bytes(), Path(f"{os.fspath(path)}.json")
+    with open(path, "rb") as file:
+        _check_faiss(path, file)
+        data, beside = file.read(), Path(f"{os.fspath(path)}.json")
     if data.endswith(_END):
         whole, digest = data[: -32 - len(_END)], data[-32 - len(_END) : -len(_END)]
         end = len(whole) - 8
