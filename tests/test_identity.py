@@ -20,7 +20,8 @@ def test_it_survives_saving_and_names_one_hash_function(method, dtype, tmp_path)
     fits[0].save(tmp_path / "model")
     loaded = thpi.load(tmp_path / "model")
     assert check_fingerprint(fits[0].fingerprint_) == fits[1].fingerprint_ == loaded.fingerprint_
-    same_codes = all((getattr(fits[0], part) == getattr(fits[2], part)).all() for part in ("mean_", "projection_"))
+    parts = [[np.asarray(getattr(fit, name, ())) for name in fit.hash_parts] for fit in (fits[0], fits[2])]
+    same_codes = all(np.array_equal(*part) for part in zip(*parts, strict=True))
     assert (fits[0].fingerprint_ == fits[2].fingerprint_) == same_codes
 
 
@@ -28,7 +29,7 @@ def test_it_survives_saving_and_names_one_hash_function(method, dtype, tmp_path)
 def test_every_number_that_decides_codes_is_in_it(method):
     hasher = thpi.HASHERS[method](n_bits=6, random_state=0).fit(X)
     before = hasher.fingerprint_
-    for name in hasher.hash_parts:
+    for name in [name for name in hasher.hash_parts if hasattr(hasher, name)]:
         part = getattr(hasher, name)
         kept = part.flat[-1]
         part.flat[-1] = np.nextafter(kept, np.inf)

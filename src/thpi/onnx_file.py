@@ -12,6 +12,7 @@ order, so a projection that is zero but for rounding may get the other sign; :fu
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -161,15 +162,13 @@ def rounding_bound(coder: Coding, rows: Array) -> Floats:
     own: Floats = np.zeros(())  # errors of the rows that are multiplied
     weights = np.abs(fitted["projection_"].astype(np.float64))
     if name == "kernel":
-        from thpi.hash_functions import kernel_values
-
         landmarks, centre, gamma = fitted["landmarks_"], fitted["centre_"], fitted["gamma_"]
         others = np.asarray(landmarks.toarray() if is_sparse(landmarks) else landmarks, dtype=np.float64) - centre
         sizes = ((inner - centre) ** 2).sum(axis=1)[:, None] + (others**2).sum(axis=1)
-        inner = kernel_values(inner, landmarks, centre, gamma, fitted["unit_gamma_"])
-        cosine = (2 * coder.n_features_in_ + 8) * eps
-        # The ninth power has nine times the relative error of the exponential, and that the error of its exponent.
-        own = inner * (18 * cosine * (gamma * sizes + fitted["unit_gamma_"]) + 32 * eps + 8 * eps32)
+        off = (2 * coder.n_features_in_ + 8) * eps
+        errors = off * gamma * sizes, 2 * off * fitted["unit_gamma_"]  # of the two exponents
+        own, inner = _kernel_errors(inner, fitted, errors, eps)
+        own = own + 8 * eps32 * inner
     size = np.abs(inner - fitted["mean_"]) @ weights
     bound = (inner.shape[1] + 2) * eps * size + (own @ weights if own.ndim else 0.0)
     if name in ("offset", "kernel"):
@@ -179,6 +178,26 @@ def rounding_bound(coder: Coding, rows: Array) -> Floats:
         reach = (size + np.abs(fitted["lower_"])) * turned
         bound = (bound + eps32 * size) * turned + 4 * eps * (reach + 2)
     return np.asarray(2 * bound + float(np.finfo(np.float32).tiny))
+
+
+def _kernel_errors(rows: Array, fitted: dict[str, Any], errors: Sequence[Any], eps: float) -> tuple[Array, Array]:
+    """Bound the errors of kernel values, given those of the exponents; and the values.
+
+    An error t of the exponent changes ``e + e^3 + e^9`` by ``(e + 3 e^3 + 9 e^9) t``.
+    """
+    from thpi.hash_functions import squared_distances
+
+    squared = squared_distances(rows, fitted["landmarks_"], fitted["centre_"])
+    total: Any = np.zeros(squared[0].shape)
+    values: Any = np.zeros(squared[0].shape)
+    gammas = fitted["gamma_"], fitted["unit_gamma_"]
+    for distances, gamma, error in zip(squared, gammas, errors, strict=True):
+        if gamma > 0:
+            e = np.exp(-gamma * distances)
+            values += e + e**3 + e**9
+            total += (e + 3 * e**3 + 9 * e**9) * (error + 4 * eps)
+    n_kinds = max(1, sum(gamma > 0 for gamma in gammas))
+    return total / (3 * n_kinds), values / (3 * n_kinds)
 
 
 def check_onnx(data: bytes, coder: Coding, rows: Array) -> OnnxCheck:

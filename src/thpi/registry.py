@@ -69,7 +69,7 @@ def register(method: type[BaseHasher], candidates: Mapping[str, Sequence[Mapping
     ...     summary = "signs of random projections"
     >>> register(Signs, candidates={"target": [{}]})
     >>> from thpi.auto import candidates
-    >>> str(candidates("target")[-1])
+    >>> str(candidates("target")[-2])
     'Signs without source'
     >>> unregister("Signs")
     """

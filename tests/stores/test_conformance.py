@@ -174,7 +174,7 @@ def test_wrong_arguments_are_named(make_store: Any) -> None:
         (lambda: store.add(random_codes(2, 16), [1.5, 2.5]), "ids"),
         (lambda: store.add(random_codes(2, 16), [7]), "ids"),
         (lambda: store.add(random_codes(1, 16), ["text"]), "kind"),
-        (lambda: store.search(random_codes(1, 24), 3), "codes"),
+        (lambda: store.search(random_codes(1, 24), 3), "codes|queries"),
         (lambda: store.search(random_codes(1, 16), 0), "k=0"),
         (lambda: store.search(random_codes(1, 16), "3"), "k='3'"),
         (lambda: store.radius_search(random_codes(1, 16), -1), "radius=-1"),

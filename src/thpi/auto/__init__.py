@@ -1,6 +1,6 @@
 """Choosing whether and how to use the source: meanings of "relevant", candidates, folds, and the hashers that decide.
 
->>> str(candidates("target")[0])
+>>> str(candidates("target")[-1])
 'ITQ without source'
 """
 

@@ -120,7 +120,7 @@ class AutoHasher(BaseHasher):
     --------
     >>> import numpy as np
     >>> rng = np.random.RandomState(0)
-    >>> S = rng.standard_normal((300, 5)); X = S[:90] @ rng.standard_normal((5, 12)) + rng.standard_normal((90, 12))
+    >>> S = rng.standard_normal((300, 5)); X = np.hstack([S[:90], 3 * rng.standard_normal((90, 20))])
     >>> hasher = AutoHasher(n_bits=8, relevance="source", random_state=0).fit(X, privileged=S[:90], source=S[90:])
     >>> hasher.choice_, hasher.gain_ > 0
     ('NeighbourHash with source', True)
@@ -240,8 +240,11 @@ class AutoHasher(BaseHasher):
         lengths = not fitted_on_these_rows(views.all_target) if self.use_lengths == "auto" else bool(self.use_lengths)
         kernel = self._kernel_kind(views.X.shape[1], relevance, lengths)
         if self.kernel is True:
-            relevance = replace(relevance, default=replace(relevance.default, kernel=True))
-            listed = (*(c for c in listed if c.kernel), replace(listed[-1], kernel=True))
+            default, last = (replace(candidate, kernel=True) for candidate in (relevance.default, listed[-1]))
+            if relevance.default is listed[-1]:
+                default = last
+            relevance = replace(relevance, default=default)
+            listed = (*(c for c in listed if c.kernel), *(() if default is last else (default,)), last)
         return Plan(
             self.n_bits,
             relevance,

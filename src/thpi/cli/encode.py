@@ -47,10 +47,11 @@ def encode(
     it is complete. If the model was fitted on named columns, they are found by
     name in a csv or parquet file, and other columns are ignored.
 
-    If DATA is a folder of parquet files, CODES is a folder too, with one file of
-    codes for each of them. A second run keeps the codes of files that have not
-    changed and codes the others. Row numbers that would change are refused; --force
-    changes them. With --scheduler the workers of a Dask cluster read and write.
+    If DATA is a folder of parquet files, CODES is a folder too, with one file
+    of codes for each of them. A second run keeps the codes of files that have
+    not changed and codes the others. Row numbers that would change are refused;
+    --force changes them. With --scheduler the workers of a Dask cluster read
+    and write.
 
     \b
     Examples:

@@ -102,10 +102,10 @@ def evaluate(
     you have them.
 
     The codes are searched in both orders, by Hamming distance (model) and by
-    asymmetric distance, as thpi search does. The references are ITQ, fitted on the
-    rows searched, exact search of the target vectors, and random order. Items at
-    equal distance count as in random order. Queries without relevant rows are left
-    out of all means.
+    asymmetric distance, as thpi search does. The references are ITQ, fitted on
+    the rows searched, exact search of the target vectors, and random order.
+    Items at equal distance count as in random order. Queries without relevant
+    rows are left out of all means.
 
     --precision is for near duplicates: half of the queries choose the radius, the
     other half measure it.

@@ -64,11 +64,12 @@ def search(
     a row is a line of csv or of JSON: a list of numbers, or an object {"id": ...,
     "vector": [...]}. With --json the answer to each query is one line.
 
-    The codes of the index must be of that model. An item of the index is not its
-    own neighbour, unless --include-self is given. Rows are searched by asymmetric
-    distance: the projections of the row, without sign, summed over the bits that
-    differ. Codes are searched by Hamming distance: the number of these bits. Items
-    at equal distance are in the order in which they were added.
+    The codes of the index must be of that model. An item of the index is not
+    its own neighbour, unless --include-self is given. Rows are searched by
+    asymmetric distance: the projections of the row, without sign, summed over
+    the bits that differ. Codes are searched by Hamming distance: the number of
+    these bits. Items at equal distance are in the order in which they were
+    added.
 
     \b
     Examples:
