@@ -51,6 +51,9 @@ def hold(server: Server, kind: str, n: int, seconds: float, seed: int = 0) -> Ou
                     slowest = max(slowest, server.seconds_to_answer())
                     outcome.counts["answered"] += 1
                 except (OSError, AssertionError) as error:
+                    if "503" in str(error):  # a loaded machine: refused at once, and in words
+                        outcome.counts["busy"] += 1
+                        continue
                     outcome.counts["not answered"] += 1
                     outcome.wrong.append(f"a small search: {error}")
                 time.sleep(0.1)
