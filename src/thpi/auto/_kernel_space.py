@@ -84,7 +84,7 @@ def kernel_space(views: Views, linear: Space, kind: KernelKind, rng: np.random.R
 
 
 def affordable_landmarks(n_features: int, n_bits: int, max_encode_cost: float, most: int) -> int:
-    """Landmarks with which a code costs at most so many times the products of a linear hash function.
+    """Number of landmarks with which a code costs at most ``max_encode_cost`` times a linear one, in products.
 
     Those are d c; with m landmarks they are m (d + c).
 
