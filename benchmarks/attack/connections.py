@@ -120,7 +120,7 @@ def attack(scale: float, seed: int, n: int = 1030) -> Iterator[Outcome]:
         options = ("--idle-limit", str(IDLE_LIMIT), "--time-limit", str(2 * IDLE_LIMIT))
         for kind in (*KINDS, UNREAD):
             with serving(folder, *options, open_files=FILES) as server:
-                outcome = hold(server, kind, n if kind != UNREAD else n // 20, max(3.0, 60 * scale), seed)
+                outcome = hold(server, kind, n if kind != UNREAD else n // 50, max(3.0, 60 * scale), seed)
                 server.watch()
                 outcome.counts["most files"] = server.files
                 outcome.counts["MB"] = server.rss >> 20

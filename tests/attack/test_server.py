@@ -34,14 +34,14 @@ def server(folder: Path) -> Iterator[Server]:
 @pytest.fixture(scope="module")
 def with_few_files(folder: Path) -> Iterator[Server]:
     allow_many_files()
-    with serving(folder, "--idle-limit", "2", "--time-limit", "6", open_files=connections.FILES) as started:
+    with serving(folder, "--idle-limit", "2", "--time-limit", "30", open_files=connections.FILES) as started:
         yield started
 
 
 @pytest.mark.parametrize("kind", [*connections.KINDS, connections.UNREAD])
 def test_connections_that_are_held_shut_nobody_out(with_few_files: Server, kind: str) -> None:
     server = with_few_files
-    outcome = connections.hold(server, kind, 30 if kind == connections.UNREAD else 1030, seconds=3)
+    outcome = connections.hold(server, kind, 20 if kind == connections.UNREAD else 1030, seconds=3)
     server.watch()
     assert outcome.wrong == []
     assert outcome.counts["answered"] >= 5
