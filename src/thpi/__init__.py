@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         NeighbourHash,
         SpectralHashing,
         TransferITQ,
+        TwoSidedITQ,
     )
     from thpi.identity import ModelMismatchError
     from thpi.model_file import ModelFileError
@@ -71,6 +72,7 @@ __all__ = [
     "RELEVANCES",
     "SpectralHashing",
     "TransferITQ",
+    "TwoSidedITQ",
     "Whole",
     "diagnose",
     "load",

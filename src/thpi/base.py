@@ -16,7 +16,7 @@ from thpi._types import Array, Codes, Constraints, Fitted, MatrixLike, PathLike,
 from thpi.codes import n_bytes
 from thpi.drift import MEASURED, training_statistics
 from thpi.encoder import Coding
-from thpi.hash_functions import HashFunction, hash_function_of
+from thpi.hash_functions import ITEM_PARTS, HashFunction, hash_function_of
 from thpi.identity import fingerprint
 from thpi.model_file import save
 from thpi.rows import Rows
@@ -52,7 +52,7 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     """Whether target rows are read in blocks only; otherwise they are brought into memory."""
     streams_source: ClassVar[bool] = False
     """The same for unpaired source rows."""
-    hash_parts: ClassVar[tuple[str, ...]] = ("mean_", "projection_", "offset_")
+    hash_parts: ClassVar[tuple[str, ...]] = ("mean_", "projection_", "offset_", *ITEM_PARTS)
     """Fitted attributes that decide the codes of new rows. A method that overrides ``_project`` names all it reads."""
 
     n_bits: int = count(32)
@@ -60,6 +60,8 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     mean_: Array = field(init=False)
     projection_: Array = field(init=False)
     offset_: Array = field(init=False)  # only where there is one
+    item_mean_: Array = field(init=False)  # only of two-sided models, with the next
+    item_projection_: Array = field(init=False)
     codes_: Codes = field(init=False)  # empty if the training rows are on a cluster
     objective_: Array = field(init=False)
     n_iter_: int = field(init=False)
@@ -211,6 +213,8 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _check_fitted(self) -> None:
         self._hash_function.check(vars(self), self.n_features_in_, self.n_bits)
+        if self.is_two_sided:
+            self.source_side.check()
         if self.codes_.ndim != 2 or self.codes_.shape[1] != n_bytes(self.n_bits) or self.codes_.dtype != np.uint8:
             raise ValueError(f"codes_ {self.codes_.shape} does not fit {self.n_bits} bits")
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from thpi._types import Array, Codes, MatrixLike, PathLike, Signs, is_sparse
 from thpi.codes import n_bytes, pack_signs, unpack_signs
-from thpi.hash_functions import HASH_FUNCTIONS, HashFunction
+from thpi.hash_functions import HASH_FUNCTIONS, ITEM_PARTS, LINEAR, HashFunction
 from thpi.identity import fingerprint
 from thpi.model_file import Contents, read, usable
 from thpi.rows import Rows, as_rows
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from thpi.base import BaseHasher
 
-__all__ = ["Coding", "Encoder", "load_encoder"]
+__all__ = ["Coding", "Encoder", "SourceSide", "load_encoder"]
 
 
 class Coding(ABC):
@@ -42,6 +42,7 @@ class Coding(ABC):
 
     n_bits: int
     n_features_in_: int
+    _rows_name = "X"
 
     @property
     @abstractmethod
@@ -77,6 +78,32 @@ class Coding(ABC):
             return X.map(self._travelling()._project, self.n_bits, X.dtype)  # type: ignore[no-any-return]
         return self._project(X)
 
+    @property
+    def is_two_sided(self) -> bool:
+        """Whether source rows can be coded, too."""
+        return set(ITEM_PARTS) <= set(vars(self))
+
+    @property
+    def source_side(self) -> SourceSide:
+        """What codes source rows, for items; the codes are in one space with those of target rows, for queries.
+
+        A one-sided model has none, and raises ``ValueError``.
+        """
+        if not self.is_two_sided:
+            raise ValueError(
+                f"this {self.method_name} codes target rows only. A two-sided model, which codes source rows too, is "
+                "learned by AutoHasher(sides='auto' or 'two') or TwoSidedITQ."
+            )
+        return SourceSide(self)
+
+    def transform_source(self, S: MatrixLike) -> Codes:
+        """Packed codes of source rows, comparable with those of target rows; for two-sided models.
+
+        Items that have a source row are coded by it, those that have none by ``transform``, and queries by
+        ``transform`` or, better, by their projections (``decision_function``).
+        """
+        return self.source_side.transform(S)
+
     def signs(self, X: MatrixLike) -> Signs:
         """Codes as -1 and +1 (int8), shape (n_samples, n_bits)."""
         return unpack_signs(self._encode(X), self.n_bits)
@@ -92,9 +119,12 @@ class Coding(ABC):
         rows = as_rows(X)
         if rows is None:
             return self._check_in_memory(X, finite)
-        if rows.n_columns != self.n_features_in_:
-            raise ValueError(f"X has {rows.n_columns} columns; the model was fitted on {self.n_features_in_}.")
+        self._check_columns(rows.n_columns)
         return rows
+
+    def _check_columns(self, found: int) -> None:
+        if found != self.n_features_in_:
+            raise ValueError(f"{self._rows_name} has {found} columns; the model was fitted on {self.n_features_in_}.")
 
     def _encode_finite(self, X: Any) -> tuple[Codes, bool]:
         """Return the codes, and whether all projections are finite, which they are if X is."""
@@ -130,7 +160,42 @@ class Coding(ABC):
         return light
 
 
-class Encoder(Coding):
+class _Bare(Coding):
+    """A hash function without the method that learned it."""
+
+    def __init__(self, function: HashFunction) -> None:
+        self._function = function
+
+    def transform(self, X: MatrixLike) -> Codes:
+        """Packed codes (uint8), shape (n_samples, ceil(n_bits / 8)): those of the method, bit by bit."""
+        return self._encode(X)
+
+    def _project(self, X: Any) -> Array:
+        return self._function.project(X, vars(self))
+
+    @property
+    def _hash_name(self) -> str:
+        return self._function.name
+
+    def _check_in_memory(self, X: Any, finite: bool) -> Any:
+        _check_names(getattr(X, "columns", None), getattr(self, "feature_names_in_", None))
+        rows: Any = X.tocsr() if is_sparse(X) else np.asarray(X)
+        if len(rows.shape) != 2 or 0 in rows.shape:
+            raise ValueError(f"{self._rows_name} has shape {rows.shape}; it must be 2-D, with one row per item.")
+        self._check_columns(rows.shape[1])
+        if rows.dtype.kind == "c":
+            raise ValueError(f"{self._rows_name} holds complex numbers; they must be real.")
+        if rows.dtype not in (np.float32, np.float64):
+            try:
+                rows = rows.astype(np.float64)
+            except (ValueError, TypeError) as error:
+                raise ValueError(f"{self._rows_name} must hold numbers ({error}).") from None
+        if finite and not np.isfinite(rows.data if is_sparse(rows) else rows).all():
+            raise ValueError(f"{self._rows_name} holds NaN or infinity.")
+        return rows
+
+
+class Encoder(_Bare):
     """The hash function of a model file; :func:`load_encoder` makes it.
 
     Attributes
@@ -151,13 +216,16 @@ class Encoder(Coding):
     converged_: bool
 
     def __init__(self, contents: Contents, function: HashFunction) -> None:
-        self._method, self._params, self._function = contents.method, contents.params, function
+        super().__init__(function)
+        self._method, self._params = contents.method, contents.params
         vars(self).update(contents.fitted(sparse_ones=function.shapes))
         n_bits = contents.params["n_bits"]
         if not isinstance(n_bits, int) or n_bits < 1:
             raise ValueError(f"n_bits={n_bits!r} must be a positive integer")
         self.n_bits = n_bits
         function.check(vars(self), self.n_features_in_, n_bits)
+        if self.is_two_sided:
+            self.source_side.check()
 
     def __repr__(self) -> str:
         return f"Encoder of {self.method_name}(n_bits={self.n_bits})"
@@ -170,40 +238,45 @@ class Encoder(Coding):
     @property
     def fingerprint_(self) -> str:
         """Identity of the hash function, that of the method; see :mod:`thpi.identity`."""
-        return fingerprint(self.n_bits, {name: vars(self)[name] for name in self._function.shapes})
+        names = [*self._function.shapes, *(ITEM_PARTS if self.is_two_sided else ())]
+        return fingerprint(self.n_bits, {name: vars(self)[name] for name in names})
 
     def get_params(self) -> dict[str, Any]:
         """Return the parameters of the method."""
         return dict(self._params)
 
-    def transform(self, X: MatrixLike) -> Codes:
-        """Packed codes (uint8), shape (n_samples, ceil(n_bits / 8)): those of :func:`thpi.load`, bit by bit."""
-        return self._encode(X)
 
-    def _project(self, X: Any) -> Array:
-        return self._function.project(X, vars(self))
+class SourceSide(_Bare):
+    """The hash function of source rows of a two-sided model; ``source_side`` of the model makes it.
+
+    It codes, exports and streams like any other, and has the fingerprint of the model: its codes and those of the
+    model's target rows can be compared.
+    """
+
+    _rows_name = "S"
+
+    def __init__(self, model: Coding) -> None:
+        super().__init__(LINEAR)
+        self.mean_, self.projection_ = (vars(model)[name] for name in ITEM_PARTS)
+        self.n_bits, self.n_features_in_ = model.n_bits, np.shape(self.mean_)[0]
+        self._name, self._fingerprint = model.method_name, model.fingerprint_
+
+    def __repr__(self) -> str:
+        return f"Source side of {self.method_name}(n_bits={self.n_bits})"
 
     @property
-    def _hash_name(self) -> str:
-        return self._function.name
+    def method_name(self) -> str:
+        """Name of the method in the registry."""
+        return self._name
 
-    def _check_in_memory(self, X: Any, finite: bool) -> Any:
-        _check_names(getattr(X, "columns", None), getattr(self, "feature_names_in_", None))
-        rows: Any = X.tocsr() if is_sparse(X) else np.asarray(X)
-        if len(rows.shape) != 2 or 0 in rows.shape:
-            raise ValueError(f"X has shape {rows.shape}; it must be 2-D, with one row per item.")
-        if rows.shape[1] != self.n_features_in_:
-            raise ValueError(f"X has {rows.shape[1]} columns; the model was fitted on {self.n_features_in_}.")
-        if rows.dtype.kind == "c":
-            raise ValueError("X holds complex numbers; they must be real.")
-        if rows.dtype not in (np.float32, np.float64):
-            try:
-                rows = rows.astype(np.float64)
-            except (ValueError, TypeError) as error:
-                raise ValueError(f"X must hold numbers ({error}).") from None
-        if finite and not np.isfinite(rows.data if is_sparse(rows) else rows).all():
-            raise ValueError("X holds NaN or infinity.")
-        return rows
+    @property
+    def fingerprint_(self) -> str:
+        """Identity of the two-sided model."""
+        return self._fingerprint
+
+    def check(self) -> None:
+        """Raise ``ValueError`` unless the parts fit each other."""
+        LINEAR.check(vars(self), self.n_features_in_, self.n_bits)
 
 
 def _check_names(given: Any, fitted: Array | None) -> None:

@@ -23,8 +23,8 @@ import numpy as np
 from thpi._types import Array, InMemory, is_sparse
 from thpi.solvers.blocks import centred_product
 
-__all__ = ["EIGENFUNCTION", "HASH_FUNCTIONS", "HashFunction", "KERNEL", "LINEAR", "OFFSET", "hash_function_of"]
-__all__ += ["kernel_values", "squared_distances"]
+__all__ = ["EIGENFUNCTION", "HASH_FUNCTIONS", "HashFunction", "KERNEL", "LINEAR", "OFFSET", "ITEM_PARTS"]
+__all__ += ["hash_function_of", "kernel_values", "squared_distances"]
 
 
 @dataclass(frozen=True)
@@ -122,6 +122,8 @@ OFFSET = HashFunction("offset", _offset, _PLANES | {"offset_": "c"})
 EIGENFUNCTION = HashFunction("eigenfunction", _eigenfunction, _PLANES | {"frequency_": "c", "lower_": "c"})
 _LANDMARKS = {"landmarks_": "md", "centre_": "d", "gamma_": "", "unit_gamma_": ""}
 KERNEL = HashFunction("kernel", _kernel, _LANDMARKS | {"mean_": "m", "projection_": "mc", "offset_": "c"})
+ITEM_PARTS = ("item_mean_", "item_projection_")
+"""Fitted attributes of a two-sided model by which it codes source rows: mean and projection of a linear function."""
 HASH_FUNCTIONS = {function.name: function for function in (LINEAR, OFFSET, EIGENFUNCTION, KERNEL)}
 """The hash functions by the names they have in model files."""
 

@@ -26,6 +26,7 @@ from thpi.hashers import (
     NeighbourHash,
     SpectralHashing,
     TransferITQ,
+    TwoSidedITQ,
 )
 
 __all__ = ["HASHERS", "RELEVANCES", "load", "methods_table", "needs", "register", "unregister"]
@@ -35,7 +36,7 @@ HASHERS: dict[str, type[BaseHasher]] = {
     for method in (
         *(LSH, SpectralHashing, DSH, ITQ, CVH, CCAITQ),
         *(ITQPlus, LapITQPlus),
-        *(TransferITQ, ClassITQ, GroupITQ, NeighbourHash, AutoHasher),
+        *(TransferITQ, ClassITQ, GroupITQ, NeighbourHash, TwoSidedITQ, AutoHasher),
     )
 }
 """Every method by its name, from the plainest over the paper's to those that choose."""

@@ -11,12 +11,12 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from thpi._params import count, parameter, positive, weight
+from thpi._params import count, one_of, parameter, positive, weight
 from thpi._types import Array, Fitted, InMemory
-from thpi.auto._decision import Decision, Entry, decide
+from thpi.auto._decision import Decision, Entry, decide, decide_sides
 from thpi.auto._kernel_space import LEAST_LANDMARKS, KernelKind, affordable_landmarks, fitted_on_these_rows
-from thpi.auto._relevance import Relevance
-from thpi.auto._relevances import candidates, find_relevance
+from thpi.auto._relevance import Candidate, Relevance
+from thpi.auto._relevances import RELEVANCES, candidates, find_relevance
 from thpi.auto._trial import LEAST_PAIRS, Plan, Trial
 from thpi.base import BaseHasher, Views
 from thpi.pairing._relation import (
@@ -76,6 +76,11 @@ class AutoHasher(BaseHasher):
         the columns were fitted on these very rows, as principal components of a few hundred rows: new rows are then
         shorter. "auto" recognises columns that are uncorrelated on the rows of ``fit``. If False, linear hash functions
         have no offset, and kernels look at directions only.
+    sides : {"one", "two", "auto"}, default="one"
+        "two" codes items by their source rows (``transform_source``) and queries by target rows that predict those
+        codes: for collections whose items still have the source when they are indexed. "auto" does so if the interval
+        of its gain is above 0, on the folds, by the asymmetric distance, as in a search among as many items as there
+        are source rows. Not for relevance "target".
     n_folds : int, default=3
     n_standard_errors : float, default=1.0
         Standard errors, of paired differences over queries, within which candidates count as alike.
@@ -113,7 +118,10 @@ class AutoHasher(BaseHasher):
         Above 0.02 they are not used, and ``fit`` warns (:class:`thpi.auto.UnrelatedLabelsWarning`).
     related_, relation_ : bool, str or None
         False if the views are unrelated; the same in words, None if there is no source.
-    projection_, mean_, offset_, landmarks_, centre_, gamma_, unit_gamma_, codes_
+    sides_, sides_gain_, sides_gain_interval_ : str, float, tuple of float
+        "one" or "two"; gain of two-sided codes over one-sided ones by the asymmetric distance, in points of MAP, with
+        its 95 % interval. The gain is known only if ``sides`` is not "one".
+    projection_, mean_, offset_, landmarks_, centre_, gamma_, unit_gamma_, item_mean_, item_projection_, codes_
         The hash function, in the parts that it has, and the codes of the training rows.
 
     Examples
@@ -151,6 +159,8 @@ class AutoHasher(BaseHasher):
     gain_limits_: Array = field(init=False)
     pairs_r2_: float = field(init=False)
     labels_p_: float = field(init=False)
+    sides_gain_: float = field(init=False)
+    sides_gain_limits_: Array = field(init=False)
 
     relevance: str = parameter("target", str)
     use_source: bool = parameter(True, "boolean")
@@ -164,6 +174,7 @@ class AutoHasher(BaseHasher):
     use_lengths: bool | Literal["auto"] = parameter("auto", "boolean", StrOptions({"auto"}))
     n_repeats: int | None = parameter(None, Interval(Integral, 1, None, closed="left"), None)
     n_jobs: int | None = parameter(None, Integral, None)
+    sides: Literal["one", "two", "auto"] = one_of("one", "two", "auto")
 
     @property
     def candidates_(self) -> list[Entry]:
@@ -198,6 +209,17 @@ class AutoHasher(BaseHasher):
         return float(low), float(high)
 
     @property
+    def sides_(self) -> str:
+        """How many sides have a code of their own: "one" or "two"."""
+        return "two" if self.is_two_sided else "one"
+
+    @property
+    def sides_gain_interval_(self) -> tuple[float, float]:
+        """The 95 % interval of ``sides_gain_``."""
+        low, high = self._fitted("sides_gain_limits_")
+        return float(low), float(high)
+
+    @property
     def related_(self) -> bool:
         """False if the two views of the pairs have nothing to do with each other."""
         return relation_of(len(self.codes_), self._fitted("pairs_r2_"))[0]
@@ -228,7 +250,19 @@ class AutoHasher(BaseHasher):
 
     def _decide(self, trial: Trial) -> Decision:
         plan, trust = trial.plan, {"may_use_source": trial.related, "trusted": trial.trusted}
-        return decide(plan.candidates, trial.scores, plan.relevance, self.n_standard_errors, **trust)
+        decision = decide(plan.candidates, trial.scores, plan.relevance, self.n_standard_errors, **trust)
+        if not plan.two_sided:
+            return decision
+        forced = self.sides == "two"
+        if not (trial.related and trial.trusted):
+            if forced:
+                raise ValueError(
+                    "sides='two' needs a source that the target predicts, and labels that it can tell; for these pairs "
+                    "neither view explains anything of the other, or of the labels. sides='auto' goes back to one side."
+                )
+            return decision
+        scores = trial.sides_scores(decision.chosen)
+        return decide_sides(decision, plan.two_sided, scores, forced=forced)
 
     def _trial(self, views: Views, rng: np.random.RandomState, *, scored: bool = True) -> Trial:
         return Trial(views, self._plan(views), rng, scored=scored)
@@ -256,7 +290,17 @@ class AutoHasher(BaseHasher):
             self.n_jobs,
             kernel,
             lengths,
+            self._two_sided(relevance, has_source, kernel),
         )
+
+    def _two_sided(self, relevance: Relevance, has_source: bool, kernel: KernelKind | None) -> tuple[Candidate, ...]:
+        possible = bool(relevance.two_sided) and has_source
+        if self.sides == "two" and not possible:
+            meanings = ", ".join(name for name, each in RELEVANCES.items() if each.two_sided)
+            raise ValueError(f"sides='two' needs privileged=..., use_source=True, and a relevance out of {meanings}.")
+        if self.sides == "one" or not possible:
+            return ()
+        return tuple(c for c in relevance.two_sided if (kernel is not None if c.kernel else self.kernel is not True))
 
     def _kernel_kind(self, n_features: int, relevance: Relevance, lengths: bool) -> KernelKind | None:
         most = self.n_landmarks

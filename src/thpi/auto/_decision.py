@@ -19,17 +19,30 @@ Entry = dict[str, Any]
 _CONFIDENCE = 0.95
 
 
+class Sides(NamedTuple):
+    """Scores of the one-sided choice and of the two-sided one, both by the asymmetric distance."""
+
+    one: FoldScores
+    two: FoldScores
+
+    @property
+    def gain(self) -> tuple[float, float, float]:
+        """Gain of two sides over one, and its 95 % interval."""
+        return _with_interval(*self.two.gain_on_new_rows(self.one))
+
+
 class Decision(NamedTuple):
     """The chosen candidate, an entry per candidate, and the scores of the best with and without source.
 
     These scores are those of candidates that other rows have chosen, see :func:`chosen_by_others`; None if there are no
-    folds or no candidates with source.
+    folds or no candidates with source. ``sides`` are None unless two-sided codes were tried.
     """
 
     chosen: Candidate
     entries: list[Entry]
     with_source: FoldScores | None = None
     without: FoldScores | None = None
+    sides: Sides | None = None
 
     @property
     def gain(self) -> tuple[float, float, float]:
@@ -42,7 +55,11 @@ class Decision(NamedTuple):
     def fitted(self) -> Fitted:
         """The evidence as fitted attributes."""
         gain, low, high = self.gain
-        return {"candidates_json_": json.dumps(self.entries), "gain_": gain, "gain_limits_": np.array([low, high])}
+        found = {"candidates_json_": json.dumps(self.entries), "gain_": gain, "gain_limits_": np.array([low, high])}
+        if self.sides is not None:
+            gain, low, high = self.sides.gain
+            found |= {"sides_gain_": gain, "sides_gain_limits_": np.array([low, high])}
+        return found
 
 
 def decide(
@@ -88,7 +105,28 @@ def decide(
     entries = [_entry(c, chosen, scores[c], scores[without]) for c in scored]
     if not users:
         return Decision(chosen, entries)
-    return Decision(chosen, entries, *(chosen_by_others([scores[c] for c in group]) for group in (users, alone)))
+    with_source, alone_scores = (chosen_by_others([scores[c] for c in group]) for group in (users, alone))
+    return Decision(chosen, entries, with_source, alone_scores)
+
+
+def decide_sides(
+    decision: Decision, candidates: Sequence[Candidate], scores: dict[Candidate, FoldScores] | None, *, forced: bool
+) -> Decision:
+    """Choose between the one-sided choice and two-sided ``candidates``; ``scores`` have both.
+
+    A two-sided code asks for the source rows of items. So the interval of its gain has to be above 0, or it is
+    ``forced``.
+    """
+    best, sides = candidates[0], None
+    if scores is not None:
+        best = max(candidates, key=lambda c: scores[c].mean)
+        sides = Sides(scores[decision.chosen], scores[best])
+    two_sided = forced or (sides is not None and sides.gain[1] > 0)
+    chosen = best if two_sided else decision.chosen
+    # Two-sided candidates have no score by Hamming distance, as others have.
+    entries = [entry | {"chosen": entry["chosen"] and not two_sided} for entry in decision.entries]
+    entries += [_entry(candidate, chosen, None, None) for candidate in candidates]
+    return decision._replace(chosen=chosen, entries=entries, sides=sides)
 
 
 def chosen_by_others(candidates: Sequence[FoldScores]) -> FoldScores:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,10 +15,11 @@ from thpi.codes import pack_signs
 from thpi.hashers._geometry import Geometry, Learned, Limits, Steps
 from thpi.hashers._geometry_hasher import learn
 from thpi.hashers._source_features import SourceFeatures
-from thpi.metrics._average_precision import _expected
+from thpi.metrics._average_precision import _expected, ranked_average_precision
 from thpi.metrics._histograms import distance_histograms
 from thpi.metrics._measure import harmonic
 from thpi.solvers.blocks import spread
+from thpi.solvers.quantisation import to_signs
 
 # Selection needs the order of the candidates, not their last digit.
 FOLD_LIMITS = Limits(Steps(1e-4, 20), Steps(1e-4, 15), 300)
@@ -88,7 +89,8 @@ class Folds:
     fold. Held-out rows are queries among the other rows of their fold: a search meets codes of new rows, not of rows
     that were learned from. Learning never sees target rows or labels of the held-out rows. Their source rows take part
     in the principal components of the source, which need no target. Every repetition has another division and another
-    random start. ``widths`` are the kernels among which a fold chooses.
+    random start. ``widths`` are the kernels among which a fold chooses. ``found_by_search`` is what is relevant in a
+    search among all source rows.
     """
 
     def __init__(
@@ -96,6 +98,7 @@ class Folds:
         X: Array,
         more: Array,
         relevant: Bools,
+        found_by_search: Bools,
         division: Division,
         *,
         n_bits: int,
@@ -103,7 +106,8 @@ class Folds:
         source: SourceFeatures | None,
         labels: Array | None,
     ) -> None:
-        self.X, self.relevant, self.division, self.n_bits = X, relevant, division, n_bits
+        self.X, self.division, self.n_bits = X, division, n_bits
+        self.relevant, self.found_by_search = relevant, found_by_search
         self.source, self.labels, self._widths = source, labels, widths
         self._more = more[spread(len(more), MOST_MORE)]
         self.fold_of = np.empty((division.n_repeats, len(X)), dtype=np.int64)
@@ -116,8 +120,8 @@ class Folds:
     def in_other_coordinates(self, X: Array, more: Array, widths: tuple[float | None, ...]) -> Folds:
         """The same folds of the same pairs, their target rows in other coordinates."""
         return Folds(
-            X, more, self.relevant, self.division, n_bits=self.n_bits, widths=widths, source=self.source,
-            labels=self.labels,
+            X, more, self.relevant, self.found_by_search, self.division, n_bits=self.n_bits, widths=widths,
+            source=self.source, labels=self.labels,
         )  # fmt: skip
 
     @property
@@ -127,17 +131,46 @@ class Folds:
         return all(self.relevant[np.ix_(row == k, row == k)].any() for row in self.fold_of for k in folds)
 
     def score(self, candidate: Candidate, repeats: Sequence[int]) -> FoldScores:
-        """Average precisions of a candidate in some repetitions."""
-        precisions = np.full((len(repeats), len(self.X)), np.nan)
-        for row, repeat in zip(precisions, repeats, strict=True):
+        """Average precisions of a candidate in some repetitions, by Hamming distance."""
+
+        def precisions(held: Ints, learned: Learned, mean: Array) -> Floats:
+            codes = pack_signs(learned.project(self.X[held], mean))
+            return precisions_among(codes, self.relevant[np.ix_(held, held)], self.n_bits)
+
+        return self._scored(candidate, repeats, precisions)
+
+    def score_sides(self, candidate: Candidate, repeats: Sequence[int]) -> FoldScores:
+        """Average precisions by the asymmetric distance, in which queries are projections and items are codes.
+
+        The items of a two-sided candidate are coded by their source rows, those of others by their target rows. What
+        is relevant is that of a search: coarse neighbours alone would speak for two sides, because near-duplicates
+        agree in whatever the target does not predict, and only one-sided codes profit from that.
+        """
+
+        def precisions(held: Ints, learned: Learned, mean: Array) -> Floats:
+            queries = items = learned.project(self.X[held], mean)
+            if learned.source_projection is not None:
+                assert self.source is not None
+                items = self.source.coordinates.values[held] @ learned.source_projection
+            distances = -queries @ to_signs(items.copy()).T
+            np.fill_diagonal(distances, distances.max() + 1)  # the row itself is no answer: it comes last
+            relevant = self.found_by_search[np.ix_(held, held)]
+            return np.where(relevant.any(axis=1), ranked_average_precision(distances, relevant), np.nan)
+
+        return self._scored(candidate, repeats, precisions)
+
+    def _scored(
+        self, candidate: Candidate, repeats: Sequence[int], precisions: Callable[[Ints, Learned, Array], Floats]
+    ) -> FoldScores:
+        found = np.full((len(repeats), len(self.X)), np.nan)
+        for row, repeat in zip(found, repeats, strict=True):
             for fold in range(self.division.n_folds):
                 held = np.flatnonzero(self.fold_of[repeat] == fold)
                 geometry = self._geometry(repeat, fold)
                 shown = geometry if candidate.uses_source else geometry.without_source
                 learned = learn(candidate.make(self.n_bits), shown, start=repeat, limits=FOLD_LIMITS)
-                codes = pack_signs(learned.project(self.X[held], geometry.mean))
-                row[held] = 100 * precisions_among(codes, self.relevant[np.ix_(held, held)], self.n_bits)
-        return FoldScores(precisions, self.fold_of[list(repeats)])
+                row[held] = 100 * precisions(held, learned, geometry.mean)
+        return FoldScores(found, self.fold_of[list(repeats)])
 
     def score_start(self, learned: Learned, rows: Array) -> float:
         """Mean average precision of the pairs among themselves, by a projection of all their rows."""

@@ -11,7 +11,8 @@ from thpi._types import Array, Fitted, InMemory, is_sparse
 from thpi.auto._folds import Folds
 from thpi.base import Views
 from thpi.hash_functions import kernel_values, squared_distances
-from thpi.hashers._geometry import Geometry, Learned, target_coordinates
+from thpi.hashers._coordinates import few_coordinates
+from thpi.hashers._geometry import Geometry, Learned
 from thpi.solvers.kernel_features import inverse_root, median_exponent
 
 WIDEST = 1 / 3
@@ -56,7 +57,7 @@ def kernel_space(views: Views, linear: Space, kind: KernelKind, rng: np.random.R
         root = np.zeros((len(drawn), 1))
     kernel = kernel_values(X, landmarks, views.mean, *gammas)
     mean = kernel.mean(axis=0)
-    coordinates = target_coordinates(kernel @ root, mean @ root, other.n_bits)
+    coordinates = few_coordinates(kernel @ root, mean @ root, other.n_bits)
     values = coordinates.values.astype(np.float64)
     more = values[n:]
     geometry = Geometry(
@@ -75,6 +76,7 @@ def kernel_space(views: Views, linear: Space, kind: KernelKind, rng: np.random.R
             "centre_": views.mean,
             "gamma_": gammas[0],
             "unit_gamma_": gammas[1],
+            **geometry.coded_source(learned),
         }
 
     folds = linear.folds

@@ -84,7 +84,8 @@ class Relevance:
     search among many rows, at most ``most`` are near.
     ``candidates`` are in order of preference: of those that score about alike AutoHasher takes the first. ``default``
     is taken if what decides about relevance has nothing to do with the target. ``directions`` says whether kernels also
-    look at the directions of rows: for neighbours in target space their distances are all that counts.
+    look at the directions of rows: for neighbours in target space their distances are all that counts. ``two_sided``
+    are candidates that code items by their source rows.
     """
 
     name: str
@@ -96,6 +97,7 @@ class Relevance:
     most: int | None = 50
     needs_source: bool = False
     directions: bool = True
+    two_sided: tuple[Candidate, ...] = ()
 
     @property
     def needs_labels(self) -> bool:
@@ -104,12 +106,20 @@ class Relevance:
 
     def of_pairs(self, spaces: Spaces) -> Bools:
         """Which rows are relevant to which (n x n, the diagonal false)."""
+        return self._near(spaces, lambda n: max(LEAST_NEAR, round(self.share * n)))
+
+    def of_search(self, spaces: Spaces, size: int) -> Bools:
+        """The same as in a search among ``size`` items: of a large collection, a smaller share is near."""
+        share = self.share if self.most is None else min(self.share, self.most / size)
+        return self._near(spaces, lambda n: max(1, round(share * n)))
+
+    def _near(self, spaces: Spaces, count: Callable[[int], int]) -> Bools:
         if self.space is None:
             relevant = _same_label(spaces.labels, spaces.labels)
         else:
             rows: Any = self.space(spaces)
             n = rows.shape[0]
-            k = min(n - 1, max(LEAST_NEAR, round(self.share * n)))
+            k = min(n - 1, count(n))
             relevant = np.array(radius_relevance(rows, rows, neighbour_radius(rows, form="plain", k=k)), dtype=np.bool_)
         np.fill_diagonal(relevant, False)
         return relevant

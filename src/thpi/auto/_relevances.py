@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import Any
 
 from thpi.auto._relevance import Candidate, Relevance
-from thpi.hashers import ITQ, ClassITQ, GroupITQ, NeighbourHash, TransferITQ
+from thpi.hashers import ITQ, ClassITQ, GroupITQ, NeighbourHash, TransferITQ, TwoSidedITQ
 
 
 def _alone(method: Any, **params: Any) -> Candidate:
@@ -37,6 +37,11 @@ def _labels(*, pseudo: float | None = None, equal: bool = True, shrinkage: float
 
 def _kernel(*candidates: Candidate) -> Iterator[Candidate]:
     return (replace(candidate, kernel=True) for candidate in candidates)
+
+
+def _two_sided(taught: str) -> tuple[Candidate, ...]:
+    candidate = Candidate(TwoSidedITQ, {"taught": taught})
+    return candidate, *_kernel(candidate)
 
 
 _ITQ = _alone(ITQ)
@@ -79,6 +84,7 @@ _MEANINGS = (
         default=_TARGET_NEIGHBOURS,
         space=attrgetter("source"),
         needs_source=True,
+        two_sided=_two_sided("source"),
     ),
     Relevance(
         "labels",
@@ -95,6 +101,7 @@ _MEANINGS = (
             ),
         ),
         default=_ITQ,
+        two_sided=_two_sided("labels"),
     ),
     Relevance(
         "groups",
@@ -111,6 +118,7 @@ _MEANINGS = (
         share=1 / 10,
         most=None,
         needs_source=True,
+        two_sided=_two_sided("groups"),
     ),
 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -51,6 +51,7 @@ class Plan(NamedTuple):
     n_jobs: int | None = None
     kernel: KernelKind | None = None
     use_lengths: bool = True
+    two_sided: tuple[Candidate, ...] = ()
 
 
 class Trial:
@@ -109,12 +110,25 @@ class Trial:
             for candidate, score in first.items()
         }  # fmt: skip
 
-    def _score(self, candidates: Sequence[Candidate], repeats: Sequence[int]) -> dict[Candidate, FoldScores]:
+    def sides_scores(self, chosen: Candidate) -> dict[Candidate, FoldScores] | None:
+        """Scores by the asymmetric distance, of what was chosen and of the two-sided candidates."""
+        folds = self.linear.folds
+        if folds is None:
+            return None
+        with one_blas_thread():
+            return self._score([chosen, *self.plan.two_sided], range(folds.division.n_repeats), Folds.score_sides)
+
+    def _score(
+        self,
+        candidates: Sequence[Candidate],
+        repeats: Sequence[int],
+        scored: Callable[[Folds, Candidate, Sequence[int]], FoldScores] = Folds.score,
+    ) -> dict[Candidate, FoldScores]:
         def score(candidate: Candidate) -> FoldScores | None:
             folds = self.space(candidate).folds
             assert folds is not None
             try:
-                return folds.score(candidate, repeats)
+                return scored(folds, candidate, repeats)
             except TooManyBitsError:
                 return None
 
@@ -198,10 +212,11 @@ class Trial:
             # Number 0 is that of ITQ, which hangs on the random state.
             numbers = range(1, FINAL_STARTS + 1)
             found = [hasher.learn_start(geometry, number, FINAL_LIMITS) for number in numbers]
-            if relevance.needs_source or relevance.needs_labels:
+            by_rows = relevance.needs_source or relevance.needs_labels
+            if by_rows and candidate not in self.plan.two_sided:
                 # The loss of ITQ says little about which local optimum retrieves best. The training rows say more.
                 merits = [folds.score_start(learned, geometry.X) for learned in found]
-            else:  # for neighbours in the target it says more than these rows, from which it was learned
+            else:  # for neighbours in the target, and for two sides, it says more than rows that were learned from
                 merits = [-learned.objective[-1] for learned in found]
             start = numbers[int(np.argmax(merits))]
         return fitted(learn(hasher, geometry, start=start, limits=FINAL_LIMITS))
@@ -237,6 +252,7 @@ class Trial:
         if source is not None:
             spaces = Spaces(geometry.X[kept], labels, source.linear[: source.n], lambda: source.diffusion[: source.n])
         relevant = plan.relevance.of_pairs(spaces)
+        sought = relevant if source is None else plan.relevance.of_search(spaces, len(source.linear))
         division = Division(
             kept,
             plan.n_folds,
@@ -247,8 +263,8 @@ class Trial:
         # One kernel for all folds, chosen on all pairs: choosing it in each would cost as much as all the rest.
         widths = () if source is None else (geometry.imputation.width,)
         folds = Folds(
-            geometry.X[kept], geometry.real[n:], relevant, division, n_bits=plan.n_bits, widths=widths, source=source,
-            labels=labels,
+            geometry.X[kept], geometry.real[n:], relevant, sought, division, n_bits=plan.n_bits, widths=widths,
+            source=source, labels=labels,
         )  # fmt: skip
         return folds if folds.can_score else None
 

@@ -14,6 +14,7 @@ from thpi.hashers._lsh import LSH
 from thpi.hashers._neighbour_hash import NeighbourHash
 from thpi.hashers._spectral import SpectralHashing
 from thpi.hashers._transfer_itq import TransferITQ
+from thpi.hashers._two_sided_itq import TwoSidedITQ
 
 __all__ = [
     "CCAITQ",
@@ -28,4 +29,5 @@ __all__ = [
     "NeighbourHash",
     "SpectralHashing",
     "TransferITQ",
+    "TwoSidedITQ",
 ]

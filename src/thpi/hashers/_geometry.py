@@ -4,48 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from copy import copy
-from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from scipy import linalg, sparse
-from sklearn.utils.extmath import randomized_svd, svd_flip
+from scipy import linalg
+from sklearn.utils.extmath import svd_flip
 
-from thpi._types import Array, Fitted, InMemory
+from thpi._types import Array, Fitted
 from thpi.base import Views
 from thpi.hashers._source_features import MAX_REGRESSION_ROWS, SourceFeatures
 from thpi.solvers.blocks import spread
 from thpi.solvers.kernel_features import kernel_map
 from thpi.solvers.loo_ridge import RidgeFit, loo_ridge
-from thpi.solvers.moments import Coordinates, centred_product, full_rank_coordinates, principal_axes
 from thpi.solvers.procrustes import random_orthonormal
 from thpi.solvers.quantisation import frame_quantisation
 
 Made = TypeVar("Made")
 
-MAX_COORDINATES = 512
 IMPUTATION_LANDMARKS = 300
 IMPUTATION_WIDTHS = (None, 0.25, 1.0, 4.0)
-
-
-def target_coordinates(X: InMemory, mean: Array, n_bits: int) -> Coordinates:
-    """Centred target rows in at most 512 coordinates (or twice the bits): all of them, or the principal ones."""
-    most = max(MAX_COORDINATES, 2 * n_bits)
-    n, d = X.shape
-    if (sparse.issparse(X) and min(n, d) > 4 * most) or most < d <= n:
-        V, _ = principal_axes(X, mean, most)
-        return Coordinates(centred_product(X, mean, V), axes=V)
-    if 2 * most < n < d and not sparse.issparse(X):
-        # Which of the last directions are among the 512 does not matter: to find them exactly takes many times as long.
-        V = randomized_svd(X - mean, most, random_state=0)[2].T
-        return Coordinates(centred_product(X, mean, V), axes=V)
-    whole = full_rank_coordinates(X, mean)
-    if whole.values.shape[1] <= most:
-        return whole
-    # Fewer rows than columns: the coordinates come largest first, so that the last ones can go.
-    assert whole.weights is not None
-    return replace(whole, values=whole.values[:, :most], weights=whole.weights[:, :most])
 
 
 def in_coordinates(X: Array, values: Array) -> Array:
@@ -74,7 +52,8 @@ class Learned(NamedTuple):
     """Projection of the coordinates (p x c), its loss by iteration, and whether it settled.
 
     A code is ``sgn((x - mean) projection - offset)``, without offset if that is None. ``mean`` None is the mean of the
-    geometry. ``facts`` are further fitted attributes of the method.
+    geometry. ``source_projection`` is one of the source's coordinates, if source rows are coded, too. ``facts`` are
+    further fitted attributes of the method.
     """
 
     projection: Array
@@ -83,6 +62,7 @@ class Learned(NamedTuple):
     mean: Array | None = None
     offset: Array | None = None
     facts: Fitted | None = None
+    source_projection: Array | None = None
 
     def project(self, X: Array, mean: Array) -> Array:
         """Projections of rows; ``mean`` is that of the geometry."""
@@ -239,22 +219,32 @@ class Geometry:
         found = frame_quantisation(Z @ axes, Z @ self.plain(start).projection, tol=steps.tol, max_iter=steps.max_iter)
         return Learned(axes @ found.R, tuple(found.objective), found.converged)
 
+    def coded_source(self, learned: Learned) -> Fitted:
+        """Fitted attributes by which source rows are coded; none if they are not."""
+        if learned.source_projection is None:
+            return {}
+        assert self.source is not None
+        return self.source.fitted(learned.source_projection)
+
     def _spectrum(self, imputed_weight: float) -> tuple[Array, Array]:
         """Eigenvalues and eigenvectors of the scatter of real and imputed rows."""
         if imputed_weight not in self._spectra:
             scatter = self.real.T @ self.real
             if imputed_weight > 0:
                 scatter = scatter + imputed_weight * (self.imputed.T @ self.imputed)
-            values, Q = linalg.eigh(scatter)
-            # Signs by rule: random starts are taken along these axes, and rounding must not change them.
-            signed = svd_flip(None, np.ascontiguousarray(Q.T), u_based_decision=False)[1].T
-            self._spectra[imputed_weight] = values, signed
+            self._spectra[imputed_weight] = eigenvectors_signed_by_rule(scatter)
         return self._spectra[imputed_weight]
 
 
 def _axes(geometry: Geometry, taught: RidgeFit | None, weight: float, imputed_weight: float) -> Array:
     W = None if taught is None else taught.W
     return metric_axes(*geometry._spectrum(imputed_weight), W, weight, geometry.n_bits)
+
+
+def eigenvectors_signed_by_rule(scatter: Array) -> tuple[Array, Array]:
+    """Eigenvalues, rising, and eigenvectors: random starts are taken along these, so rounding must not turn them."""
+    values, Q = linalg.eigh(scatter)
+    return values, svd_flip(None, np.ascontiguousarray(Q.T), u_based_decision=False)[1].T
 
 
 def metric_axes(values: Array, Q: Array, W: Array | None, weight: float, n_bits: int) -> Array:

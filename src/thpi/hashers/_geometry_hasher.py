@@ -11,7 +11,8 @@ import numpy as np
 from thpi._params import count, weight
 from thpi._types import Array, Fitted
 from thpi.base import BaseHasher, Views
-from thpi.hashers._geometry import Geometry, Learned, Limits, Steps, in_coordinates, target_coordinates
+from thpi.hashers._coordinates import few_coordinates
+from thpi.hashers._geometry import Geometry, Learned, Limits, Steps, in_coordinates
 from thpi.hashers._itq import ITQ
 from thpi.hashers._source_features import SourceFeatures
 from thpi.solvers.moments import Coordinates, centred_product
@@ -76,7 +77,7 @@ class ViewGeometry:
             seed = int(rng.randint(np.iinfo(np.int32).max))
         else:
             rng = np.random.RandomState(seed)
-        self._coordinates: Coordinates = target_coordinates(rows, views.mean, n_bits)
+        self._coordinates: Coordinates = few_coordinates(rows, views.mean, n_bits)
         self._dtype = views.X.dtype
         X = self._coordinates.values.astype(np.float64)
         start = None
@@ -98,6 +99,7 @@ class ViewGeometry:
             "objective_": np.array(learned.objective),
             "converged_": learned.converged,
             **(learned.facts or {}),
+            **self.geometry.coded_source(learned),
         }
 
 

@@ -15,7 +15,8 @@ from thpi._types import Array, Fitted
 from thpi.base import Views
 from thpi.codes import n_bytes, pack_signs
 from thpi.graph import hamming_knn_graph, laplacian
-from thpi.hashers._geometry import Geometry, target_coordinates
+from thpi.hashers._coordinates import few_coordinates
+from thpi.hashers._geometry import Geometry
 from thpi.hashers._itq import restart_seeds
 from thpi.hashers._itq_plus import ITQPlus
 from thpi.hashers._source_features import SourceFeatures
@@ -177,7 +178,7 @@ def join_imputed(views: Views, n_bits: int, most: int, rng: np.random.RandomStat
     n = views.S_U.shape[0]
     drawn = np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
     some = Views(views.X, views.S, _taken(views.S_U, drawn).astype(views.S.dtype, copy=False))
-    coordinates = target_coordinates(views.X, views.mean, n_bits)
+    coordinates = few_coordinates(views.X, views.mean, n_bits)
     source = SourceFeatures(some, rng, most)
     seed = int(rng.randint(np.iinfo(np.int32).max))
     geometry = Geometry(coordinates.values.astype(np.float64), n_bits, seed, source)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -10,12 +11,20 @@ import numpy as np
 from scipy import linalg
 from sklearn.utils import gen_batches
 
-from thpi._types import Array
+from thpi._types import Array, Fitted
 from thpi.base import Views
+from thpi.hashers._coordinates import few_coordinates
 from thpi.solvers.blocks import spread
 from thpi.solvers.diffusion_map import group_coordinates
 from thpi.solvers.kernel_features import kernel_map
-from thpi.solvers.moments import EXACT_LIMIT, centred_product, column_mean, full_rank_coordinates, principal_axes
+from thpi.solvers.moments import (
+    EXACT_LIMIT,
+    Coordinates,
+    centred_product,
+    column_mean,
+    full_rank_coordinates,
+    principal_axes,
+)
 from thpi.solvers.quantisation import iterative_quantisation, signs
 
 SOURCE_FEATURES = ("rbf", "linear", "codes", "diffusion", "mixed")
@@ -41,8 +50,9 @@ class SourceFeatures:
         unpaired = views.S_U
         if unpaired is not None and unpaired.shape[0] > max_unpaired:
             unpaired = unpaired[np.sort(rng.choice(unpaired.shape[0], max_unpaired, replace=False))]
-        source = Views(views.X[:1], views.S, unpaired).all_source
-        self.linear = _principal_coordinates(source)
+        self._rows = Views(views.X[:1], views.S, unpaired).all_source
+        self.mean = column_mean(self._rows)
+        self.linear = _principal_coordinates(self._rows, self.mean)
         self._landmarks = np.sort(rng.permutation(len(self.linear))[:KERNEL_LANDMARKS])
         self._seed = int(rng.randint(np.iinfo(np.int32).max))
 
@@ -51,9 +61,24 @@ class SourceFeatures:
         part = copy(self)
         kept = np.concatenate([rows, np.arange(self.n, len(self.linear))])
         part.n, part.linear, part._whole = len(rows), self.linear[kept], (self, kept)
-        for name in ("rbf", "diffusion", "mixed"):
+        for name in ("coordinates", "rbf", "diffusion", "mixed"):
             vars(part).pop(name, None)
         return part
+
+    @cached_property
+    def coordinates(self) -> Coordinates:
+        """Nearly all coordinates of the rows, with the way back: in these, source rows are coded."""
+        if self._whole is None:
+            found = few_coordinates(self._rows, self.mean)
+            return replace(found, values=found.values.astype(np.float64))
+        whole, kept = self._whole
+        return replace(whole.coordinates, values=whole.coordinates.values[kept])
+
+    def fitted(self, projection: Array) -> Fitted:
+        """Fitted attributes of a hasher that codes source rows: from a projection of the coordinates."""
+        dtype = self._rows.dtype
+        back = self.coordinates.back(projection)
+        return {"item_mean_": self.mean.astype(dtype), "item_projection_": back.astype(dtype)}
 
     def named(self, name: str, n_bits: int) -> Array:
         """Features of all rows, by one of the names in ``SOURCE_FEATURES``."""
@@ -107,9 +132,8 @@ def _energy(T: Array) -> float:
     return max(float(np.vdot(T, T)) / len(T), np.finfo(np.float64).tiny)
 
 
-def _principal_coordinates(source: Any) -> Array:
+def _principal_coordinates(source: Any, mean: Array) -> Array:
     """Leading principal coordinates of the source rows; of wide rows without their axes, which would be dense."""
-    mean = column_mean(source)
     n, d = source.shape
     if n < d and n <= EXACT_LIMIT:
         return np.asarray(full_rank_coordinates(source, mean).values[:, :SOURCE_COMPONENTS], dtype=np.float64)
