@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         TwoSidedITQ,
     )
     from thpi.identity import ModelMismatchError
+    from thpi.migration import migrate
     from thpi.model_file import ModelFileError
     from thpi.pairing import pair
     from thpi.registry import HASHERS, RELEVANCES, load, register
@@ -48,6 +49,7 @@ _HOME = {
     "diagnose": "diagnosis",
     "load": "registry",
     "load_encoder": "encoder",
+    "migrate": "migration",
     "pair": "pairing",
     "register": "registry",
 }
@@ -77,6 +79,7 @@ __all__ = [
     "diagnose",
     "load",
     "load_encoder",
+    "migrate",
     "pair",
     "register",
 ]

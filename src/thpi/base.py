@@ -15,7 +15,7 @@ from thpi._params import count
 from thpi._types import Array, Codes, Constraints, Fitted, MatrixLike, PathLike, Seed
 from thpi.codes import n_bytes
 from thpi.drift import MEASURED, training_statistics
-from thpi.encoder import Coding
+from thpi.encoder import Coding, column_names
 from thpi.hash_functions import ITEM_PARTS, HashFunction, hash_function_of
 from thpi.identity import fingerprint
 from thpi.model_file import save
@@ -62,6 +62,7 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     offset_: Array = field(init=False)  # only where there is one
     item_mean_: Array = field(init=False)  # only of two-sided models, with the next
     item_projection_: Array = field(init=False)
+    item_names_: list[str] = field(init=False)  # names of the source's columns, if they had names
     codes_: Codes = field(init=False)  # empty if the training rows are on a cluster
     objective_: Array = field(init=False)
     n_iter_: int = field(init=False)
@@ -140,6 +141,8 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 if name not in ("n_features_in_", "feature_names_in_"):
                     delattr(self, name)
             self._set_fitted(views, self._fit(views, check_random_state(self.random_state)))
+            if self.is_two_sided and (names := column_names(privileged)) is not None:
+                self.item_names_ = names
             if not hasattr(self, "codes_"):
                 # The codes of rows on a cluster stay there: transform gives them.
                 remote = isinstance(views.X, Rows) and views.X.remote

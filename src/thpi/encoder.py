@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -42,7 +42,9 @@ class Coding(ABC):
 
     n_bits: int
     n_features_in_: int
-    _rows_name = "X"
+    side: ClassVar[str] = "target"
+    """Which rows are coded, target or source; codes of both sides of a model are in one space."""
+    _rows_name: ClassVar[str] = "X"
 
     @property
     @abstractmethod
@@ -178,7 +180,11 @@ class _Bare(Coding):
         return self._function.name
 
     def _check_in_memory(self, X: Any, finite: bool) -> Any:
-        _check_names(getattr(X, "columns", None), getattr(self, "feature_names_in_", None))
+        given, fitted = column_names(X), getattr(self, "feature_names_in_", None)
+        if fitted is not None and given is not None and given != list(fitted):
+            few = ", ".join(map(str, fitted[:3]))
+            other = f"{self._rows_name} has other feature names, or another order"
+            raise ValueError(f"{other}, than the model was fitted on: {few}, ...")
         rows: Any = X.tocsr() if is_sparse(X) else np.asarray(X)
         if len(rows.shape) != 2 or 0 in rows.shape:
             raise ValueError(f"{self._rows_name} has shape {rows.shape}; it must be 2-D, with one row per item.")
@@ -253,6 +259,7 @@ class SourceSide(_Bare):
     model's target rows can be compared.
     """
 
+    side = "source"
     _rows_name = "S"
 
     def __init__(self, model: Coding) -> None:
@@ -260,6 +267,8 @@ class SourceSide(_Bare):
         self.mean_, self.projection_ = (vars(model)[name] for name in ITEM_PARTS)
         self.n_bits, self.n_features_in_ = model.n_bits, np.shape(self.mean_)[0]
         self._name, self._fingerprint = model.method_name, model.fingerprint_
+        if (names := vars(model).get("item_names_")) is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
 
     def __repr__(self) -> str:
         return f"Source side of {self.method_name}(n_bits={self.n_bits})"
@@ -279,11 +288,10 @@ class SourceSide(_Bare):
         LINEAR.check(vars(self), self.n_features_in_, self.n_bits)
 
 
-def _check_names(given: Any, fitted: Array | None) -> None:
-    names = [] if given is None else list(given)
-    if fitted is not None and names and all(isinstance(name, str) for name in names) and names != list(fitted):
-        few = ", ".join(map(str, fitted[:3]))
-        raise ValueError(f"X has other feature names, or another order, than the model was fitted on: {few}, ...")
+def column_names(rows: Any) -> list[str] | None:
+    """Names of the columns of a table, if all are texts."""
+    names = list(getattr(rows, "columns", ()))
+    return names if names and all(isinstance(name, str) for name in names) else None
 
 
 def load_encoder(path: PathLike) -> Encoder | BaseHasher:

@@ -72,6 +72,11 @@ def refit(
     >>> found.gain.new["recall@10"] > found.gain.old["recall@10"], found.hasher
     (True, ITQ(n_bits=8, random_state=0))
     """
+    if old.is_two_sided:
+        raise ValueError(
+            f"this {old.method_name} is two-sided: its items are coded by source rows, which refit does not recode. "
+            "Fit it anew, and encode the items anew (thpi encode --side source)."
+        )
     n = int(np.shape(cast("Any", X))[0])
     if n < _LEAST_ROWS:
         raise ValueError(f"X has {n} rows; at least {_LEAST_ROWS} are needed to measure what search gains.")

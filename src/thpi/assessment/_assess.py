@@ -52,6 +52,7 @@ def assess(
     database: InMemory,
     relevant: Relevance,
     *,
+    items: InMemory | None = None,
     k: Iterable[int] | None = None,
     measures: Iterable[str] = (),
     curves: bool = False,
@@ -68,6 +69,7 @@ def assess(
     Parameters
     ----------
     relevant : what is relevant, as :mod:`thpi.metrics` takes it; see :func:`find_truth`
+    items : source rows of the database, by which a two-sided model codes it; the references do not see them
     k : ranks of precision and recall; by default those of 1, 10 and 100 that do not exceed the database
     measures : further names of ``thpi.metrics.MEASURES``; those of Hamming distances are of codes only
     curves : whether to compute recall at all ranks too, for :func:`draw_recall`
@@ -86,7 +88,7 @@ def assess(
     n, m = queries.shape[0], database.shape[0]
     names, ranks = _names(k, measures, m), _ranks(m) if curves else None
     task = _Task(queries, database, relevant, names, ranks)
-    codes = hasher.transform(queries), hasher.transform(database)
+    codes = hasher.transform(queries), hasher.transform(database) if items is None else hasher.transform_source(items)
     retrieval = Retrieval(*codes, relevant, hasher.n_bits)
     if not retrieval.histograms.n_relevant.any():
         raise ValueError("relevant marks no row of the database for any query.")

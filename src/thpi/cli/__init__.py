@@ -29,6 +29,7 @@ COMMANDS = (
     "evaluate",
     "info",
     "refit",
+    "migrate",
     "export",
     "serve",
     "diagnose",

@@ -51,6 +51,20 @@ def _expect(argument: str, path: Path, kinds: Collection[str], needed: str) -> s
     return kind
 
 
+def load_side(argument: str, path: Path, side: str) -> tuple[Coding, tuple[str, ...] | None]:
+    """Load what codes target rows or, of a two-sided model, source rows; return it and the names of their columns."""
+    if side == "target":
+        return load_model(argument, path)
+    if side != "source":
+        raise ValueError(f"--side {side!r} must be target or source.")
+    try:
+        coder = load_model(argument, path)[0].source_side
+    except ValueError as error:
+        raise ValueError(f"--side source: {argument}={str(path)!r}: {error}") from None
+    names = vars(coder).pop("feature_names_in_", None)
+    return coder, None if names is None else tuple(str(name) for name in names)
+
+
 def load_model(argument: str, path: Path) -> tuple[Encoder | BaseHasher, tuple[str, ...] | None]:
     """Load what codes rows; return it and the names of the columns that it was fitted on, if they had names."""
     from thpi.encoder import load_encoder
@@ -93,6 +107,8 @@ def model_facts(path: Path | None, hasher: Encoder | BaseHasher, rows: Facts, as
     facts |= {"bits": hasher.n_bits, "seed": seed, "parameters": parameters(hasher) or None}
     facts["fingerprint"] = hasher.fingerprint_
     fitted = vars(hasher)
+    if hasher.is_two_sided:
+        facts["source_features"] = hasher.source_side.n_features_in_
     if "candidates_json_" not in fitted:
         return facts
     tried = json.loads(fitted["candidates_json_"])
@@ -106,10 +122,17 @@ def model_facts(path: Path | None, hasher: Encoder | BaseHasher, rows: Facts, as
         facts |= {"choice": chosen["name"], "choice_params": chosen["params"], "uses_source": chosen["uses_source"]}
         facts |= {"gain": gain, "gain_interval": [low, high], "pairs_r2": fitted["pairs_r2_"]}
         facts |= {"relation": words, "related": related}
-        return facts | {"labels_p": fitted.get("labels_p_"), "label_relation": doubt}
+        facts |= {"labels_p": fitted.get("labels_p_"), "label_relation": doubt}
+        limits = fitted.get("sides_gain_limits_")
+        facts |= {"sides": "two" if hasher.is_two_sided else "one", "sides_gain": fitted.get("sides_gain_")}
+        return facts | {"sides_gain_interval": None if limits is None else limits.tolist()}
     facts |= {"chosen": chosen["name"], "chosen_parameters": chosen["params"] or None}
     if any(entry["uses_source"] and entry["score"] is not None for entry in tried):
         facts["source"] = f"{gain:+.1f} ({low:+.1f} to {high:+.1f}) points of MAP on folds of the pairs"
+    if "sides_gain_" in fitted:
+        low, high = fitted["sides_gain_limits_"].tolist()
+        taken = "two" if hasher.is_two_sided else "one"
+        facts["sides"] = f"{taken}; two sides {fitted['sides_gain_']:+.1f} ({low:+.1f} to {high:+.1f}) points over one"
     facts |= {"relation" if related else "warning": words}
     return facts if doubt is None else facts | {"labels": doubt}
 

@@ -24,12 +24,13 @@ class Files(NamedTuple):
 
 
 class Learning(NamedTuple):
-    """What ``fit`` takes, the names of the columns of X, if they have names, and how the tables were joined, if so."""
+    """What ``fit`` takes, the names of the columns, if they have names, and how the tables were joined, if so."""
 
     X: Any
     y: Array | None
     views: dict[str, Any]
     names: tuple[str, ...] | None
+    source_names: tuple[str, ...] | None
     joined: PairingReport | None
 
     @property
@@ -62,7 +63,7 @@ def read_learning(
         check_positions("DATA", T, f"--privileged {files.privileged!r}", S)
     rows = range(T.X.shape[0]) if T.ids is None else T.ids
     views = {name: None if rows is None else rows.X for name, rows in tables._asdict().items() if name != "data"}
-    return Learning(T.X, _classes(files, labels, rows), views, T.names, None)
+    return Learning(T.X, _classes(files, labels, rows), views, T.names, None if S is None else S.names, None)
 
 
 def _read(files: Files, id: str | None, ignore: list[str], client: object) -> _Tables:
@@ -106,7 +107,7 @@ def _joined(files: Files, tables: _Tables, labels: list[Value | None] | None) ->
     if labels is not None:
         by_id = dict(zip(map(str, T.ids), labels, strict=True))
         labels = [by_id.get(str(name)) for name in found.ids]
-    return Learning(found.X, _classes(files, labels, found.ids.tolist()), views, T.names, report)
+    return Learning(found.X, _classes(files, labels, found.ids.tolist()), views, T.names, S.names, report)
 
 
 def _classes(files: Files, labels: list[Value | None] | None, rows: Sequence[object]) -> Array | None:

@@ -21,6 +21,7 @@ def names_of(module: str, *registries: str) -> Callable[[], list[str]]:
 Data = Annotated[str, Argument(metavar="DATA", help=f"Target rows: {TABLES}.")]
 DataOrFolder = Annotated[str, Argument(metavar="DATA", help="Target rows: npy, npz, csv, tsv, parquet, or a folder.")]
 ModelFile = Annotated[Path, Argument(metavar="MODEL", help="Model file, from thpi fit.")]
+Side = Annotated[str, Option("--side", metavar="target|source", help="Which rows: of a two-sided model, either.")]
 IndexFile = Annotated[Path, Argument(metavar="INDEX", help="Index file, from thpi index build.")]
 PRIVILEGED = Option("--privileged", metavar="FILE", help="Source rows of the items of DATA: by id, else by position.")
 ID = Option(

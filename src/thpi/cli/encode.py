@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from thpi._optional import require_extra
-from thpi.cli._files import check_codes_output, check_width, load_model
-from thpi.cli._options import DataOrFolder, Force, Json, ModelFile, Scheduler
+from thpi.cli._files import check_codes_output, check_width, load_side
+from thpi.cli._options import DataOrFolder, Force, Json, ModelFile, Scheduler, Side
 from thpi.cli._output import Facts, check_writable, progress_bar, show, uninterrupted
 
 if TYPE_CHECKING:
     from thpi._types import Codes
-    from thpi.base import BaseHasher
     from thpi.cli._columns import Value
     from thpi.cli._tables import Table
-    from thpi.encoder import Encoder
+    from thpi.encoder import Coding
 
 _CODES = typer.Argument(
     metavar="CODES", help="Output; the suffix sets the format (thpi export --formats). A folder if DATA is one."
@@ -37,6 +36,7 @@ def encode(
     data: DataOrFolder,
     output: Annotated[Path, _CODES],
     id: Annotated[Optional[str], _ID] = None,
+    side: Side = "target",
     scheduler: Scheduler = None,
     force: Force = False,
     as_json: Json = False,
@@ -53,24 +53,30 @@ def encode(
     --force changes them. With --scheduler the workers of a Dask cluster read
     and write.
 
+    If the model is two-sided, --side source codes the source rows of items, in one
+    space with target rows. Items with and without a source can be in one index.
+
     \b
     Examples:
+      thpi encode shop.thpi texts.csv codes.npy --id sku --side source
       thpi encode shop.thpi shop.csv codes.npy --id sku
       thpi encode shop.thpi pictures.npy codes.parquet --id names.txt
       thpi encode big.thpi vectors/ codes/ --scheduler tcp://head:8786
     """
     start = time.perf_counter()
     if Path(data).is_dir():
-        facts = _encode_folder(model, Path(data), output, id, scheduler, force)
+        facts = _encode_folder(model, side, Path(data), output, id, scheduler, force)
     elif scheduler is not None:
         raise ValueError(f"DATA={data!r} must be a folder of parquet files with --scheduler.")
     else:
-        facts = _encode_file(model, data, output, id, force)
+        facts = _encode_file(model, side, data, output, id, force)
     seconds = time.perf_counter() - start
     show(as_json, facts | ({"seconds": round(seconds, 3)} if as_json else {"encoded_in": f"{seconds:.2f} s"}))
 
 
-def _encode_folder(model: Path, data: Path, output: Path, id: str | None, scheduler: str | None, force: bool) -> Facts:
+def _encode_folder(
+    model: Path, side: str, data: Path, output: Path, id: str | None, scheduler: str | None, force: bool
+) -> Facts:
     from thpi.cli._choice import Choice
     from thpi.cli._views import cluster
     from thpi.rows import Parquet
@@ -84,7 +90,7 @@ def _encode_folder(model: Path, data: Path, output: Path, id: str | None, schedu
         raise ValueError(f"CODES={str(output)!r} is also an input of this command; name another folder.")
     require_extra("parquet" if scheduler is None else "dask")
     check_writable("CODES", output, output if output.exists() else output.parent)
-    hasher, features = load_model("MODEL", model)
+    hasher, features = load_side("MODEL", model, side)
     columns = Choice("DATA", str(data), id, features=features).of(Parquet(data).names)
     bar = progress_bar("encoding", "MofNCompleteColumn", "TimeRemainingColumn")
     run = partial(encode_parts, hasher, data, output, columns=features, ids=columns.id, renumber=force)
@@ -94,7 +100,7 @@ def _encode_folder(model: Path, data: Path, output: Path, id: str | None, schedu
     return facts | {"bits": hasher.n_bits, "fingerprint": hasher.fingerprint_, "ids": _ids_text(columns.id)}
 
 
-def _encode_file(model: Path, data: str, output: Path, id: str | None, force: bool) -> Facts:
+def _encode_file(model: Path, side: str, data: str, output: Path, id: str | None, force: bool) -> Facts:
     from thpi.cli._choice import Choice
     from thpi.cli._columns import as_ids, column_of, read_column
     from thpi.cli._tables import open_table
@@ -107,7 +113,7 @@ def _encode_file(model: Path, data: str, output: Path, id: str | None, force: bo
         raise ValueError(f"CODES={str(output)!r} must end in {', '.join(kinds)}: the suffix sets the format.")
     kind = kinds[output.suffix.lower()]
     check_codes_output("CODES", output, kind, force=force, inputs=(model, data))
-    hasher, features = load_model("MODEL", model)
+    hasher, features = load_side("MODEL", model, side)
     key = column_of(data, id)
     # A file of ids is read first, so that errors in it show early.
     named = None if id is None or key is not None else read_column("--id", id)
@@ -132,7 +138,7 @@ def _ids_text(column: str | None) -> str:
     return "numbers of the rows" if column is None else column
 
 
-def _codes(hasher: Encoder | BaseHasher, data: str, table: Table) -> tuple[Codes, list[Value]]:
+def _codes(hasher: Coding, data: str, table: Table) -> tuple[Codes, list[Value]]:
     import numpy as np
 
     codes: list[Codes] = []

@@ -103,7 +103,8 @@ def evaluate(
 
     The codes are searched in both orders, by Hamming distance (model) and by
     asymmetric distance, as thpi search does. The references are ITQ, fitted on
-    the rows searched, exact search of the target vectors, and random order.
+    the rows searched, exact search of the target vectors, and random order. A
+    two-sided model codes DATA by its source rows (--privileged), if they are used.
     Items at equal distance count as in random order. Queries without relevant
     rows are left out of all means.
 
@@ -137,7 +138,8 @@ def evaluate(
     with progress_bar(f"measuring {n:,} queries in {m:,} rows"):
         truth = _truth(meaning, asked, database, given)
         found = assess(
-            hasher, asked.X, database.X, truth.relevant, k=k or None, measures=measure or (),
+            hasher, asked.X, database.X, truth.relevant, items=database.source if hasher.is_two_sided else None,
+            k=k or None, measures=measure or (),
             curves=output is not None, precision=precision, random_state=seed,
         )  # fmt: skip
     facts: Facts = {"model": str(model), "method": hasher.method_name, "bits": hasher.n_bits}

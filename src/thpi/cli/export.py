@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from thpi._optional import require_extra
-from thpi.cli._files import check_codes_output, file_kind, load_model, read_codes
-from thpi.cli._options import AnyModel, CodeBits, Force, Json, names_of
+from thpi.cli._files import check_codes_output, file_kind, load_side, read_codes
+from thpi.cli._options import AnyModel, CodeBits, Force, Json, Side, names_of
 from thpi.cli._output import check_output, print_table, progress_bar, show, uninterrupted
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def export(
     kind: Annotated[Optional[str], _FORMAT] = None,
     append: Annotated[bool, typer.Option("--append", help="Add to a table that already holds codes.")] = False,
     token: Annotated[str, typer.Option(envvar="THPI_MILVUS_TOKEN", help="Token of a Milvus server.")] = "",
+    side: Side = "target",
     any_model: AnyModel = False,
     bits: CodeBits = None,
     force: Force = False,
@@ -69,7 +70,8 @@ def export(
 
     A model is written as ONNX: its hash function, from rows of float32 to packed
     codes, for phones and other languages. If onnxruntime is installed, its codes
-    of 1,000 random rows are compared with those of the model before.
+    of 1,000 random rows are compared with those of the model before. Each side of
+    a two-sided model is a file of its own (--side).
 
     \b
     Examples:
@@ -81,8 +83,10 @@ def export(
       thpi export --formats
     """
     if Path(target).suffix.lower() == ".onnx" or kind == "onnx":
-        _export_model(codes, Path(target), force, as_json)
+        _export_model(codes, side, Path(target), force, as_json)
         return
+    if side != "target":
+        raise ValueError("--side is for models, which are written to *.onnx; codes are those of one side already.")
     from thpi.identity import check_same_model
     from thpi.stores import FileFormat
 
@@ -115,13 +119,13 @@ def export(
     show(as_json, facts | {"bits": read.n_bits, "codes_there": total})
 
 
-def _export_model(model: Path, target: Path, force: bool, as_json: bool) -> None:
+def _export_model(model: Path, side: str, target: Path, force: bool, as_json: bool) -> None:
     check_output("TARGET", target, force=force, inputs=(model,), extra="onnx")
     if (given := file_kind("FILE", model)) != "model":
         raise ValueError(f"FILE={str(model)!r} is of the kind {given!r}; ONNX is for the hash function of a model.")
     from thpi.onnx_file import write_onnx
 
-    coder, _ = load_model("FILE", model)
+    coder, _ = load_side("FILE", model, side)
     with uninterrupted():
         checked = write_onnx(coder, target)
     facts = {"target": str(target), "format": "onnx", "method": coder.method_name, "bits": coder.n_bits}

@@ -74,6 +74,9 @@ def fit(
     Rows without a partner are further source and target rows. Other files are
     joined by position: row i of both is the same item. Each row needs a label.
 
+    With --set sides=auto (or two) items are coded by their source rows, if that
+    finds more: thpi encode --side source. Queries need target rows only.
+
     Choose an array of an npz file as FILE:NAME. The model stores column names. A
     folder of parquet files may be larger than memory (methods ITQ, LSH and
     SpectralHashing; and --source, of which AutoHasher takes a sample).
@@ -128,6 +131,8 @@ def _fit(hasher: BaseHasher, rows: Learning) -> float:
         hasher.fit(rows.X, rows.y, **{name: view for name, view in rows.views.items() if view is not None})
     if rows.names is not None:
         hasher.feature_names_in_ = np.array(rows.names, dtype=object)
+    if rows.source_names is not None and hasher.is_two_sided:
+        hasher.item_names_ = list(rows.source_names)
     return time.perf_counter() - start
 
 

@@ -65,7 +65,7 @@ def encode_parts(
     files, folder = parquet_files(rows), Path(output)
     folder.mkdir(exist_ok=True)
     features = list(columns) if columns else None
-    _check_manifest(folder, {"model": hasher.fingerprint_, "columns": features, "ids": ids})
+    _check_manifest(folder, {"model": hasher.fingerprint_, "columns": features, "ids": ids, "side": hasher.side})
     sizes = [int(_opened(file).metadata.num_rows) for file in files]
     starts = [0] * len(files) if ids is not None else np.cumsum([0, *sizes[:-1]]).tolist()
     _check_parts(folder, dict(zip((file.name for file in files), starts, strict=True)), renumber)
@@ -179,8 +179,8 @@ def _check_manifest(output: Path, about: dict[str, str | list[str] | None]) -> N
     if before is not None:
         check_same_model((f"the folder of codes {str(output)!r}", before.get("model")), ("MODEL", str(about["model"])))
         for name, value in about.items():
-            if before.get(name) != value:
-                what = {"columns": "other columns", "ids": "another column of ids"}[name]
+            if before.get(name, "target" if name == "side" else None) != value:
+                what = {"columns": "other columns", "ids": "another column of ids", "side": "the other side"}[name]
                 raise ValueError(f"{str(output)!r} holds codes of {what}; name another folder.")
     elif next(output.glob("*.parquet"), None) is not None:
         raise ValueError(f"{str(output)!r} holds Parquet files that are not parts of codes; name another folder.")
