@@ -19,7 +19,7 @@ from thpi.hashers import ITQ, TwoSidedITQ
 from thpi.index import asymmetric_distances
 from thpi.solvers.loo_ridge import loo_ridge
 
-__all__ = ["Found", "Migration", "migrate"]
+__all__ = ["Found", "Migration", "Way", "migrate"]
 
 _RESAMPLES = 2000
 _LEAST_ITEMS = 50
