@@ -1,11 +1,13 @@
 """How fast does the server search, and what does it add to the bare call of the index?
 
     python benchmarks/serve_load.py [--codes 1000000] [--bits 64] [--searches 20000] [--connections 64] [--k 10]
+        [--order asymmetric] [--content json] [--workers 1] [--recall 0.95]
 
 Starts ``thpi serve`` as a process of its own on loopback, over random codes, and sends it searches by vector over as
 many connections as asked for, each sending the next search when the last was answered. Every answer is checked for its
-status and its number of neighbours, one in a hundred against the index itself. Then one connection alone, for the
-overhead without waiting: the time of a request over that of the same call in this process.
+status and its number of neighbours, one in a hundred against the index itself. In turn with these rounds, the index in
+this process codes and searches the same vectors in batches of 64: the ratio is that of both throughputs. Then one
+connection alone, for the overhead without waiting: the time of a request beside that of the same call in this process.
 """
 
 from __future__ import annotations
@@ -20,24 +22,26 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 
 import thpi
 from thpi.index import HammingIndex, Neighbours
 
 FEATURES = 64
 ALONE = 500
+TOGETHER = 64
+ROUNDS = 5
 
 
 class Client:
     """One connection that is kept: just enough HTTP to measure the server and not a library for clients."""
 
-    def __init__(self, port: int) -> None:
-        self.port = port
+    def __init__(self, port: int, head: str) -> None:
+        self.port, self.head = port, head
 
     async def __aenter__(self) -> Client:
         self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port)
@@ -47,53 +51,136 @@ class Client:
         self.writer.close()
 
     async def search(self, body: bytes) -> tuple[int, bytes]:
-        head = (
-            f"POST /search HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
-        )
-        self.writer.write(head.encode() + b"\r\n\r\n" + body)
+        self.writer.write(f"{self.head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
         headers = await self.reader.readuntil(b"\r\n\r\n")
         length = re.search(rb"content-length: (\d+)", headers, re.IGNORECASE)
         assert length is not None
         return int(headers[9:12]), await self.reader.readexactly(int(length.group(1)))
 
 
-async def run_load(
-    port: int, bodies: list[bytes], connections: int, k: int
-) -> tuple[np.ndarray, int, dict[int, bytes]]:
+class Load:
+    """What is asked, in which form, and what the index itself answers."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.k, self.order, self.is_json = options.k, options.order, options.content == "json"
+        rng = np.random.RandomState(options.seed)
+        self.hasher = thpi.LSH(n_bits=options.bits, random_state=options.seed).fit(
+            rng.standard_normal((1000, FEATURES))
+        )
+        self.index = HammingIndex(options.bits, options.recall, model=self.hasher.fingerprint_)
+        for start in range(0, options.codes, 100_000):
+            rows = rng.standard_normal((min(100_000, options.codes - start), FEATURES))
+            self.index.add(self.hasher.transform(rows))
+        if options.recall is not None:
+            print(self.index.tune(options.k))
+        self.queries = rng.standard_normal((options.searches, FEATURES)).astype(np.float32)
+        choices = {"k": self.k, "order": self.order}
+        if self.is_json:
+            self.bodies = [json.dumps({"vector": row, **choices}).encode() for row in self.queries.tolist()]
+            where, kind = "/search", "application/json"
+        else:
+            self.bodies = [row.astype("<f4").tobytes() for row in self.queries]
+            where, kind = f"/search?k={self.k}&order={self.order}", "application/octet-stream"
+        self.head = f"POST {where} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: {kind}\r\nAccept: {kind}\r\n"
+
+    def bare(self, start: int, stop: int) -> Neighbours:
+        rows = self.queries[start:stop].astype(np.float64)
+        return self.index.search(self.hasher.decision_function(rows), self.k, order=self.order)
+
+    def agrees(self, answer: bytes, place: int) -> bool:
+        """Whether ids and distances are those of the index; an approximate one may find others."""
+        found = self.bare(place, place + 1)
+        if self.is_json:
+            neighbours: list[dict[str, Any]] = json.loads(answer)["results"][0]["neighbours"]
+            ids, distances = ([each[name] for each in neighbours] for name in ("id", "distance"))
+        else:
+            ids = np.frombuffer(answer[: 8 * self.k], dtype="<i8").tolist()
+            distances = np.frombuffer(answer[8 * self.k :], dtype="<f4").tolist()
+        same = np.allclose(distances, found.distances[0], rtol=1e-5)
+        return bool(same and (ids == found.ids[0].tolist() or self.index.recall is not None))
+
+    def complete(self, answer: bytes) -> bool:
+        return bool(answer.count(b'"distance"') == self.k if self.is_json else len(answer) == 12 * self.k)
+
+
+async def run_load(port: int, load: Load, places: range, connections: int) -> tuple[list[float], int, dict[int, bytes]]:
     """Return the time of each search, the number of errors, and some answers."""
-    places = iter(range(len(bodies)))
-    seconds = np.zeros(len(bodies))
+    left = iter(places)
+    seconds: list[float] = []
     errors, kept = 0, {}
 
     async def worker() -> None:
         nonlocal errors
-        async with Client(port) as client:
-            for place in places:
+        async with Client(port, load.head) as client:
+            for place in left:
                 start = time.perf_counter()
-                status, answer = await client.search(bodies[place])
-                seconds[place] = time.perf_counter() - start
-                if status != 200 or answer.count(b'"distance"') != k:
+                status, answer = await client.search(load.bodies[place])
+                seconds.append(time.perf_counter() - start)
+                if status != 200 or not load.complete(answer):
                     errors += 1
-                if place % 100 == 0:
+                elif place % 100 == 0:
                     kept[place] = answer
 
     await asyncio.gather(*(worker() for _ in range(connections)))
     return seconds, errors, kept
 
 
-def start_server(folder: Path, hasher: thpi.BaseHasher, index: HammingIndex) -> tuple[subprocess.Popen[str], int]:
-    hasher.save(folder / "load.thpi")
-    index.save(folder / "load.index")
+def start_server(folder: Path, load: Load, workers: int) -> tuple[subprocess.Popen[str], int]:
+    load.hasher.save(folder / "load.thpi")
+    load.index.save(folder / "load.index")
     command = [sys.executable, "-c", "from thpi.cli import main; main()", "serve", "--port", "0"]
     command += ["--model", str(folder / "load.thpi"), "--index", str(folder / "load.index"), "--time-limit", "60"]
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1", "OMP_NUM_THREADS": "1"}
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+    command += ["--workers", str(workers)] if workers > 1 else []
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"})
     assert server.stdout is not None
     port = re.search(r":(\d+)$", server.stdout.readline().strip())
     if port is None:
         server.kill()
         raise RuntimeError("the server did not say its port")
     return server, int(port.group(1))
+
+
+def memory(server: subprocess.Popen[str]) -> float:
+    """Megabytes of the server and its workers, shared pages counted once."""
+    process = psutil.Process(server.pid)
+    return sum(float(each.memory_full_info().pss) for each in (process, *process.children(recursive=True))) / 2**20
+
+
+def in_turn(port: int, load: Load, connections: int) -> tuple[list[float], int, dict[int, bytes], list[float]]:
+    """Return the results of the load, and in each round its throughput over that of the index in batches."""
+    seconds: list[float] = []
+    kept: dict[int, bytes] = {}
+    errors, ratios = 0, []
+    size = len(load.bodies) // ROUNDS
+    for start in range(0, size * ROUNDS, size):
+        begin = time.perf_counter()
+        some, wrong, answers = asyncio.run(run_load(port, load, range(start, start + size), connections))
+        served = size / (time.perf_counter() - begin)
+        n = min(size, 10 * TOGETHER)
+        begin = time.perf_counter()
+        for place in range(start, start + n, TOGETHER):
+            load.bare(place, min(place + TOGETHER, start + n))
+        bare = n / (time.perf_counter() - begin)
+        print(f"  {served:.0f} searches/s over HTTP, {bare:.0f} by the index in batches of {TOGETHER}", flush=True)
+        seconds += some
+        errors += wrong
+        kept |= answers
+        ratios.append(served / bare)
+    return seconds, errors, kept, ratios
+
+
+async def side_by_side(port: int, load: Load, n: int) -> tuple[float, float]:
+    """Medians of a request and of the bare call, in milliseconds, in turn: both see the same machine."""
+    requests, calls = [], []
+    async with Client(port, load.head) as client:
+        for place, body in enumerate(load.bodies[:n]):
+            start = time.perf_counter()
+            await client.search(body)
+            between = time.perf_counter()
+            load.bare(place, place + 1)
+            requests.append(between - start)
+            calls.append(time.perf_counter() - between)
+    return 1000 * float(np.median(requests)), 1000 * float(np.median(calls))
 
 
 def main() -> int:
@@ -103,66 +190,38 @@ def main() -> int:
     parser.add_argument("--searches", type=int, default=20_000)
     parser.add_argument("--connections", type=int, default=64)
     parser.add_argument("--k", type=int, default=10)
+    parser.add_argument("--order", choices=["asymmetric", "hamming"], default="asymmetric")
+    parser.add_argument("--content", choices=["json", "bytes"], default="json")
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--recall", type=float)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    rng = np.random.RandomState(options.seed)
-    hasher = thpi.LSH(n_bits=options.bits, random_state=options.seed).fit(rng.standard_normal((1000, FEATURES)))
-    index = HammingIndex(options.bits, model=hasher.fingerprint_)
-    for start in range(0, options.codes, 100_000):
-        index.add(hasher.transform(rng.standard_normal((min(100_000, options.codes - start), FEATURES))))
-    queries = rng.standard_normal((options.searches, FEATURES)).round(6)
-    bodies = [json.dumps({"vector": query.tolist(), "k": options.k}).encode() for query in queries]
-
-    def bare(place: int) -> Neighbours:
-        return index.search(hasher.transform(queries[place : place + 1]), options.k)
-
-    alone = min(ALONE, options.searches)
+    load = Load(options)
+    load.index.warm_up()
     with tempfile.TemporaryDirectory() as folder:
-        server, port = start_server(Path(folder), hasher, index)
+        server, port = start_server(Path(folder), load, options.workers)
         try:
-            begin = time.perf_counter()
-            seconds, errors, kept = asyncio.run(run_load(port, bodies, options.connections, options.k))
-            total = time.perf_counter() - begin
-            single, bare_seconds = _side_by_side(port, bodies[:alone], bare)
+            asyncio.run(run_load(port, load, range(min(500, len(load.bodies))), options.connections))
+            before = memory(server)
+            seconds, errors, kept, ratios = in_turn(port, load, options.connections)
+            after = memory(server)
+            request, call = asyncio.run(side_by_side(port, load, min(ALONE, options.searches)))
         finally:
             server.send_signal(signal.SIGTERM)
             code = server.wait(60)
-    wrong = sum(not _agrees(json.loads(answer), bare(place)) for place, answer in kept.items())
+    wrong = sum(not load.agrees(answer, place) for place, answer in kept.items())
     p50, p99 = 1000 * np.percentile(seconds, [50, 99])
-    print(
-        f"{options.codes:,} codes of {options.bits} bits, k={options.k}; {os.cpu_count()} cores for server and clients"
-    )
-    print(f"{options.searches:,} searches over {options.connections} connections: {errors} errors, exit code {code}")
+    about = f"{options.codes:,} codes of {options.bits} bits, k={options.k}, {options.order} order, {options.content}"
+    print(f"{about}, {options.workers} workers; {os.cpu_count()} cores for server and clients")
+    print(f"{len(seconds):,} searches over {options.connections} connections: {errors} errors, exit code {code}")
     print(f"{len(kept)} answers compared with the index: {wrong} differ")
-    print(f"p50 {p50:.1f} ms, p99 {p99:.1f} ms, {options.searches / total:.0f} searches per second")
-    a, b = 1000 * np.median(single), 1000 * np.median(bare_seconds)
-    print(f"one connection, median of {alone}: request {a:.2f} ms, bare call {b:.2f} ms, overhead {a - b:.2f} ms")
+    print(f"throughput over that of the index in batches of {TOGETHER}: {np.median(ratios):.2f}")
+    print(f"p50 {p50:.1f} ms, p99 {p99:.1f} ms, ratio {p99 / p50:.1f}; memory {before:.0f} MB, then {after:.0f} MB")
+    print(
+        f"one connection: request {request:.2f} ms, bare call {call:.2f} ms; "
+        f"request less 1.3 calls {request - 1.3 * call:.2f} ms"
+    )
     return int(errors + wrong + code != 0)
-
-
-def _side_by_side(port: int, bodies: list[bytes], bare: Callable[[int], Neighbours]) -> tuple[list[float], list[float]]:
-    """Alternate a request and the bare call, so that both see the same machine."""
-
-    async def measure() -> tuple[list[float], list[float]]:
-        requests, calls = [], []
-        async with Client(port) as client:
-            for place, body in enumerate(bodies):
-                start = time.perf_counter()
-                await client.search(body)
-                between = time.perf_counter()
-                bare(place)
-                requests.append(between - start)
-                calls.append(time.perf_counter() - between)
-        return requests, calls
-
-    return asyncio.run(measure())
-
-
-def _agrees(answer: dict[str, Any], found: Neighbours) -> bool:
-    neighbours = answer["results"][0]["neighbours"]
-    ids: list[int] = found.ids[0].tolist()
-    distances: list[int] = found.distances[0].tolist()
-    return [n["id"] for n in neighbours] == ids and [n["distance"] for n in neighbours] == distances
 
 
 if __name__ == "__main__":

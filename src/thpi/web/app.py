@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from importlib.resources import files
 from typing import Annotated, Any
 
@@ -13,20 +13,20 @@ import anyio.to_thread
 from fastapi import FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from prometheus_client import generate_latest
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from thpi.web.answering import Answer, Asked, answer_all
+from thpi.web.batches import Batches
 from thpi.web.bodies import Bodies
 from thpi.web.catalogue import Catalogue
 from thpi.web.errors import RequestError, short
 from thpi.web.gate import Counters, Gate
 from thpi.web.items import AddRequest, ItemsChanged, add_items, check_writable, parse_add, remove_item
 from thpi.web.pictures import image_file
-from thpi.web.requests import SearchAnswer, SearchRequest, explain, failures, parse_search
-from thpi.web.searching import Answer, search
+from thpi.web.requests import BYTES, SearchAnswer, SearchRequest, explain, failures
 from thpi.web.settings import Settings
-from thpi.web.slots import Slots
 from thpi.web.watching import Watch
 
 _KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -94,7 +94,7 @@ def create_app(catalogue: Catalogue, settings: Settings | None = None) -> FastAP
     @app.get("/metrics", tags=["state"], response_class=Response)
     async def metrics() -> Response:
         """Return the counters in Prometheus text form."""
-        return Response(generate_latest(counters.registry), media_type="text/plain; version=0.0.4; charset=utf-8")
+        return Response(counters.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     _add_error_handlers(app)
     app.add_middleware(Gate, settings=settings, counters=counters)
@@ -102,23 +102,48 @@ def create_app(catalogue: Catalogue, settings: Settings | None = None) -> FastAP
 
 
 def _add_search(app: FastAPI, catalogue: Catalogue, settings: Settings, counters: Counters, bodies: Bodies) -> None:
-    slots = Slots(settings)
-    answers = {200: {"model": SearchAnswer}, **failures(400, 404, 408, 413, 415, 503)}
+    batches = Batches[Asked, Answer](lambda asked, check: answer_all(catalogue, settings, asked, check), settings)
+    answers = {200: {"model": SearchAnswer}, **failures(400, 404, 406, 408, 409, 413, 415, 503)}
 
     @app.post("/search", tags=["search"], openapi_extra=_body(), responses=answers, response_class=Response)
     async def search_items(request: Request) -> Response:
-        """Find the nearest items to a vector, to an item, or to each vector of a batch."""
+        """Find the nearest items to a vector, to an item, or to each vector or code of a batch."""
+        headers = request.headers
+        choices = dict(request.query_params) if request.scope["query_string"] else {}
         async with bodies.receive(request) as body:
-
-            def work(check: Callable[[], None]) -> Answer:
-                kind, choices = request.headers.get("content-type", ""), dict(request.query_params)
-                asked = parse_search(body.take(), kind, choices, settings, catalogue.features)
-                return search(catalogue, asked, check)
-
-            answer = await slots.run(work, request.receive)
+            asked = Asked(body.take, headers.get("content-type", ""), choices, headers.get("accept", ""))
+            answer = await batches.run(asked, body.size, request.receive)
         counters.queries.inc(answer.n_queries)
         counters.index_seconds.observe(answer.index_seconds)
-        return Response(answer.body, media_type="application/json")
+        return Response(answer.body, media_type=answer.kind, headers={"x-thpi-order": answer.order})
+
+    app.add_middleware(Shortcut, route=app.routes[-1], answer=search_items, refuse=_refusal)
+
+
+class Shortcut:
+    """ASGI middleware that answers the requests of one route itself: finding the route takes longer than a search."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        route: Any,
+        answer: Callable[[Request], Awaitable[Response]],
+        refuse: Callable[[RequestError], Response],
+    ) -> None:
+        self.app, self.route, self.answer, self.refuse = app, route, answer, refuse
+        self.path, (self.method,) = route.path, route.methods
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or hand it on."""
+        if scope["type"] != "http" or scope["path"] != self.path or scope["method"] != self.method:
+            await self.app(scope, receive, send)
+            return
+        scope["route"] = self.route
+        try:
+            response = await self.answer(Request(scope, receive))
+        except RequestError as error:
+            response = self.refuse(error)
+        await response(scope, receive, send)
 
 
 def _add_changes(app: FastAPI, catalogue: Catalogue, settings: Settings, bodies: Bodies) -> None:
@@ -158,14 +183,24 @@ def _body() -> dict[str, Any]:
         "application/json": schema,
         "text/csv": {"type": "string", "description": "One vector per line, with or without a header line."},
         "application/x-npy": {"type": "string", "format": "binary"},
+        BYTES: {"type": "string", "format": "binary", "description": "Vectors of float32 numbers, or codes."},
     }
-    note = "For CSV and .npy bodies; with JSON it belongs in the body."
+    note = "For all bodies but JSON, where it belongs in the body."
     return {
         "requestBody": {"required": True, "content": {kind: {"schema": about} for kind, about in kinds.items()}},
         "parameters": [
             {"name": name, "in": "query", "required": False, "schema": about, "description": note}
             for name, about in schema["properties"].items()
-            if name not in ("vector", "vectors", "id", "include_self")
+            if name not in ("vector", "vectors", "id", "codes", "include_self")
+        ]
+        + [
+            {
+                "name": "content",
+                "in": "query",
+                "required": False,
+                "schema": {"enum": ["vectors", "codes"]},
+                "description": f"What a body of {BYTES} holds.",
+            }
         ],
     }
 
@@ -220,12 +255,16 @@ def _add_page(app: FastAPI) -> None:
     app.get("/favicon.ico", include_in_schema=False)(lambda: file("icon.svg"))
 
 
+def _refusal(error: RequestError) -> Response:
+    # The unread rest of a body must not be taken for the next request.
+    headers = {"connection": "close"} if error.status in (408, 413, 503) else None
+    return JSONResponse({"error": error.message}, error.status, headers)
+
+
 def _add_error_handlers(app: FastAPI) -> None:
     @app.exception_handler(RequestError)
-    async def refused(request: Request, error: RequestError) -> JSONResponse:
-        # The unread rest of a body must not be taken for the next request.
-        headers = {"connection": "close"} if error.status in (408, 413, 503) else None
-        return JSONResponse({"error": error.message}, error.status, headers)
+    async def refused(request: Request, error: RequestError) -> Response:
+        return _refusal(error)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:

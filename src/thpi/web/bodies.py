@@ -21,6 +21,7 @@ class Body:
     def __init__(self, bodies: Bodies) -> None:
         self._bodies, self.parts = bodies, list[bytes]()
         self.scope = anyio.CancelScope()
+        self.size = 0
 
     def take(self) -> bytes:
         """Return the bytes. From now on the request is not given up for want of memory: it may have changed items."""
@@ -80,7 +81,7 @@ class Bodies:
             raise RequestError(413, f"the body has {max(size, received)} bytes or more; at most {limit} are allowed.")
 
     def _hold(self, body: Body, size: int) -> None:
-        self.held[body] = size
+        self.held[body] = body.size = size
         held = self.held.copy()  # in one step: a thread may take one meanwhile
         if sum(held.values()) > _AT_A_TIME * self._limit:
             largest = max(held, key=held.__getitem__)
