@@ -21,11 +21,10 @@ class Asked(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """Bytes of an answer and their kind, with the numbers for the counters."""
+    """Bytes of an answer and its headers, with the numbers for the counters."""
 
     body: bytes
-    kind: str
-    order: str
+    headers: list[tuple[bytes, bytes]]
     n_queries: int
     index_seconds: float
 
@@ -57,6 +56,9 @@ def answer_all(
         except Exception as error:
             answers[place] = error
         else:
-            kind, n = BYTES if raw else "application/json", len(found.neighbours.ids)
-            answers[place] = Answer(body, kind, found.order, n, found.seconds)
+            headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+            if raw:
+                headers[0] = (b"content-type", BYTES.encode())
+                headers.append((b"x-thpi-order", found.order.encode()))
+            answers[place] = Answer(body, headers, len(found.neighbours.ids), found.seconds)
     return answers

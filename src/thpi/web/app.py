@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from importlib.resources import files
 from typing import Annotated, Any
 
@@ -15,10 +15,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
-from starlette.types import ASGIApp, Receive, Scope, Send
 
-from thpi.web.answering import Answer, Asked, answer_all
-from thpi.web.batches import Batches
 from thpi.web.bodies import Bodies
 from thpi.web.catalogue import Catalogue
 from thpi.web.errors import RequestError, short
@@ -27,6 +24,7 @@ from thpi.web.items import AddRequest, ItemsChanged, add_items, check_writable, 
 from thpi.web.pictures import image_file
 from thpi.web.requests import BYTES, SearchAnswer, SearchRequest, explain, failures
 from thpi.web.settings import Settings
+from thpi.web.shortcut import Searches, Shortcut
 from thpi.web.watching import Watch
 
 _KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -102,48 +100,16 @@ def create_app(catalogue: Catalogue, settings: Settings | None = None) -> FastAP
 
 
 def _add_search(app: FastAPI, catalogue: Catalogue, settings: Settings, counters: Counters, bodies: Bodies) -> None:
-    batches = Batches[Asked, Answer](lambda asked, check: answer_all(catalogue, settings, asked, check), settings)
+    shortcut = Searches(catalogue, settings, counters, bodies)
     answers = {200: {"model": SearchAnswer}, **failures(400, 404, 406, 408, 409, 413, 415, 503)}
 
     @app.post("/search", tags=["search"], openapi_extra=_body(), responses=answers, response_class=Response)
     async def search_items(request: Request) -> Response:
         """Find the nearest items to a vector, to an item, or to each vector or code of a batch."""
-        headers = request.headers
-        choices = dict(request.query_params) if request.scope["query_string"] else {}
-        async with bodies.receive(request) as body:
-            asked = Asked(body.take, headers.get("content-type", ""), choices, headers.get("accept", ""))
-            answer = await batches.run(asked, body.size, request.receive)
-        counters.queries.inc(answer.n_queries)
-        counters.index_seconds.observe(answer.index_seconds)
-        return Response(answer.body, media_type=answer.kind, headers={"x-thpi-order": answer.order})
+        answer = await shortcut.answer(request.scope, request.receive)
+        return Response(answer.body, headers={name.decode(): value.decode() for name, value in answer.headers})
 
-    app.add_middleware(Shortcut, route=app.routes[-1], answer=search_items, refuse=_refusal)
-
-
-class Shortcut:
-    """ASGI middleware that answers the requests of one route itself: finding the route takes longer than a search."""
-
-    def __init__(
-        self,
-        app: ASGIApp,
-        route: Any,
-        answer: Callable[[Request], Awaitable[Response]],
-        refuse: Callable[[RequestError], Response],
-    ) -> None:
-        self.app, self.route, self.answer, self.refuse = app, route, answer, refuse
-        self.path, (self.method,) = route.path, route.methods
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or hand it on."""
-        if scope["type"] != "http" or scope["path"] != self.path or scope["method"] != self.method:
-            await self.app(scope, receive, send)
-            return
-        scope["route"] = self.route
-        try:
-            response = await self.answer(Request(scope, receive))
-        except RequestError as error:
-            response = self.refuse(error)
-        await response(scope, receive, send)
+    app.add_middleware(Shortcut, route=app.routes[-1], searches=shortcut, refuse=_refusal)
 
 
 def _add_changes(app: FastAPI, catalogue: Catalogue, settings: Settings, bodies: Bodies) -> None:

@@ -35,6 +35,10 @@ class _Waiting(Generic[Asked, Answer]):
         self.asked, self.size, self.future = asked, size, future
         self.given_up = False
 
+    def fail(self, error: BaseException) -> None:
+        if not self.future.done():
+            self.future.set_exception(error)
+
 
 class Batches(Generic[Asked, Answer]):
     """Runs ``work(asked, check)`` in at most ``n_threads`` threads, each time for all that wait, within bounds.
@@ -60,23 +64,20 @@ class Batches(Generic[Asked, Answer]):
         waiting = _Waiting[Asked, Answer](asked, size, loop.create_future())
         self._queue.append(waiting)
         loop.call_soon(self._start, loop)  # after the requests that have arrived together with this one
-        gone: asyncio.Task[None] | None = None
+        gone: list[asyncio.Task[None]] = []
+        late = RequestError(503, f"the search took longer than {self._limit:g} seconds.")
+        timers = (
+            loop.call_later(self._limit, waiting.fail, late),
+            loop.call_later(_SOON, lambda: gone.append(loop.create_task(_watch(receive, waiting)))),
+        )
         try:
-            soon = min(_SOON, self._limit)
-            await asyncio.wait({waiting.future}, timeout=soon)
-            if not waiting.future.done():
-                gone = loop.create_task(_gone(receive))
-                both: set[asyncio.Future[Any]] = {waiting.future, gone}
-                await asyncio.wait(both, timeout=self._limit - soon, return_when=asyncio.FIRST_COMPLETED)
+            return await waiting.future
         finally:
             waiting.given_up = True
-            if gone is not None:
-                gone.cancel()
-        if waiting.future.done():
-            return waiting.future.result()
-        if gone is not None and gone.done():
-            raise RequestError(499, "the client has closed the connection.")
-        raise RequestError(503, f"the search took longer than {self._limit:g} seconds.")
+            for timer in timers:
+                timer.cancel()
+            for task in gone:
+                task.cancel()
 
     def _start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Give what waits to the threads that are free."""
@@ -124,12 +125,14 @@ class Batches(Generic[Asked, Answer]):
             if answer is None:
                 self._queue.appendleft(waiting)
             elif isinstance(answer, BaseException):
-                waiting.future.set_exception(answer)
+                waiting.fail(answer)
             else:
                 waiting.future.set_result(answer)
         self._start(loop)
 
 
-async def _gone(receive: Receive) -> None:
+async def _watch(receive: Receive, waiting: _Waiting[Any, Any]) -> None:
+    """Give up if the client goes."""
     while (await receive())["type"] != "http.disconnect":
         pass
+    waiting.fail(RequestError(499, "the client has closed the connection."))

@@ -101,7 +101,9 @@ def serve(
 
 
 def _bound(host: str, port: int) -> socket.socket:
-    listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # asyncio sends small packets at once (TCP_NODELAY) only if the protocol is named.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
@@ -120,6 +122,7 @@ def _serve(
         log_level="warning",
         access_log=False,
         server_header=False,
+        proxy_headers=False,  # nobody asks for the address of the client
         lifespan="on",
         http=guarded(settings),
         ws="none",  # a web socket would leave the guard

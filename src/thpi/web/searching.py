@@ -21,6 +21,7 @@ from thpi.web.errors import RequestError
 from thpi.web.requests import SearchRequest
 
 _TRIES = 5
+_NO_CODES: Codes = np.empty((0, 0), dtype=np.uint8)
 
 
 class Found(NamedTuple):
@@ -58,18 +59,18 @@ def _to_json(ids: Array, distances: Array) -> str:
 
 @dataclass(eq=False)
 class _Search:
-    """A request on its way. It has rows to code, or a code to begin with."""
+    """A request on its way. It has codes to search by, or rows to code; all have rows if the order is asymmetric."""
 
     request: SearchRequest
     engine: Engine
     order: Order
     rows: Array | None
-    codes: Codes | None
+    codes: Codes
 
     @classmethod
     def of(cls, catalogue: Catalogue, request: SearchRequest) -> _Search:
         engine = catalogue.engine(request.method, request.bits)
-        rows = codes = None
+        rows, codes = None, _NO_CODES
         if request.queries is not None:
             rows = catalogue.prepared(request.queries)
         elif request.codes is not None:
@@ -146,21 +147,16 @@ def _apart(catalogue: Catalogue, searches: list[_Search], check: Callable[[], No
 
 def _together(catalogue: Catalogue, searches: list[_Search], check: Callable[[], None]) -> list[Found]:
     engine, order = searches[0].engine, searches[0].order
-    codes: list[Codes] = []
-    queries: list[Array] = []
     rows = [each.rows for each in searches if each.rows is not None]
-    coded = iter(_split(projections_of(engine, np.concatenate(rows)), rows)) if rows else iter(())
-    for each in searches:
-        projections = None if each.rows is None else next(coded)
-        own = each.codes if projections is None else pack_signs(projections)
-        assert own is not None
-        codes.append(own)
-        queries.append(own if order == "hamming" or projections is None else projections)
+    projections = projections_of(engine, np.concatenate(rows)) if rows else None
+    coded = iter([] if projections is None else _split(pack_signs(projections), rows))
+    codes = [each.codes if each.rows is None else next(coded) for each in searches]
+    queries = np.concatenate(codes) if projections is None or order == "hamming" else projections
     start = time.perf_counter()
-    found = engine.index.search(np.concatenate(queries), max(each.wanted for each in searches), check=check)
+    found = engine.index.search(queries, max(each.wanted for each in searches), check=check)
     seconds = time.perf_counter() - start
     answers = []
-    parts = zip(_split(found.distances, queries), _split(found.ids, queries), strict=True)
+    parts = zip(_split(found.distances, codes), _split(found.ids, codes), strict=True)
     for each, own, part in zip(searches, codes, parts, strict=True):
         check()
         neighbours = each.own(Neighbours(*part))
