@@ -13,6 +13,7 @@ import asyncio
 import socket
 from enum import Enum, auto
 
+import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from thpi.web.settings import Settings
@@ -53,6 +54,7 @@ class Connection(HttpToolsProtocol):
     begun = False
     head = 0  # bytes since the last end of headers or part of a body
     unparsed = b""
+    refused = False
     timer: asyncio.TimerHandle | None = None
     unread = 0
 
@@ -89,17 +91,40 @@ class Connection(HttpToolsProtocol):
     def parse(self) -> None:
         """Take bytes until a request waits for the answer to another one: else a few bytes become many objects."""
         start = 0
-        while start < len(self.unparsed) and not self.pipeline and not self.transport.is_closing():
+        while start < len(self.unparsed) and not self.pipeline and not self.refused:
             self.take(self.unparsed[start : start + _PIECE])
             start += _PIECE
-        self.unparsed = self.unparsed[start:]
+        self.unparsed = b"" if self.refused else self.unparsed[start:]
 
     def take(self, data: bytes) -> None:
         """Parse bytes. Those of headers have a limit, also behind a body."""
+        if self.refused:
+            return
+        self._unset_keepalive_if_required()
         self.head += len(data)
-        super().data_received(data)
-        if self.head > _LONGEST_HEAD and not self.transport.is_closing():
-            self.send_400_response("The headers of the request are too long.")
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as found:
+            self.stay(data[found.args[0] :])
+        except httptools.HttpParserError:
+            self.refuse("Invalid HTTP request received.")
+        else:
+            if self.head > _LONGEST_HEAD:
+                self.refuse("The headers of the request are too long.")
+
+    def stay(self, rest: bytes) -> None:
+        """Stay with HTTP/1.1 if asked for another protocol, which the parser would leave the rest to."""
+        if self.scope["method"] == "CONNECT":
+            self.refuse("Invalid HTTP request received.")
+            return
+        line = self.scope["method"], self.url.decode("latin-1"), "HTTP/" + self.scope["http_version"]
+        head = [" ".join(line).encode("latin-1")]
+        head += [b"%s: %s" % header for header in self.headers if header[0] != b"upgrade"]
+        self.parser = httptools.HttpRequestParser(self)
+        self.take(b"\r\n".join([*head, b"", rest]))
+
+    def _should_upgrade(self) -> bool:
+        return True  # nothing is done at the end of such headers
 
     def on_headers_complete(self) -> None:
         """Begin to answer a request."""
@@ -111,11 +136,13 @@ class Connection(HttpToolsProtocol):
         self.head = 0
         super().on_body(body)
 
-    def send_400_response(self, msg: str) -> None:
+    def refuse(self, reason: str) -> None:
         """Refuse what is no HTTP, once, and only if that cannot be taken for the answer to another request."""
+        self.refused = True
+        self.logger.warning(reason)
         cycle = self.cycle
         if cycle is None or (cycle.response_complete and cycle.scope is not self.scope):
-            super().send_400_response(msg)
+            self.send_400_response(reason)
         elif cycle.scope is not self.scope:  # the requests before it are answered, then the connection is closed
             cycle.keep_alive = False
         elif self.pipeline or cycle.response_started:
@@ -123,7 +150,7 @@ class Connection(HttpToolsProtocol):
         else:  # the application is at work for the first part of it; what it answers is dropped
             cycle.disconnected = True
             cycle.message_event.set()
-            super().send_400_response(msg)
+            self.send_400_response(reason)
 
     def on_response_complete(self) -> None:
         """Wait for the next request."""

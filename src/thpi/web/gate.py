@@ -106,6 +106,8 @@ class Gate:
             # A proxy before this server may go by the other one and see another end of the body: request smuggling.
             error = "a request must not have both the headers Content-Length and Transfer-Encoding."
             return JSONResponse({"error": error}, 400, {"connection": "close"})
+        if [name for name, _ in scope["headers"]].count(b"host") != 1 and scope["http_version"] == "1.1":
+            return JSONResponse({"error": "a request must have one header Host."}, 400, {"connection": "close"})
         if self.host_names:
             name = re.sub(r":\d*$", "", headers.get(b"host", b"").decode("latin-1").lower())
             if name not in self.host_names:

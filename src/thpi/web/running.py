@@ -41,11 +41,11 @@ class _Stop:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which also stops if ``pipe`` is closed at its other end."""
+    """uvicorn's server, which calls ``ready`` once, and also stops if ``pipe`` is closed at its other end."""
 
-    def __init__(self, config: uvicorn.Config, stop: _Stop, pipe: int | None) -> None:
+    def __init__(self, config: uvicorn.Config, stop: _Stop, ready: Callable[[], object], pipe: int | None) -> None:
         super().__init__(config)
-        self._stop, self._pipe = stop, pipe
+        self._stop, self._ready, self._pipe = stop, ready, pipe
         self._ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
@@ -61,6 +61,7 @@ class _Server(uvicorn.Server):
                 twin.listen(_QUEUE)  # asyncio has one number for both
         if self._pipe is not None:
             asyncio.get_running_loop().add_reader(self._pipe, self._orphaned)
+        self._ready()
         self.should_exit |= self._stop.came
 
     def _orphaned(self) -> None:
@@ -83,9 +84,7 @@ def serve(
         name, port = listening.getsockname()[:2]
         where = f"http://{f'[{name}]' if ':' in name else name}:{port}"
         if workers == 1:
-            stop = _Stop()
-            announce(where)
-            _serve(catalogue, settings, listening, stop)
+            _serve(catalogue, settings, listening, lambda: announce(where))
             return 0
         share = max(1, (os.cpu_count() or 1) // workers)
         settings = replace(settings, n_threads=share)
@@ -93,7 +92,7 @@ def serve(
         def work(number: int, pipe: int) -> None:
             os.environ["OMP_NUM_THREADS"] = str(share)  # of libraries that are not loaded yet
             with threadpool_limits(share):
-                _serve(catalogue, settings, listening, _Stop(), pipe)
+                _serve(catalogue, settings, listening, lambda: None, pipe)
 
         crew = Workers(workers, work, mark_process_dead)
         announce(where)
@@ -115,8 +114,13 @@ def _bound(host: str, port: int) -> socket.socket:
 
 
 def _serve(
-    catalogue: Catalogue, settings: Settings, listening: socket.socket, stop: _Stop, pipe: int | None = None
+    catalogue: Catalogue,
+    settings: Settings,
+    listening: socket.socket,
+    ready: Callable[[], object],
+    pipe: int | None = None,
 ) -> None:
+    stop = _Stop()
     config = uvicorn.Config(
         create_app(catalogue, settings),
         log_level="warning",
@@ -132,4 +136,4 @@ def _serve(
         timeout_graceful_shutdown=int(2 * settings.time_limit) + 1,
     )
     speak_seldom()
-    _Server(config, stop, pipe).run(sockets=[listening])
+    _Server(config, stop, ready, pipe).run(sockets=[listening])
