@@ -1,245 +1,174 @@
-"""How fast does the server search, and what does it add to the bare call of the index?
+"""Does the server keep up with its index?  ``python -m benchmarks.serve_load [--only PATTERN] [--output FILE]``
 
-    python benchmarks/serve_load.py [--codes 1000000] [--bits 64] [--searches 20000] [--connections 64] [--k 10]
-        [--order asymmetric] [--content json] [--workers 1] [--recall 0.95]
+Starts ``thpi serve`` as a process of its own on loopback and sends it searches by vector over 64 connections. Every
+answer is checked for its status and its number of neighbours, one in a thousand against the index itself. In turn with
+these rounds the index in this process codes and searches the same vectors in batches of 64: the ratio is that of both
+throughputs, the median over the rounds. Then one connection alone, in turn with the bare call.
 
-Starts ``thpi serve`` as a process of its own on loopback, over random codes, and sends it searches by vector over as
-many connections as asked for, each sending the next search when the last was answered. Every answer is checked for its
-status and its number of neighbours, one in a hundred against the index itself. In turn with these rounds, the index in
-this process codes and searches the same vectors in batches of 64: the ratio is that of both throughputs. On a machine
-that is not idle the processor time of a search says more: that of the server, of the clients and of the index. Then one
-connection alone, for the overhead without waiting: the time of a request beside that of the same call in this process.
+The processor time of a search, of server, clients and bare index, says what limits on a machine that is not idle. The
+clients take a part of the same cores.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import os
-import re
 import signal
-import subprocess
 import sys
-import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import psutil
 
-import thpi
-from thpi.index import HammingIndex, Neighbours
+from benchmarks._load import Client, Codes, Load, Server, serving
+from benchmarks._machine import machine_line, measured_peaks
+from benchmarks._table import lined_up, markdown, put_between_markers
+from thpi.index import Order
 
-FEATURES = 64
-ALONE = 500
-TOGETHER = 64
+BATCH = 64
 ROUNDS = 5
+ALONE = 500
+K = 10
+HEADER = ["server", "what", "measured", "target", "met"]
 
 
-class Client:
-    """One connection that is kept: just enough HTTP to measure the server and not a library for clients."""
+@dataclass(frozen=True)
+class Setup:
+    """What is served, and how it is asked."""
 
-    def __init__(self, port: int, head: str) -> None:
-        self.port, self.head = port, head
-
-    async def __aenter__(self) -> Client:
-        self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port)
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self.writer.close()
-
-    async def search(self, body: bytes) -> tuple[int, bytes]:
-        self.writer.write(f"{self.head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
-        headers = await self.reader.readuntil(b"\r\n\r\n")
-        length = re.search(rb"content-length: (\d+)", headers, re.IGNORECASE)
-        assert length is not None
-        return int(headers[9:12]), await self.reader.readexactly(int(length.group(1)))
+    name: str
+    order: Order = "asymmetric"
+    content: str = "json"
+    workers: int = 1
+    recall: float | None = None
 
 
-class Load:
-    """What is asked, in which form, and what the index itself answers."""
-
-    def __init__(self, options: argparse.Namespace) -> None:
-        self.k, self.order, self.is_json = options.k, options.order, options.content == "json"
-        rng = np.random.RandomState(options.seed)
-        self.hasher = thpi.LSH(n_bits=options.bits, random_state=options.seed).fit(
-            rng.standard_normal((1000, FEATURES))
-        )
-        self.index = HammingIndex(options.bits, options.recall, model=self.hasher.fingerprint_)
-        for start in range(0, options.codes, 100_000):
-            rows = rng.standard_normal((min(100_000, options.codes - start), FEATURES))
-            self.index.add(self.hasher.transform(rows))
-        if options.recall is not None:
-            print(self.index.tune(options.k))
-        self.queries = rng.standard_normal((options.searches, FEATURES)).astype(np.float32)
-        choices = {"k": self.k, "order": self.order}
-        if self.is_json:
-            self.bodies = [json.dumps({"vector": row, **choices}).encode() for row in self.queries.tolist()]
-            where, kind = "/search", "application/json"
-        else:
-            self.bodies = [row.astype("<f4").tobytes() for row in self.queries]
-            where, kind = f"/search?k={self.k}&order={self.order}", "application/octet-stream"
-        self.head = f"POST {where} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: {kind}\r\nAccept: {kind}\r\n"
-
-    def bare(self, start: int, stop: int) -> Neighbours:
-        rows = self.queries[start:stop].astype(np.float64)
-        return self.index.search(self.hasher.decision_function(rows), self.k, order=self.order)
-
-    def agrees(self, answer: bytes, place: int) -> bool:
-        """Whether ids and distances are those of the index; an approximate one may find others."""
-        found = self.bare(place, place + 1)
-        if self.is_json:
-            neighbours: list[dict[str, Any]] = json.loads(answer)["results"][0]["neighbours"]
-            ids, distances = ([each[name] for each in neighbours] for name in ("id", "distance"))
-        else:
-            ids = np.frombuffer(answer[: 8 * self.k], dtype="<i8").tolist()
-            distances = np.frombuffer(answer[8 * self.k :], dtype="<f4").tolist()
-        same = np.allclose(distances, found.distances[0], rtol=1e-5)
-        return bool(same and (ids == found.ids[0].tolist() or self.index.recall is not None))
-
-    def complete(self, answer: bytes) -> bool:
-        return bool(answer.count(b'"distance"') == self.k if self.is_json else len(answer) == 12 * self.k)
+SETUPS = (
+    Setup("asymmetric order, JSON"),
+    Setup("asymmetric order, bytes", content="bytes"),
+    Setup("Hamming order, JSON", order="hamming"),
+    Setup("Hamming order, bytes", order="hamming", content="bytes"),
+    Setup("Hamming order, bytes, 2 workers", order="hamming", content="bytes", workers=2),
+    Setup("recall 0.95, clustered codes, asymmetric order, bytes", content="bytes", recall=0.95),
+    Setup("recall 0.95, clustered codes, Hamming order, bytes", order="hamming", content="bytes", recall=0.95),
+)
+MEMORY = Setup("10,000 codes, JSON")
 
 
-async def run_load(port: int, load: Load, places: range, connections: int) -> tuple[list[float], int, dict[int, bytes]]:
-    """Return the time of each search, the number of errors, and some answers."""
-    left = iter(places)
+def verdict(setup: Setup, what: str, measured: str, target: str, met: bool) -> list[str]:
+    return [setup.name, what, measured, target, "yes" if met else "NO"]
+
+
+def crowd(setup: Setup, load: Load, server: Server, n: int, connections: int) -> list[list[str]]:
+    """Measure many connections beside the bare index."""
+    asyncio.run(load.send(server.port, range(min(n, 10 * BATCH)), connections))
     seconds: list[float] = []
-    errors, kept = 0, {}
-
-    async def worker() -> None:
-        nonlocal errors
-        async with Client(port, load.head) as client:
-            for place in left:
-                start = time.perf_counter()
-                status, answer = await client.search(load.bodies[place])
-                seconds.append(time.perf_counter() - start)
-                if status != 200 or not load.complete(answer):
-                    errors += 1
-                elif place % 100 == 0:
-                    kept[place] = answer
-
-    await asyncio.gather(*(worker() for _ in range(connections)))
-    return seconds, errors, kept
-
-
-def start_server(folder: Path, load: Load, workers: int) -> tuple[subprocess.Popen[str], int]:
-    load.hasher.save(folder / "load.thpi")
-    load.index.save(folder / "load.index")
-    command = [sys.executable, "-c", "from thpi.cli import main; main()", "serve", "--port", "0"]
-    command += ["--model", str(folder / "load.thpi"), "--index", str(folder / "load.index"), "--time-limit", "60"]
-    command += ["--workers", str(workers)] if workers > 1 else []
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"})
-    assert server.stdout is not None
-    port = re.search(r":(\d+)$", server.stdout.readline().strip())
-    if port is None:
-        server.kill()
-        raise RuntimeError("the server did not say its port")
-    return server, int(port.group(1))
-
-
-def memory(server: subprocess.Popen[str]) -> float:
-    """Megabytes of the server and its workers, shared pages counted once."""
-    process = psutil.Process(server.pid)
-    return sum(float(each.memory_full_info().pss) for each in (process, *process.children(recursive=True))) / 2**20
+    errors, ratios, rates, processor = 0, list[float](), list[float](), list[tuple[float, ...]]()
+    size = n // ROUNDS
+    for start in range(0, size * ROUNDS, size):
+        begin, own, theirs = time.perf_counter(), time.process_time(), server.seconds()
+        some, wrong = asyncio.run(load.send(server.port, range(start, start + size), connections))
+        rate = size / (time.perf_counter() - begin)
+        spent = (server.seconds() - theirs) / size, (time.process_time() - own) / size
+        m = min(size, 20 * BATCH)
+        begin, own = time.perf_counter(), time.process_time()
+        for place in range(start, start + m, BATCH):
+            load.bare(place, min(place + BATCH, start + m))
+        bare = m / (time.perf_counter() - begin)
+        processor.append((*spent, (time.process_time() - own) / m))
+        print(f"  {rate:.0f} searches/s over HTTP, {bare:.0f} by the index in batches of {BATCH}", flush=True)
+        seconds += some
+        errors += wrong
+        rates.append(rate)
+        ratios.append(rate / bare)
+    ratio, rate = float(np.median(ratios)), float(np.median(rates))
+    p50, p99 = (1000 * np.percentile(seconds, [50, 99])).tolist()
+    times = "server {:.2f}, clients {:.2f}, bare index {:.2f} ms".format(*1000 * np.median(processor, axis=0))
+    rows = [
+        verdict(setup, "errors", f"{errors} of {len(seconds):,}", "0", errors == 0),
+        [setup.name, "processor time of a search", times, "", ""],
+        verdict(setup, "p99 / p50", f"{p99:.0f} / {p50:.0f} ms = {p99 / p50:.1f}", "<= 3", p99 <= 3 * p50),
+    ]
+    if setup.recall is None:
+        shown = f"{rate:.0f}/s, ratio {ratio:.2f}"
+        rows.insert(1, verdict(setup, "throughput / bare index", shown, ">= 0.6", ratio >= 0.6))
+    else:
+        shown = f"{rate:.0f}/s, ratio {ratio:.2f}"
+        rows.insert(1, verdict(setup, "throughput", shown, ">= 2,000/s on two cores", rate >= 2000))
+    return rows
 
 
-class Rounds:
-    """Loads of the server and searches of the bare index, in turn."""
-
-    def __init__(self, server: subprocess.Popen[str], port: int, load: Load, connections: int) -> None:
-        self.server, self.port, self.load, self.connections = psutil.Process(server.pid), port, load, connections
-        self.seconds: list[float] = []
-        self.kept: dict[int, bytes] = {}
-        self.errors, self.ratios, self.processor = 0, list[float](), list[tuple[float, float, float]]()
-
-    def run(self) -> None:
-        size = len(self.load.bodies) // ROUNDS
-        for start in range(0, size * ROUNDS, size):
-            begin, own, theirs = time.perf_counter(), time.process_time(), self.server_seconds()
-            places = range(start, start + size)
-            seconds, errors, kept = asyncio.run(run_load(self.port, self.load, places, self.connections))
-            served, own, theirs = (
-                size / (time.perf_counter() - begin),
-                (time.process_time() - own) / size,
-                (self.server_seconds() - theirs) / size,
-            )
-            n = min(size, 10 * TOGETHER)
-            begin, alone = time.perf_counter(), time.process_time()
-            for place in range(start, start + n, TOGETHER):
-                self.load.bare(place, min(place + TOGETHER, start + n))
-            bare, alone = n / (time.perf_counter() - begin), (time.process_time() - alone) / n
-            print(f"  {served:.0f} searches/s over HTTP, {bare:.0f} by the index in batches of {TOGETHER}", flush=True)
-            self.seconds += seconds
-            self.errors += errors
-            self.kept |= kept
-            self.ratios.append(served / bare)
-            self.processor.append((1000 * theirs, 1000 * own, 1000 * alone))
-
-    def server_seconds(self) -> float:
-        each = (process.cpu_times() for process in (self.server, *self.server.children()))
-        return float(sum(times.user + times.system for times in each))
-
-
-async def side_by_side(port: int, load: Load, n: int) -> tuple[float, float]:
-    """Medians of a request and of the bare call, in milliseconds, in turn: both see the same machine."""
+async def alone(setup: Setup, load: Load, server: Server) -> list[str]:
+    """Measure one connection in turn with the bare call: both see the same machine."""
     requests, calls = [], []
-    async with Client(port, load.head) as client:
-        for place, body in enumerate(load.bodies[:n]):
+    async with Client(server.port, load.head) as client:
+        for place, body in enumerate(load.bodies[:ALONE]):
             start = time.perf_counter()
             await client.search(body)
             between = time.perf_counter()
             load.bare(place, place + 1)
             requests.append(between - start)
             calls.append(time.perf_counter() - between)
-    return 1000 * float(np.median(requests)), 1000 * float(np.median(calls))
+    request, call = 1000 * float(np.median(requests)), 1000 * float(np.median(calls))
+    most = 1.3 * call + 1
+    return verdict(
+        setup, "lone request", f"{request:.2f} ms", f"<= 1.3 x {call:.2f} + 1 = {most:.2f} ms", request <= most
+    )
 
 
-def main() -> int:
+def memory(setup: Setup, n: int, connections: int, seed: int) -> list[str]:
+    """Measure whether many requests leave something behind."""
+    codes = Codes(10_000, 64, 1000, setup.recall, clustered=False, seed=seed)
+    load = Load(codes, K, setup.order, setup.content == "json")
+    with serving(codes, setup.workers) as server:
+        asyncio.run(load.send(server.port, range(n // 10), connections))
+        before = server.megabytes()
+        _, errors = asyncio.run(load.send(server.port, range(n), connections))
+        after = server.megabytes()
+    shown = f"{before:.0f} MB, then {after:.0f} MB; {errors} errors"
+    return verdict(setup, f"memory over {n:,} requests", shown, "+ 2 %", after <= 1.02 * before and not errors)
+
+
+def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--codes", type=int, default=1_000_000)
     parser.add_argument("--bits", type=int, default=64)
-    parser.add_argument("--searches", type=int, default=20_000)
+    parser.add_argument("--searches", type=int, default=20_000, help="of each server")
+    parser.add_argument("--requests", type=int, default=100_000, help="while memory is watched")
     parser.add_argument("--connections", type=int, default=64)
-    parser.add_argument("--k", type=int, default=10)
-    parser.add_argument("--order", choices=["asymmetric", "hamming"], default="asymmetric")
-    parser.add_argument("--content", choices=["json", "bytes"], default="json")
-    parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--recall", type=float)
+    parser.add_argument("--only", default="", metavar="PATTERN", help="servers whose name contains this")
     parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    load = Load(options)
-    load.index.warm_up()
-    with tempfile.TemporaryDirectory() as folder:
-        server, port = start_server(Path(folder), load, options.workers)
-        try:
-            asyncio.run(run_load(port, load, range(min(500, len(load.bodies))), options.connections))
-            before, rounds = memory(server), Rounds(server, port, load, options.connections)
-            rounds.run()
-            after = memory(server)
-            request, call = asyncio.run(side_by_side(port, load, min(ALONE, options.searches)))
-        finally:
-            server.send_signal(signal.SIGTERM)
-            code = server.wait(60)
-    wrong = sum(not load.agrees(answer, place) for place, answer in rounds.kept.items())
-    p50, p99 = 1000 * np.percentile(rounds.seconds, [50, 99])
-    theirs, own, alone = np.median(rounds.processor, axis=0)
-    about = f"{options.codes:,} codes of {options.bits} bits, k={options.k}, {options.order} order, {options.content}"
-    print(f"{about}, {options.workers} workers; {os.cpu_count()} cores for server and clients")
-    searched = f"{len(rounds.seconds):,} searches over {options.connections} connections"
-    print(f"{searched}: {rounds.errors} errors, exit code {code}")
-    print(f"{len(rounds.kept)} answers compared with the index: {wrong} differ")
-    print(f"throughput over that of the index in batches of {TOGETHER}: {np.median(rounds.ratios):.2f}")
-    print(f"processor time of a search: server {theirs:.2f} ms, clients {own:.2f} ms, bare index {alone:.2f} ms")
-    print(f"p50 {p50:.1f} ms, p99 {p99:.1f} ms, ratio {p99 / p50:.1f}; memory {before:.0f} MB, then {after:.0f} MB")
-    print(
-        f"one connection: request {request:.2f} ms, bare call {call:.2f} ms; "
-        f"request less 1.3 calls {request - 1.3 * call:.2f} ms"
-    )
-    return int(rounds.errors + wrong + code != 0)
+    parser.add_argument("--output", type=Path, metavar="FILE", help="put the table between the markers of this file")
+    options = parser.parse_args(arguments)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the server ends with this process
+    rows: list[list[str]] = []
+    made: tuple[float | None, Codes] | None = None
+    for setup in (each for each in SETUPS if options.only.lower() in each.name.lower()):
+        print(setup.name, flush=True)
+        if made is None or made[0] != setup.recall:
+            made = None  # the old codes go before the new ones come
+            clustered = setup.recall is not None
+            made = (
+                setup.recall,
+                Codes(options.codes, options.bits, options.searches, setup.recall, clustered, options.seed),
+            )
+        load = Load(made[1], K, setup.order, setup.content == "json")
+        with serving(made[1], setup.workers) as server:
+            rows += crowd(setup, load, server, options.searches, options.connections)
+            if setup.workers == 1:
+                rows.append(asyncio.run(alone(setup, load, server)))
+    if options.only.lower() in MEMORY.name.lower():
+        print(MEMORY.name, flush=True)
+        rows.append(memory(MEMORY, options.requests, options.connections, options.seed))
+    print("\n" + lined_up(HEADER, rows))
+    if options.output is not None:
+        about = f"{options.codes:,} codes of {options.bits} bits, k = {K}, {options.searches:,} searches over"
+        about += f" {options.connections} connections; {os.cpu_count()} cores for server and clients together."
+        parts = ["## Server under load: `python -m benchmarks.serve_load`", machine_line(measured_peaks([1, 2]))]
+        put_between_markers(options.output, "\n\n".join([*parts, about, markdown(HEADER, rows)]), "server")
+    return int(any(row[1] == "errors" and row[-1] != "yes" for row in rows))
 
 
 if __name__ == "__main__":
