@@ -79,17 +79,18 @@ def markdown(header: Row, rows: Sequence[Row]) -> str:
     return "\n".join([lines[0], "|" + "---|" * len(header), *lines[1:]])
 
 
-def put_between_markers(path: Path, section: str) -> None:
-    """Put ``section`` between the two markers of a file and leave the rest as it is; add them to a file without."""
+def put_between_markers(path: Path, section: str, name: str = "speed") -> None:
+    """Put ``section`` between two markers of a file and leave the rest as it is; add them to a file without."""
+    begin, end = BEGIN.replace("speed", name), END.replace("speed", name)
     text = path.read_text(encoding="utf-8") if path.exists() else "# Measured\n"
-    if (BEGIN in text) != (END in text) or text.count(BEGIN) > 1 or text.count(END) > 1:
-        raise ValueError(f"{path} must have {BEGIN} and {END} once each, or neither.")
-    if BEGIN not in text:
-        text = f"{text.rstrip()}\n\n{BEGIN}\n{END}\n"
-    before, _, rest = text.partition(BEGIN)
-    _, found, after = rest.partition(END)
+    if (begin in text) != (end in text) or text.count(begin) > 1 or text.count(end) > 1:
+        raise ValueError(f"{path} must have {begin} and {end} once each, or neither.")
+    if begin not in text:
+        text = f"{text.rstrip()}\n\n{begin}\n{end}\n"
+    before, _, rest = text.partition(begin)
+    _, found, after = rest.partition(end)
     if not found:
-        raise ValueError(f"{path} has {END} before {BEGIN}.")
+        raise ValueError(f"{path} has {end} before {begin}.")
     temporary = path.with_name(path.name + ".part")
-    temporary.write_text(f"{before}{BEGIN}\n{section.strip()}\n{END}{after}", encoding="utf-8")
+    temporary.write_text(f"{before}{begin}\n{section.strip()}\n{end}{after}", encoding="utf-8")
     os.replace(temporary, path)

@@ -6,12 +6,13 @@ import json
 import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from urllib.parse import urlsplit
 
 import pytest
 
 from thpi.web import Catalogue, Settings
+from thpi.web.connections import Connection
 
 IDLE = 0.5
 HOST = b" HTTP/1.1\r\nHost: 127.0.0.1\r\n"
@@ -107,6 +108,72 @@ def test_the_unread_body_of_an_answered_request_does_not_keep_a_connection(
 
 def test_several_requests_at_once_are_all_answered(connect: Callable[..., socket.socket]) -> None:
     assert all_of(connect(HEALTH * 20)).count(b"HTTP/1.1 200") == 20
+
+
+SEARCH = b"POST /search" + HOST + b'Content-Length: 16\r\n\r\n{"id": "item/3"}'
+
+
+def test_many_small_requests_at_once_are_parsed_as_they_are_answered(
+    shop: Catalogue, live: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    longest, look = 0, Connection.look
+
+    def measured(self: Connection) -> None:
+        nonlocal longest
+        longest = max(longest, len(self.pipeline))
+        look(self)
+
+    monkeypatch.setattr(Connection, "look", measured)
+    port = urlsplit(live(shop, Settings(idle_limit=IDLE))).port
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        connection.sendall(SEARCH * 500)
+        assert all_of(connection).count(b"HTTP/1.1 200") == 500
+    assert 1 < longest < 100
+
+
+def test_what_is_no_http_behind_a_request_does_not_spoil_its_answer(connect: Callable[..., socket.socket]) -> None:
+    answer = all_of(connect(SEARCH * 3 + b"\x16\x03\x01\x02"))
+    assert answer.count(b"HTTP/1.1 ") == answer.count(b"HTTP/1.1 200") == 3
+
+
+@pytest.mark.parametrize("split", [False, True], ids=["at once", "in parts"])
+def test_another_protocol_is_not_taken_up(connect: Callable[..., socket.socket], split: bool) -> None:
+    """Some clients offer HTTP/2 with every first request."""
+    head, _, body = SEARCH.partition(b"\r\n\r\n")
+    head += b"\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAQ\r\n\r\n"
+    connection = connect(head if split else head + body + SEARCH)
+    if split:
+        time.sleep(IDLE / 5)
+        connection.sendall(body + SEARCH)
+    assert all_of(connection).count(b"HTTP/1.1 200") == 2
+    assert all_of(connect(b"CONNECT a:80" + HOST + b"\r\n")).startswith(b"HTTP/1.1 400")
+
+
+CHUNKED = b"POST /search" + HOST + b"Transfer-Encoding: chunked\r\n\r\n2"
+
+
+@pytest.mark.parametrize(
+    ("first", "status"),
+    [
+        (b"GET /healthz" + HOST + b"X: ", b"400"),
+        (b"GET /", b"400"),
+        (SEARCH + b"GET /healthz" + HOST + b"X: ", b"200"),
+        (CHUNKED + b"\r\n{}\r\n0\r\nX: ", b"400"),
+        (CHUNKED + b";", b"400"),
+    ],
+    ids=["header", "address", "behind a request", "trailer", "chunk"],
+)
+def test_headers_without_end_are_refused(connect: Callable[..., socket.socket], first: bytes, status: bytes) -> None:
+    connection = connect(first)
+    with suppress(ConnectionError):  # the rest is not read
+        for _ in range(100):
+            connection.sendall(b"x" * 10_000)
+    assert all_of(connection)[9:12] in (status, b"")  # and it is closed
+
+
+@pytest.mark.parametrize("hosts", [b"", b"Host: 127.0.0.1\r\nHost: 127.0.0.1\r\n"])
+def test_a_request_has_one_host(connect: Callable[..., socket.socket], hosts: bytes) -> None:
+    assert all_of(connect(b"GET /healthz HTTP/1.1\r\n" + hosts + b"\r\n")).startswith(b"HTTP/1.1 400")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from thpi.web.catalogue import Catalogue
 from thpi.web.errors import RequestError
 from thpi.web.requests import parse_search
 from thpi.web.settings import Settings
@@ -71,7 +73,7 @@ def test_the_three_forms_of_a_batch_are_read_alike() -> None:
         (b'{"vector": [' + b"9" * 5000 + b"]}", 400, "JSON"),
         (b'{"vector": [99999999999999999999999]}', 422, "list of numbers"),
         (b"[1, 2]", 422, "JSON object"),
-        (b"{}", 422, "one of vector, vectors and id"),
+        (b"{}", 422, "one of vector, vectors, id and codes"),
         (b'{"vector": [1], "id": 2}', 422, "vector, id"),
         (b'{"vector": []}', 422, "list of numbers"),
         (b'{"vector": ["1"]}', 422, "list of numbers"),
@@ -116,8 +118,10 @@ def test_a_wrong_json_body_is_refused_with_the_reason(body: bytes, status: int, 
         ("5,6\n7,8", ("a", "b"), [[5, 6], [7, 8]]),
     ],
 )
-def test_a_header_line_of_csv_names_the_columns(text: str, features: tuple[str, ...], expected: list[Any]) -> None:
-    asked = parse_search(text.encode(), "text/csv", {}, Settings(), features)
+def test_a_header_line_of_csv_names_the_columns(
+    shop: Catalogue, text: str, features: tuple[str, ...], expected: list[Any]
+) -> None:
+    asked = parse_search(text.encode(), "text/csv", {}, Settings(), replace(shop, features=features))
     np.testing.assert_array_equal(asked.queries, expected)
 
 
@@ -131,9 +135,9 @@ def test_a_header_line_of_csv_names_the_columns(text: str, features: tuple[str, 
         ("a,b\nx,2", "must hold numbers"),
     ],
 )
-def test_a_wrong_header_line_is_refused(text: str, message: str) -> None:
+def test_a_wrong_header_line_is_refused(shop: Catalogue, text: str, message: str) -> None:
     with pytest.raises(RequestError, match=message) as caught:
-        parse_search(text.encode(), "text/csv", {}, Settings(), ("a", "b"))
+        parse_search(text.encode(), "text/csv", {}, Settings(), replace(shop, features=("a", "b")))
     assert caught.value.status == 422
 
 

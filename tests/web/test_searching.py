@@ -13,11 +13,11 @@ from thpi.index import HammingIndex, Neighbours, Order
 from thpi.web import Catalogue, Engine
 from thpi.web.errors import RequestError
 from thpi.web.requests import SearchRequest
-from thpi.web.searching import search
+from thpi.web.searching import search, search_all
 
 
 def _results(catalogue: Catalogue, request: SearchRequest) -> Any:
-    return json.loads(search(catalogue, request).body)["results"]
+    return json.loads(search(catalogue, request).to_json())["results"]
 
 
 def test_an_engine_needs_codes_of_one_length(shop: Catalogue) -> None:
@@ -31,7 +31,7 @@ def test_a_search_by_vector_is_that_of_the_index(
     shop: Catalogue, shop_vectors: np.ndarray, order: Order | None
 ) -> None:
     engine = shop.engines[0]
-    answer = json.loads(search(shop, SearchRequest(vectors=shop_vectors[:5], k=7, order=order)).body)
+    answer = json.loads(search(shop, SearchRequest(vectors=shop_vectors[:5], k=7, order=order)).to_json())
     results = answer["results"]
     expected = engine.index.search(engine.hasher.decision_function(shop_vectors[:5]), 7, order=order)
     assert answer["order"] == (order or "asymmetric")
@@ -53,7 +53,7 @@ def test_an_item_whose_vector_is_known_is_searched_by_it_and_left_out(demo: Cata
 
 
 def test_an_item_of_which_the_code_alone_is_known_is_searched_by_hamming_distance(shop: Catalogue) -> None:
-    assert json.loads(search(shop, SearchRequest(id="item/17")).body)["order"] == "hamming"
+    assert json.loads(search(shop, SearchRequest(id="item/17")).to_json())["order"] == "hamming"
     with pytest.raises(RequestError, match="the vector of item 'item/17' is not known") as caught:
         search(shop, SearchRequest(id="item/17", order="asymmetric"))
     assert caught.value.status == 404
@@ -115,6 +115,75 @@ def test_a_search_that_nobody_waits_for_ends_between_its_results(shop: Catalogue
         search(shop, request, check)
     assert len(calls) == stop
     assert len(_results(shop, request)) == 10
+
+
+def test_searches_that_come_together_are_answered_like_each_alone(shop: Catalogue, shop_vectors: np.ndarray) -> None:
+    index, n = shop.engines[0].index, 12
+    many = np.stack([np.roll(shop_vectors[0], i) for i in range(n)])
+    wrong = SearchRequest(vectors=np.ones((1, 5)))
+    huge = SearchRequest(vectors=np.full((1, 12), 1e308))
+    requests = [
+        *(SearchRequest(vectors=many[[i]], k=1 + i) for i in range(n)),
+        wrong,
+        SearchRequest(vectors=many, k=3, details=True),
+        SearchRequest(id="item/17", k=4),
+        SearchRequest(id="item/17", k=4, include_self=True),
+        huge,
+        SearchRequest(id="nobody"),
+        SearchRequest(vectors=many[:3], k=5, order="hamming"),
+        SearchRequest(codes=index.codes[:3], model=index.model, k=5),
+    ]
+    together = search_all(shop, requests)
+    assert [getattr(each, "status", 200) for each in together] == [200] * n + [422, 200, 200, 200, 422, 404, 200, 200]
+    for request, each in zip(requests, together, strict=True):
+        if isinstance(each, Exception):
+            with pytest.raises(RequestError) as caught:
+                search(shop, request)
+            assert caught.value.message == each.message  # type: ignore[attr-defined]
+            continue
+        alone = search(shop, request)
+        assert each.order == alone.order
+        np.testing.assert_array_equal(each.neighbours.ids, alone.neighbours.ids)
+        # A product of several rows may add up in another order than that of one row.
+        np.testing.assert_allclose(each.neighbours.distances, alone.neighbours.distances, rtol=1e-12)
+        assert (each.described is None) == (alone.described is None)
+
+
+def test_searches_of_one_kind_are_one_search_of_the_index(shop: Catalogue, shop_vectors: np.ndarray) -> None:
+    asked: list[tuple[int, int]] = []
+
+    class Counting(HammingIndex):
+        def search(self, queries: Any, k: int = 10, **options: Any) -> Neighbours:
+            asked.append((len(queries), k))
+            return super().search(queries, k, **options)
+
+    engine = shop.engines[0]
+    index = Counting(20, model=engine.index.model)
+    index.add(engine.index.codes, engine.index.ids)
+    counted = Catalogue("counted", (Engine(engine.hasher, index),))
+    vectors = [shop_vectors[[i]] for i in range(10)]
+    search_all(counted, [SearchRequest(vectors=vector, k=9 + i % 8) for i, vector in enumerate(vectors)])
+    assert asked == [(10, 16)]
+    asked.clear()
+    orders: list[Order] = ["hamming", "asymmetric"]
+    search_all(counted, [SearchRequest(vectors=vectors[0], k=k, order=order) for k in (1, 500) for order in orders * 3])
+    assert sorted(asked) == [(3, 1), (3, 1), (3, 500), (3, 500)]
+
+
+def test_codes_need_the_fingerprint_of_their_model(shop: Catalogue) -> None:
+    index = shop.engines[0].index
+    found = search(shop, SearchRequest(codes=index.codes[:2], model=index.model, k=3))
+    assert found.order == "hamming"
+    np.testing.assert_array_equal(found.neighbours.ids, index.search(index.codes[:2], 3).ids)
+    for codes, model, status in (
+        (index.codes[:2], None, 409),
+        (index.codes[:2], "0d1f6f3f1c8e9b7a", 409),
+        (index.codes[:2, :2], index.model, 422),
+        (np.full((1, 3), 255, dtype=np.uint8), index.model, 422),
+    ):
+        with pytest.raises(RequestError) as caught:
+            search(shop, SearchRequest(codes=codes, model=model))
+        assert caught.value.status == status
 
 
 def test_an_engine_needs_codes_of_its_model(shop: Catalogue, shop_vectors: np.ndarray) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
+import atexit
 import os
-import signal
+import shutil
 import socket
-from contextlib import suppress
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
@@ -17,12 +17,7 @@ from thpi.cli._options import AnyModel, DataHome
 from thpi.cli._output import progress_bar
 
 if TYPE_CHECKING:
-    from types import FrameType
-
-    from thpi.web import Catalogue, Settings
-
-_ACCEPTED = 100  # connections that asyncio accepts at a time, before it tells the guard of any
-_QUEUE = 2048  # connections that wait to be accepted
+    from thpi.web import Catalogue
 
 
 def _demo_names() -> list[str]:
@@ -36,6 +31,7 @@ _WRITABLE = typer.Option("--writable", help="Let requests add and remove items; 
 _MAX_NEIGHBOURS = typer.Option(help="Maximum number of neighbours in one answer; a tenth with details.", min=1)
 _MAX_CONNECTIONS = typer.Option(help="Maximum number of connections; 512, or half the open files allowed.", min=1)
 _IDLE_LIMIT = typer.Option(help="Time limit of a connection that waits: for headers, a request, a reader.")
+_WORKERS = typer.Option(help="Processes that answer requests. They share the memory of the index.", min=1)
 _TOKEN = typer.Option(envvar="THPI_TOKEN", help="Bearer token that requests must carry.", show_envvar=True)
 
 
@@ -57,6 +53,7 @@ def serve(
     max_connections: Annotated[Optional[int], _MAX_CONNECTIONS] = None,
     time_limit: Annotated[float, typer.Option(help="Time limit of one search, in seconds.")] = 10.0,
     idle_limit: Annotated[float, _IDLE_LIMIT] = 10.0,
+    workers: Annotated[int, _WORKERS] = 1,
 ) -> None:
     """Serve similarity search: by vector, by id, by uploaded batch; with a page for the browser.
 
@@ -70,16 +67,22 @@ def serve(
     second; /healthz shows the version. With --writable and a token, requests can
     add and remove items.
 
+    With --workers, several processes answer; the index is in memory once. An item
+    that is added or removed by a request is then seen by all within a second.
+
     The server listens on this machine only, unless --host is given. Ctrl-C or
     SIGTERM stops it after the running requests are answered. Set the token as
     THPI_TOKEN rather than here, where other users of this machine can read it.
     """
     from thpi._optional import require
 
+    if workers > 1:
+        _count_together(workers)
     for package in ("fastapi", "prometheus_client", "uvicorn"):
         require(package, "serve")
     from thpi.index import HammingIndex
     from thpi.web import Catalogue, Engine
+    from thpi.web.running import serve as run
     from thpi.web.settings import LOOPBACK_NAMES, Settings, is_loopback
 
     _check_address(host, port)
@@ -113,7 +116,19 @@ def serve(
         catalogue = Catalogue(index.name, (engine,), description=about, features=features)
     if not is_loopback(host) and token is None:
         typer.echo(f"warning: anyone who reaches {host} can search; set THPI_TOKEN to require a token.", err=True)
-    _run(catalogue, settings, host, port)
+    code = run(
+        catalogue, settings, (host, port), lambda where: typer.echo(f"serving {catalogue.title} at {where}"), workers
+    )
+    if code:
+        raise typer.Exit(code)
+
+
+def _count_together(workers: int) -> None:
+    """Prepare counters of several processes, before the package that counts is imported."""
+    if not hasattr(os, "fork"):
+        raise ValueError(f"--workers {workers} needs a system that can fork processes; leave it out.")
+    folder = os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="thpi-counters-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
 
 
 def _check_address(host: str, port: int) -> None:
@@ -145,50 +160,3 @@ def _demo(dataset: str, data_home: Path | None) -> Catalogue:
         return demo_catalogue(
             dataset, data_home, progress=lambda text, done, n: update(description=f"{text:32}", completed=done, total=n)
         )
-
-
-def _run(catalogue: Catalogue, settings: Settings, host: str, port: int) -> None:
-    import uvicorn
-
-    from thpi.web import create_app
-    from thpi.web.connections import guarded
-    from thpi.web.logs import speak_seldom
-
-    ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # in the background of a script, say: it stays ignored
-
-    class Server(uvicorn.Server):
-        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-            if not (ignored and sig == signal.SIGINT):
-                super().handle_exit(sig, frame)
-
-        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-            await super().startup(sockets)
-            for listening in (each for server in self.servers for each in server.sockets):
-                with listening.dup() as twin:
-                    twin.listen(_QUEUE)  # asyncio has one number for both
-                address, bound = listening.getsockname()[:2]
-                name = f"[{address}]" if ":" in address else address
-                typer.echo(f"serving {catalogue.title} at http://{name}:{bound}")
-
-    config = uvicorn.Config(
-        create_app(catalogue, settings),
-        host=host,
-        port=port,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        lifespan="on",
-        http=guarded(settings),
-        ws="none",  # a web socket would leave the guard
-        backlog=_ACCEPTED,
-        timeout_keep_alive=math.ceil(settings.idle_limit),
-        # Reading a body and searching have a limit each; a request within both is finished.
-        timeout_graceful_shutdown=int(2 * settings.time_limit) + 1,
-    )
-    speak_seldom()
-    server = Server(config)
-    # Before uvicorn listens to it, a signal is kept for it. After it has stopped, it raises the signal again; a
-    # requested stop is not a failure.
-    signal.signal(signal.SIGTERM, server.handle_exit)
-    with suppress(KeyboardInterrupt):
-        server.run()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,9 @@ from thpi.index._asymmetric import Order, Queries, nearest_asymmetric, order_asy
 from thpi.index._exact import block_length, in_blocks, nearest, no_check, within
 from thpi.index._ids import Neighbours, check_integer
 from thpi.index._tune import Approximate, TuneReport, build, smallest, tune
+from thpi.kernels import available
+
+_WORTH_KERNELS = 2**20  # bytes of codes
 
 
 class Snapshot:
@@ -108,6 +112,17 @@ class Searching:
         k = min(k, len(state.rows))
         distances, positions = state.nearest(signs, projections, k, check or no_check)
         return Neighbours(distances, state.rows.ids[positions])
+
+    def warm_up(self) -> None:
+        """Load and compile the kernels, if there are any and the index is not small: for a process that searches often.
+
+        Else a search does so once it is large enough to pay for it.
+        """
+        codes = self._state.rows.codes
+        if codes.size >= _WORTH_KERNELS and available():
+            import_module("thpi.kernels.nearest")  # from now on they are used
+            nearest(codes[:1], codes[:256], 1)
+            nearest_asymmetric(np.ones((1, self.n_bits)), codes[:256], 1)
 
     def radius_search(self, codes: npt.ArrayLike, radius: int) -> list[Neighbours]:
         """Return all items at distance <= ``radius`` of each query code, by (distance, insertion). Always exact."""

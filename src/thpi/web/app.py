@@ -13,7 +13,6 @@ import anyio.to_thread
 from fastapi import FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from prometheus_client import generate_latest
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 
@@ -23,10 +22,9 @@ from thpi.web.errors import RequestError, short
 from thpi.web.gate import Counters, Gate
 from thpi.web.items import AddRequest, ItemsChanged, add_items, check_writable, parse_add, remove_item
 from thpi.web.pictures import image_file
-from thpi.web.requests import SearchAnswer, SearchRequest, explain, failures, parse_search
-from thpi.web.searching import Answer, search
+from thpi.web.requests import BYTES, SearchAnswer, SearchRequest, explain, failures
 from thpi.web.settings import Settings
-from thpi.web.slots import Slots
+from thpi.web.shortcut import Searches, Shortcut
 from thpi.web.watching import Watch
 
 _KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -94,7 +92,7 @@ def create_app(catalogue: Catalogue, settings: Settings | None = None) -> FastAP
     @app.get("/metrics", tags=["state"], response_class=Response)
     async def metrics() -> Response:
         """Return the counters in Prometheus text form."""
-        return Response(generate_latest(counters.registry), media_type="text/plain; version=0.0.4; charset=utf-8")
+        return Response(counters.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     _add_error_handlers(app)
     app.add_middleware(Gate, settings=settings, counters=counters)
@@ -102,23 +100,16 @@ def create_app(catalogue: Catalogue, settings: Settings | None = None) -> FastAP
 
 
 def _add_search(app: FastAPI, catalogue: Catalogue, settings: Settings, counters: Counters, bodies: Bodies) -> None:
-    slots = Slots(settings)
-    answers = {200: {"model": SearchAnswer}, **failures(400, 404, 408, 413, 415, 503)}
+    shortcut = Searches(catalogue, settings, counters, bodies)
+    answers = {200: {"model": SearchAnswer}, **failures(400, 404, 406, 408, 409, 413, 415, 503)}
 
     @app.post("/search", tags=["search"], openapi_extra=_body(), responses=answers, response_class=Response)
     async def search_items(request: Request) -> Response:
-        """Find the nearest items to a vector, to an item, or to each vector of a batch."""
-        async with bodies.receive(request) as body:
+        """Find the nearest items to a vector, to an item, or to each vector or code of a batch."""
+        answer = await shortcut.answer(request.scope, request.receive)
+        return Response(answer.body, headers={name.decode(): value.decode() for name, value in answer.headers})
 
-            def work(check: Callable[[], None]) -> Answer:
-                kind, choices = request.headers.get("content-type", ""), dict(request.query_params)
-                asked = parse_search(body.take(), kind, choices, settings, catalogue.features)
-                return search(catalogue, asked, check)
-
-            answer = await slots.run(work, request.receive)
-        counters.queries.inc(answer.n_queries)
-        counters.index_seconds.observe(answer.index_seconds)
-        return Response(answer.body, media_type="application/json")
+    app.add_middleware(Shortcut, route=app.routes[-1], searches=shortcut, refuse=_refusal)
 
 
 def _add_changes(app: FastAPI, catalogue: Catalogue, settings: Settings, bodies: Bodies) -> None:
@@ -158,14 +149,24 @@ def _body() -> dict[str, Any]:
         "application/json": schema,
         "text/csv": {"type": "string", "description": "One vector per line, with or without a header line."},
         "application/x-npy": {"type": "string", "format": "binary"},
+        BYTES: {"type": "string", "format": "binary", "description": "Vectors of float32 numbers, or codes."},
     }
-    note = "For CSV and .npy bodies; with JSON it belongs in the body."
+    note = "For all bodies but JSON, where it belongs in the body."
     return {
         "requestBody": {"required": True, "content": {kind: {"schema": about} for kind, about in kinds.items()}},
         "parameters": [
             {"name": name, "in": "query", "required": False, "schema": about, "description": note}
             for name, about in schema["properties"].items()
-            if name not in ("vector", "vectors", "id", "include_self")
+            if name not in ("vector", "vectors", "id", "codes", "include_self")
+        ]
+        + [
+            {
+                "name": "content",
+                "in": "query",
+                "required": False,
+                "schema": {"enum": ["vectors", "codes"]},
+                "description": f"What a body of {BYTES} holds.",
+            }
         ],
     }
 
@@ -220,12 +221,16 @@ def _add_page(app: FastAPI) -> None:
     app.get("/favicon.ico", include_in_schema=False)(lambda: file("icon.svg"))
 
 
+def _refusal(error: RequestError) -> Response:
+    # The unread rest of a body must not be taken for the next request.
+    headers = {"connection": "close"} if error.status in (408, 413, 503) else None
+    return JSONResponse({"error": error.message}, error.status, headers)
+
+
 def _add_error_handlers(app: FastAPI) -> None:
     @app.exception_handler(RequestError)
-    async def refused(request: Request, error: RequestError) -> JSONResponse:
-        # The unread rest of a body must not be taken for the next request.
-        headers = {"connection": "close"} if error.status in (408, 413, 503) else None
-        return JSONResponse({"error": error.message}, error.status, headers)
+    async def refused(request: Request, error: RequestError) -> Response:
+        return _refusal(error)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:

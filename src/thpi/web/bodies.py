@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import anyio
 from starlette.requests import ClientDisconnect, Request
+from starlette.types import Message, Receive
 
 from thpi.web.errors import RequestError
 from thpi.web.settings import Settings
 
 _AT_A_TIME = 4
 """Bodies of the largest size that fit into memory at a time, and as many bytes of smaller ones."""
+_SMALL = 2**14
 
 
 class Body:
@@ -21,6 +24,7 @@ class Body:
     def __init__(self, bodies: Bodies) -> None:
         self._bodies, self.parts = bodies, list[bytes]()
         self.scope = anyio.CancelScope()
+        self.size = 0
 
     def take(self) -> bytes:
         """Return the bytes. From now on the request is not given up for want of memory: it may have changed items."""
@@ -39,6 +43,29 @@ class Bodies:
     def __init__(self, settings: Settings) -> None:
         self._limit, self._time_limit = settings.max_body, settings.time_limit
         self.held: dict[Body, int] = {}
+        # All connections together, these are not more bytes than the others.
+        self._small = min(_SMALL, _AT_A_TIME * settings.max_body // settings.max_connections)
+
+    def at_once(self, declared: bytes, receive: Receive) -> tuple[Body | None, Receive]:
+        """Return a small body that has come together with its headers, as most do, without preparing to wait for it.
+
+        ``declared`` is the header ``Content-Length``. If there is no such body, it is to be received from the result.
+        """
+        if not declared.isdigit() or int(declared) > self._small:
+            return None, receive
+        coming: Any = receive()
+        try:
+            coming.send(None)
+        except StopIteration as done:
+            message = done.value
+            if message["type"] != "http.request" or message.get("more_body"):
+                return None, _first(message, receive)
+            body = Body(self)
+            body.parts.append(message.get("body", b""))
+            body.size = len(body.parts[0])
+            return body, receive
+        coming.close()  # it would wait
+        return None, receive
 
     @asynccontextmanager
     async def receive(self, request: Request) -> AsyncIterator[Body]:
@@ -80,10 +107,24 @@ class Bodies:
             raise RequestError(413, f"the body has {max(size, received)} bytes or more; at most {limit} are allowed.")
 
     def _hold(self, body: Body, size: int) -> None:
-        self.held[body] = size
+        self.held[body] = body.size = size
         held = self.held.copy()  # in one step: a thread may take one meanwhile
         if sum(held.values()) > _AT_A_TIME * self._limit:
             largest = max(held, key=held.__getitem__)
             self.held.pop(largest, None)
             largest.parts.clear()
             largest.scope.cancel()
+
+
+def _first(message: Message, receive: Receive) -> Receive:
+    """Return a way to receive a message that was taken already, and then the others."""
+    taken = False
+
+    async def again() -> Message:
+        nonlocal taken
+        if taken:
+            return await receive()
+        taken = True
+        return message
+
+    return again

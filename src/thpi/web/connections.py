@@ -13,13 +13,15 @@ import asyncio
 import socket
 from enum import Enum, auto
 
-import h11
-from uvicorn.protocols.http.h11_impl import H11Protocol
+import httptools
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from thpi.web.settings import Settings
 
 _SEND_BUFFER = 2**17  # bytes in the kernel, which may grow to megabytes: then it is not seen that a client reads
 _MOST_UNREAD = 64_000_000  # bytes of answers that wait to be read, of all connections but the newest of them
+_LONGEST_HEAD = 2**16  # bytes of headers, which httptools does not limit
+_PIECE = 2**12  # bytes that are parsed at a time, with all requests that they hold
 _FULL = b'{"error": "the server has too many connections; try again."}'
 _REFUSAL = (
     b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nconnection: close\r\n"
@@ -41,7 +43,7 @@ class State(Enum):
 _TIMED = State.IDLE, State.HEADERS, State.READER
 
 
-class Connection(H11Protocol):
+class Connection(HttpToolsProtocol):
     """One connection of a server; :func:`guarded` makes a class with the limits of that server."""
 
     settings: Settings
@@ -50,6 +52,9 @@ class Connection(H11Protocol):
 
     state = State.CLOSED
     begun = False
+    head = 0  # bytes since the last end of headers or part of a body
+    unparsed = b""
+    refused = False
     timer: asyncio.TimerHandle | None = None
     unread = 0
 
@@ -72,25 +77,87 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes of a request."""
+        """Take bytes of requests."""
         self.begun = True
-        super().data_received(data)
+        if self.unparsed or len(data) > _PIECE:
+            self.unparsed += data
+            self.parse()
+        else:
+            self.take(data)
+        if self.pipeline:  # an application that waits for a disconnection reads on
+            self.flow.pause_reading()
         self.look()
 
-    def send_400_response(self, msg: str) -> None:
-        """Refuse what is no HTTP. The application may be at work for its first part; what it answers is dropped."""
-        if self.cycle is not None and not self.cycle.response_complete:
-            self.cycle.disconnected = True
-            self.cycle.message_event.set()
-        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
-            super().send_400_response(msg)
-        else:  # an answer is on its way, or was sent
+    def parse(self) -> None:
+        """Take bytes until a request waits for the answer to another one: else a few bytes become many objects."""
+        start = 0
+        while start < len(self.unparsed) and not self.pipeline and not self.refused:
+            self.take(self.unparsed[start : start + _PIECE])
+            start += _PIECE
+        self.unparsed = b"" if self.refused else self.unparsed[start:]
+
+    def take(self, data: bytes) -> None:
+        """Parse bytes. Those of headers have a limit, also behind a body."""
+        if self.refused:
+            return
+        self._unset_keepalive_if_required()
+        self.head += len(data)
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as found:
+            self.stay(data[found.args[0] :])
+        except httptools.HttpParserError:
+            self.refuse("Invalid HTTP request received.")
+        else:
+            if self.head > _LONGEST_HEAD:
+                self.refuse("The headers of the request are too long.")
+
+    def stay(self, rest: bytes) -> None:
+        """Stay with HTTP/1.1 if asked for another protocol, which the parser would leave the rest to."""
+        if self.scope["method"] == "CONNECT":
+            self.refuse("Invalid HTTP request received.")
+            return
+        line = self.scope["method"], self.url.decode("latin-1"), "HTTP/" + self.scope["http_version"]
+        head = [" ".join(line).encode("latin-1")]
+        head += [b"%s: %s" % header for header in self.headers if header[0] != b"upgrade"]
+        self.parser = httptools.HttpRequestParser(self)
+        self.take(b"\r\n".join([*head, b"", rest]))
+
+    def _should_upgrade(self) -> bool:
+        return True  # nothing is done at the end of such headers
+
+    def on_headers_complete(self) -> None:
+        """Begin to answer a request."""
+        self.head = 0
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Take a part of a body."""
+        self.head = 0
+        super().on_body(body)
+
+    def refuse(self, reason: str) -> None:
+        """Refuse what is no HTTP, once, and only if that cannot be taken for the answer to another request."""
+        self.refused = True
+        self.logger.warning(reason)
+        cycle = self.cycle
+        if cycle is None or (cycle.response_complete and cycle.scope is not self.scope):
+            self.send_400_response(reason)
+        elif cycle.scope is not self.scope:  # the requests before it are answered, then the connection is closed
+            cycle.keep_alive = False
+        elif self.pipeline or cycle.response_started:
             self.give_up()
+        else:  # the application is at work for the first part of it; what it answers is dropped
+            cycle.disconnected = True
+            cycle.message_event.set()
+            self.send_400_response(reason)
 
     def on_response_complete(self) -> None:
         """Wait for the next request."""
         self.begun = False
         super().on_response_complete()
+        if self.unparsed:
+            self.parse()
         self.look()
 
     def pause_writing(self) -> None:

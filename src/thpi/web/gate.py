@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hmac
+import os
 import re
 import time
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -16,6 +18,7 @@ from thpi.web.settings import Settings
 OPEN_ROUTES = ("/", "/healthz", "/favicon.ico")
 """Answered without a token, as are the page's files, which hold no data."""
 
+_WORKERS = "PROMETHEUS_MULTIPROC_DIR"  # the folder by which the counters of several processes are added up
 _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 _HEADERS = [
     # The page uses only files of this server and has no inline scripts.
@@ -40,14 +43,25 @@ class Counters:
         self.requests = Counter("thpi_requests", "Requests answered.", ["route", "status"], registry=registry)
         about = "Time from the first byte to the answer."
         self.seconds = Histogram("thpi_request_seconds", about, ["route"], buckets=_SECONDS, registry=registry)
-        self.running = Gauge("thpi_requests_in_progress", "Requests that are being answered.", registry=registry)
+        about = "Requests that are being answered."
+        self.running = Gauge("thpi_requests_in_progress", about, registry=registry, multiprocess_mode="livesum")
         self.queries = Counter("thpi_queries", "Vectors and ids searched for.", registry=registry)
         about = "Time of a search in the index alone."
         self.index_seconds = Histogram("thpi_index_seconds", about, buckets=_SECONDS, registry=registry)
-        codes = Gauge("thpi_index_codes", "Codes in the index.", ["method", "bits"], registry=registry)
+        # What all workers of a server know; the rest is added up over them.
+        self.known = known = CollectorRegistry() if _WORKERS in os.environ else registry
+        codes = Gauge("thpi_index_codes", "Codes in the index.", ["method", "bits"], registry=known)
         for engine in catalogue.engines:
             codes.labels(engine.method, str(engine.n_bits)).set_function(engine.index.__len__)
-        Info("thpi_build", "The package.", registry=registry).info({"version": __version__})
+        Info("thpi_build", "The package.", registry=known).info({"version": __version__})
+
+    def text(self) -> bytes:
+        """Return the counters in Prometheus text form, of all workers of a server together."""
+        if self.known is self.registry:
+            return generate_latest(self.registry)
+        registry = CollectorRegistry()
+        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        return generate_latest(registry) + generate_latest(self.known)
 
 
 class Gate:
@@ -92,6 +106,8 @@ class Gate:
             # A proxy before this server may go by the other one and see another end of the body: request smuggling.
             error = "a request must not have both the headers Content-Length and Transfer-Encoding."
             return JSONResponse({"error": error}, 400, {"connection": "close"})
+        if [name for name, _ in scope["headers"]].count(b"host") != 1 and scope["http_version"] == "1.1":
+            return JSONResponse({"error": "a request must have one header Host."}, 400, {"connection": "close"})
         if self.host_names:
             name = re.sub(r":\d*$", "", headers.get(b"host", b"").decode("latin-1").lower())
             if name not in self.host_names:

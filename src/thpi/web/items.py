@@ -21,6 +21,7 @@ from thpi.web.errors import RequestError, short
 from thpi.web.requests import VECTORS, explain, parse_json, several_vectors
 from thpi.web.searching import projections_of
 from thpi.web.settings import Settings
+from thpi.web.vector_files import parse_hex
 
 _EXAMPLES: list[Any] = [
     {"ids": ["A-17"], "vectors": [[0.5, 1.0, -2.0]]},
@@ -120,14 +121,10 @@ def remove_item(catalogue: Catalogue, item: str) -> ItemsChanged:
 
 
 def _codes(engine: Engine, texts: list[str]) -> Codes:
-    width = n_bytes(engine.n_bits)
     try:
-        rows = [np.frombuffer(bytes.fromhex(text), dtype=np.uint8) for text in texts]
-        if any(len(row) != width for row in rows):
-            raise ValueError(f"a code of {engine.n_bits} bits has {width} bytes.")
-        return check_codes(np.stack(rows), n_bits=engine.n_bits)
+        return check_codes(parse_hex(texts), n_bits=engine.n_bits)
     except ValueError as error:
-        raise RequestError(422, f"codes must be {width} bytes each, as hexadecimal digits: {_ascii(error)}") from None
+        raise RequestError(422, f"{_ascii(error).rstrip('.')}; a code has {n_bytes(engine.n_bits)} bytes.") from None
 
 
 @contextmanager

@@ -1,32 +1,37 @@
 """Requests of the server: bodies are parsed and checked against limits; and its answers as OpenAPI shows them.
 
-The body of a search is JSON, or a file of vectors (``.npy`` or ``.csv``) with the other choices in the address.
+The body of a search is JSON, or vectors or codes in another form (:mod:`thpi.web.vector_files`), with the other choices
+in the address.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import math
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, WithJsonSchema
 from pydantic.functional_validators import PlainValidator, field_validator, model_validator
+from pydantic_core import from_json
 
 from thpi._types import Array
 from thpi.index import Order
 from thpi.web.errors import RequestError, short
 from thpi.web.settings import Settings
+from thpi.web.vector_files import NPY_MAGIC, parse_codes, parse_csv, parse_floats, parse_hex, parse_npy
 
-_NPY_TYPES = ("application/x-npy", "application/octet-stream")
+if TYPE_CHECKING:
+    from thpi.web.catalogue import Catalogue
+
+BYTES = "application/octet-stream"
+_CONTENTS = ("vectors", "codes")  # of bytes
 _AT_LEAST_1: dict[str, Any] = {"minimum": 1}
 _NUMBERS = {"type": "array", "items": {"type": "number"}}
 VECTORS = {"type": "array", "items": _NUMBERS}
 _ID = {"anyOf": [{"type": "integer"}, {"type": "string"}]}
-_QUERIES = ("vector", "vectors", "id")
+_HEX = {"type": "array", "items": {"type": "string", "pattern": "^([0-9a-fA-F]{2})+$"}}
+_QUERIES = ("vector", "vectors", "id", "codes")
 _EXAMPLES = ({"vector": [0.5, 1.0, -2.0]}, {"id": 41}, {"vectors": [[0.5, 1.0, -2.0], [0.0, 0.0, 1.0]]})
 _SCHEMA: dict[str, Any] = {
     "oneOf": [{"required": [name]} for name in _QUERIES],
@@ -61,6 +66,14 @@ def _finite(name: str, value: object, form: str) -> Array:
     return numbers
 
 
+def _several_codes(value: object, info: ValidationInfo) -> Array:
+    codes = value if isinstance(value, np.ndarray) else parse_hex(value)
+    most = _settings(info).max_batch
+    if not 1 <= len(codes) <= most:
+        raise ValueError(f"codes has {len(codes)} codes; 1 to {most} are allowed in a request")
+    return codes
+
+
 def _item_id(value: object) -> int | str:
     if isinstance(value, (int, str)) and not isinstance(value, bool):
         return value
@@ -72,13 +85,17 @@ def _settings(info: ValidationInfo) -> Settings:
 
 
 class SearchRequest(BaseModel):
-    """A search by one vector, by several vectors, or by the id of an item."""
+    """A search by one vector, by several vectors, by the id of an item, or by codes."""
 
     model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True, json_schema_extra=_SCHEMA)
 
     vector: Annotated[Array | None, PlainValidator(_one_vector), WithJsonSchema(_NUMBERS)] = None
     vectors: Annotated[Array | None, PlainValidator(several_vectors), WithJsonSchema(VECTORS)] = None
     id: Annotated[int | str | None, PlainValidator(_item_id), WithJsonSchema(_ID)] = None
+    codes: Annotated[Array | None, PlainValidator(_several_codes), WithJsonSchema(_HEX)] = None
+    model: str | None = Field(
+        default=None, description="Fingerprint of the model that made the codes; needed for them."
+    )
     k: int = Field(default=10, validate_default=True, description="Neighbours.", json_schema_extra=_AT_LEAST_1)
     method: str | None = Field(default=None, description="Name of a method; the server's first choice if not given.")
     bits: int | None = Field(default=None, description="Length of the codes.")
@@ -101,12 +118,12 @@ class SearchRequest(BaseModel):
     def _one_query(self) -> SearchRequest:
         given = [name for name in _QUERIES if name in self.model_fields_set]
         if len(given) != 1:
-            raise ValueError(f"a search needs one of vector, vectors and id; got {', '.join(given) or 'none'}")
+            raise ValueError(f"a search needs one of vector, vectors, id and codes; got {', '.join(given) or 'none'}")
         return self
 
     @model_validator(mode="after")
     def _not_too_much(self, info: ValidationInfo) -> SearchRequest:
-        n = len(self.vectors) if self.vectors is not None else 1
+        n = self.n_queries
         allowed = _settings(info).max_neighbours // (10 if self.details else 1)
         if n * self.k > allowed:
             asked = f"vectors times k, {n} x {self.k}, must be at most {allowed}"
@@ -115,8 +132,14 @@ class SearchRequest(BaseModel):
 
     @property
     def queries(self) -> Array | None:
-        """The vectors to search by, one per row; None for a search by id."""
+        """The vectors to search by, one per row; None for a search by id or by codes."""
         return self.vectors if self.vector is None else self.vector
+
+    @property
+    def n_queries(self) -> int:
+        """How many results the answer has."""
+        several = self.vectors if self.codes is None else self.codes
+        return 1 if several is None else len(several)
 
 
 def _check(asked: dict[str, object], settings: Settings, *, strict: bool) -> SearchRequest:
@@ -143,19 +166,40 @@ def parse_search(
     content_type: str,
     choices: dict[str, str],
     settings: Settings,
-    features: tuple[str, ...] | None = None,
+    catalogue: Catalogue | None = None,
 ) -> SearchRequest:
-    """Parse a body, and check it against the limits; ``features`` are the columns of a CSV body with a header line."""
+    """Parse a body, and check it against the limits; raw bytes and the columns of a CSV body need the catalogue."""
     kind = content_type.split(";")[0].strip().lower()
     if kind in ("application/json", ""):
         if choices:
             raise RequestError(422, f"{short(next(iter(choices)))}: with JSON every choice belongs in the body.")
         return _check(parse_json(body), settings, strict=True)
-    if kind != "text/csv" and kind not in _NPY_TYPES:
-        allowed = ", ".join(("application/json", "text/csv", *_NPY_TYPES))
+    name, rows = "vectors", None
+    if kind == "text/csv":
+        rows = parse_csv(body, None if catalogue is None else catalogue.features)
+    elif kind == "application/x-npy" or (kind == BYTES and body.startswith(NPY_MAGIC)):
+        rows = parse_npy(body)
+    elif kind == BYTES and catalogue is not None:
+        name, rows = _parse_bytes(body, choices, catalogue)
+        choices = {key: value for key, value in choices.items() if key != "content"}
+    if rows is None:
+        allowed = ", ".join(("application/json", "text/csv", "application/x-npy", BYTES))
         raise RequestError(415, f"content-type {short(kind)} is not known; send one of {allowed}.")
-    vectors = _parse_csv(body, features) if kind == "text/csv" else _parse_npy(body)
-    return _check({**choices, "vectors": vectors}, settings, strict=False)  # the address has numbers as text
+    return _check({**choices, name: rows}, settings, strict=False)  # the address has numbers as text
+
+
+def _parse_bytes(body: bytes, choices: dict[str, str], catalogue: Catalogue) -> tuple[str, Array]:
+    """Read raw bytes: vectors, or codes of the engine that the choices name."""
+    content, bits = choices.get("content", "vectors"), choices.get("bits")
+    if content not in _CONTENTS:
+        raise RequestError(422, f"content={short(content)} must be {' or '.join(_CONTENTS)}.")
+    if content == "vectors":
+        return content, parse_floats(body, catalogue.n_features)
+    if bits is not None and not bits.isdecimal():
+        raise RequestError(422, f"bits={short(bits)} must be a whole number.")
+    return content, parse_codes(
+        body, catalogue.engine(choices.get("method"), None if bits is None else int(bits)).n_bits
+    )
 
 
 def parse_json(body: bytes) -> dict[str, object]:
@@ -165,7 +209,10 @@ def parse_json(body: bytes) -> dict[str, object]:
         raise ValueError(f"{name} is no JSON number")
 
     try:
-        asked = json.loads(body, parse_constant=refuse)
+        try:
+            asked = from_json(body, allow_inf_nan=False)
+        except ValueError:  # it is slower to say what is wrong, and takes a few more forms
+            asked = json.loads(body, parse_constant=refuse)
     except RecursionError:
         raise RequestError(400, "the body is not valid JSON: too deeply nested.") from None
     except ValueError as error:
@@ -174,64 +221,6 @@ def parse_json(body: bytes) -> dict[str, object]:
     if not isinstance(asked, dict):
         raise RequestError(422, 'the body must be a JSON object, for a search such as {"vector": [0.5, 1.0], "k": 10}.')
     return asked
-
-
-def _parse_csv(body: bytes, features: tuple[str, ...] | None) -> Array:
-    """Read numbers, one vector per line. If the first line has names, ``features`` are found by name."""
-    try:
-        text = body.decode("utf-8-sig")
-        if not text.strip():
-            raise RequestError(422, "the CSV body is empty; it must have one vector per line.")
-        first, _, rest = text.lstrip().partition("\n")
-        columns = None
-        if names := _names(first, features):
-            if not rest.strip():
-                raise RequestError(422, "the CSV body has a header line and no vectors.")
-            if missing := [name for name in features or () if name not in names]:
-                raise RequestError(422, f"the CSV body has no column {short(missing[0])}; the model needs it.")
-            text, columns = rest, None if features is None else [names.index(name) for name in features]
-        return np.loadtxt(io.StringIO(text), delimiter=",", ndmin=2, comments=None, quotechar='"', usecols=columns)
-    except UnicodeDecodeError:
-        raise RequestError(422, "the CSV body is not UTF-8 text.") from None
-    except (ValueError, csv.Error) as error:
-        message = str(error).encode("ascii", "backslashreplace").decode("ascii")[:200].rstrip(".")
-        raise RequestError(422, f"the CSV body must hold numbers, one vector per line: {message}.") from None
-
-
-def _names(line: str, features: tuple[str, ...] | None) -> list[str]:
-    """Return the cells of a header line, of which none is a number or all features are there; else nothing."""
-    cells = [cell.strip() for cell in next(csv.reader([line.rstrip("\r")]), [])]
-    known = features is not None and set(features) <= set(cells)
-    return cells if known or not any(map(_is_number, cells)) else []
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
-
-
-def _parse_npy(body: bytes) -> Array:
-    """Read a ``.npy`` file. Its header is checked against its size before anything is allocated."""
-    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-    stream = io.BytesIO(body)
-    try:
-        shape, fortran, dtype = readers[np.lib.format.read_magic(stream)](stream)
-    except Exception:  # numpy reads the header as Python text: a damaged one fails in any of a dozen ways
-        raise RequestError(422, "the body is not a .npy file that numpy writes for numbers.") from None
-    if dtype.kind not in "fiu" or dtype.itemsize > 8 or len(shape) not in (1, 2):
-        raise RequestError(
-            422, f"the .npy body has dtype {dtype} and shape {short(shape)}; 1-D or 2-D numbers are allowed."
-        )
-    rest = body[stream.tell() :]
-    if min(shape) < 1:  # before numpy sees it: the other number may be beyond all bounds
-        raise RequestError(422, f"the .npy body has shape {short(shape)}; at least one vector of one number is needed.")
-    if math.prod(shape) * dtype.itemsize != len(rest):
-        raise RequestError(422, f"the .npy body announces shape {short(shape)} but has {len(rest)} bytes of numbers.")
-    values: Array = np.frombuffer(rest, dtype=dtype).reshape(shape, order="F" if fortran else "C")
-    return np.atleast_2d(values)
 
 
 class Neighbour(BaseModel):
@@ -268,6 +257,7 @@ _REASONS = {
     401: "No token, or a wrong one.",
     403: "The server is read-only.",
     404: "No item has this id.",
+    406: "The ids are texts and cannot be sent as bytes.",
     408: "The body came too slowly.",
     409: "An id is in the index already, or the codes are of another model.",
     413: "The body is too large.",
