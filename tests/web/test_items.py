@@ -187,3 +187,24 @@ def test_programs_are_told(client: TestClient) -> None:
     assert {"400", "401", "403", "409", "413", "415", "422", "503"} <= set(paths["/items"]["post"]["responses"])
     assert "codes" in paths["/items"]["post"]["requestBody"]["content"]["application/json"]["schema"]["properties"]
     assert {"403", "404"} <= set(paths["/items/{item}"]["delete"]["responses"])
+
+
+def test_items_of_a_two_sided_model_come_as_source_rows(tmp_path: Path, client: TestClient) -> None:
+    rng = np.random.RandomState(0)
+    S = rng.standard_normal((60, 3))
+    hasher = thpi.TwoSidedITQ(8, random_state=0).fit(S @ rng.standard_normal((3, 5)), privileged=S)
+    index = HammingIndex(8, model=hasher.fingerprint_)
+    index.add(hasher.transform_source(S[:50]))
+    index.save(tmp_path / "sides.index")
+    opened = HammingIndex.open(tmp_path / "sides.index", "shared")
+    chosen, headers = Settings(token=TOKEN, writable=True), {"authorization": f"Bearer {TOKEN}"}
+    sided = TestClient(create_app(Catalogue("shop", (Engine(hasher, opened),)), chosen), headers=headers)
+    added = sided.post("/items", json={"vectors": S[50:].tolist(), "side": "source"})
+    assert added.status_code == 201, added.text
+    assert len(opened) == 60
+    found = HammingIndex.open(tmp_path / "sides.index")
+    np.testing.assert_array_equal(found.get_codes(range(60)), hasher.transform_source(S))
+    wide = sided.post("/items", json={"vectors": [[0.0] * 5], "side": "source"})
+    assert (wide.status_code, "3 numbers; got 5" in wide.text) == (422, True)
+    refused = client.post("/items", json={"vectors": [[0.0] * 6], "side": "source"})
+    assert (refused.status_code, "codes target rows only" in refused.text) == (422, True)

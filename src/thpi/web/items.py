@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema
@@ -44,6 +44,9 @@ class AddRequest(BaseModel):
         default=None, description="One per item, of the kind in the index; else numbered on from the largest."
     )
     vectors: Annotated[Array | None, PlainValidator(several_vectors), WithJsonSchema(VECTORS)] = None
+    side: Literal["target", "source"] = Field(
+        default="target", description="Of which side the vectors are; a two-sided model codes items by source rows."
+    )
     codes: list[str] | None = Field(default=None, description="The bytes of each code as hexadecimal digits.")
     model: str | None = Field(
         default=None, description="Fingerprint of the model that made the codes; needed for them."
@@ -53,6 +56,8 @@ class AddRequest(BaseModel):
     def _one_kind(self) -> AddRequest:
         if (self.vectors is None) == (self.codes is None):
             raise ValueError("items are added by vectors or by codes: one of them, not both")
+        if self.codes is not None and self.side != "target":
+            raise ValueError("side is for vectors; codes are those of one side already")
         return self
 
 
@@ -91,7 +96,7 @@ def add_items(catalogue: Catalogue, request: AddRequest) -> ItemsChanged:
     engine = catalogue.engines[0]
     index = engine.index
     if request.vectors is not None:
-        codes = pack_signs(projections_of(engine, catalogue.prepared(request.vectors)))
+        codes = pack_signs(_projections(catalogue, engine, request.vectors, request.side))
         own = None if request.model is None else engine.hasher.fingerprint_
     else:
         codes, own = _codes(engine, request.codes or []), index.model
@@ -102,6 +107,17 @@ def add_items(catalogue: Catalogue, request: AddRequest) -> ItemsChanged:
     with _named_errors():
         added = index.add(codes, request.ids)
     return ItemsChanged(ids=added.tolist(), items=len(index), version=str(index.version))
+
+
+def _projections(catalogue: Catalogue, engine: Engine, vectors: Array, side: str) -> Array:
+    if side == "target":
+        return projections_of(engine.hasher, catalogue.prepared(vectors))
+    if not engine.hasher.is_two_sided:
+        raise RequestError(422, "side source: the model of this server codes target rows only.")
+    coder = engine.hasher.source_side
+    if vectors.shape[1] != coder.n_features_in_:
+        raise RequestError(422, f"a source vector must have {coder.n_features_in_} numbers; got {vectors.shape[1]}.")
+    return projections_of(coder, vectors)
 
 
 def remove_item(catalogue: Catalogue, item: str) -> ItemsChanged:

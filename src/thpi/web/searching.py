@@ -13,6 +13,7 @@ import numpy as np
 
 from thpi._types import Array, Codes
 from thpi.codes import check_codes, pack_signs
+from thpi.encoder import Coding
 from thpi.identity import ModelMismatchError, check_same_model
 from thpi.index import Neighbours, Order
 from thpi.index._exact import no_check
@@ -148,7 +149,7 @@ def _apart(catalogue: Catalogue, searches: list[_Search], check: Callable[[], No
 def _together(catalogue: Catalogue, searches: list[_Search], check: Callable[[], None]) -> list[Found]:
     engine, order = searches[0].engine, searches[0].order
     rows = [each.rows for each in searches if each.rows is not None]
-    projections = projections_of(engine, np.concatenate(rows)) if rows else None
+    projections = projections_of(engine.hasher, np.concatenate(rows)) if rows else None
     coded = iter([] if projections is None else _split(pack_signs(projections), rows))
     codes = [each.codes if each.rows is None else next(coded) for each in searches]
     queries = np.concatenate(codes) if projections is None or order == "hamming" else projections
@@ -181,10 +182,10 @@ def _checked(engine: Engine, request: SearchRequest) -> Codes:
         raise RequestError(422, str(error)) from None
 
 
-def projections_of(engine: Engine, ready: Array) -> Array:
+def projections_of(coder: Coding, ready: Array) -> Array:
     """Return the projections of prepared rows; 422 if they are not finite."""
     with np.errstate(over="ignore", invalid="ignore"):
-        projections = engine.hasher.decision_function(ready)
+        projections = coder.decision_function(ready)
         finite = np.isfinite(np.abs(projections).sum(axis=1)).all()
     if not finite:
         raise RequestError(422, "the vector has numbers so large that its projections are not finite.")
