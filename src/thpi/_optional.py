@@ -29,6 +29,7 @@ PACKAGES = {
     "parquet": "pyarrow",
     "pgvector": "psycopg",
     "plots": "matplotlib",
+    "sqlite-vec": "apsw",
 }
 """A package of each extra that commands may need at their end."""
 
