@@ -24,6 +24,7 @@ def require(module: str, extra: str) -> Any:
 
 PACKAGES = {
     "dask": "distributed",
+    "lancedb": "lancedb",
     "milvus": "pymilvus",
     "onnx": "onnx",
     "parquet": "pyarrow",

@@ -52,6 +52,7 @@ def test_stores_need_their_packages(tmp_path, refused, monkeypatch):
         ("psycopg", "postgresql://localhost/shop"),
         ("pymilvus", tmp_path / "codes.db"),
         ("apsw", tmp_path / "codes.sqlite"),
+        ("lancedb", tmp_path / "codes.lancedb"),
     ):
         _without(monkeypatch, package)
         assert f"'{package}'" in refused(["export", tmp_path / "no.npy", target])

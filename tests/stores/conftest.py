@@ -69,6 +69,12 @@ def sqlite_vec_address(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture
+def lancedb_address(tmp_path_factory: pytest.TempPathFactory) -> str:
+    pytest.importorskip("lancedb", reason="needs lancedb: pip install 'thpi[lancedb]'")
+    return str(tmp_path_factory.mktemp("lance") / "codes.lancedb")
+
+
+@pytest.fixture
 def address_of(request: pytest.FixtureRequest) -> Callable[[str], str]:
     """Give the address of a store's engine: from the environment, or from the fixture that starts it."""
 
