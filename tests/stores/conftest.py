@@ -75,6 +75,14 @@ def lancedb_address(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture
+def qdrant_address() -> Iterator[str]:
+    """Give a folder for the engine in Python that the client has; in memory, as it waits for the disk at each point."""
+    pytest.importorskip("qdrant_client", reason="needs qdrant-client: pip install 'thpi[qdrant]'")
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as folder:
+        yield str(Path(folder) / "codes.qdrant")
+
+
+@pytest.fixture
 def address_of(request: pytest.FixtureRequest) -> Callable[[str], str]:
     """Give the address of a store's engine: from the environment, or from the fixture that starts it."""
 

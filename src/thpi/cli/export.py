@@ -51,7 +51,7 @@ def export(
     table: Annotated[str, typer.Option(help="Table or collection of the store.")] = "codes",
     kind: Annotated[Optional[str], _FORMAT] = None,
     append: Annotated[bool, typer.Option("--append", help="Add to a table that already holds codes.")] = False,
-    token: Annotated[str, typer.Option(envvar="THPI_MILVUS_TOKEN", help="Token of a Milvus server.")] = "",
+    token: Annotated[str, typer.Option(envvar="THPI_STORE_TOKEN", help="Token of a Milvus or Qdrant server.")] = "",
     side: Side = "target",
     any_model: AnyModel = False,
     bits: CodeBits = None,

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-from thpi.stores import _lancedb, _milvus, _pgvector, _sqlite_vec
+from thpi.stores import _lancedb, _milvus, _pgvector, _qdrant, _sqlite_vec
 from thpi.stores._files import FORMATS, read_faiss, read_npy, read_parquet, write_faiss, write_npy, write_parquet
 from thpi.stores._lancedb import LanceDB
 from thpi.stores._milvus import Milvus
 from thpi.stores._parts import PartsReport, encode_parts, read_parts
 from thpi.stores._pgvector import PgVector
+from thpi.stores._qdrant import Qdrant
 from thpi.stores._sqlite_vec import SqliteVec
 from thpi.stores._store import CodeStore, CodeTable, FileFormat, StoreInfo, copy_codes
 
@@ -25,6 +26,7 @@ __all__ = [
     "Milvus",
     "PartsReport",
     "PgVector",
+    "Qdrant",
     "SqliteVec",
     "StoreInfo",
     "copy_codes",
@@ -38,6 +40,6 @@ __all__ = [
     "write_parquet",
 ]
 
-_STORES = (_pgvector.STORE, _milvus.STORE, _sqlite_vec.STORE, _lancedb.STORE)
+_STORES = (_pgvector.STORE, _milvus.STORE, _sqlite_vec.STORE, _lancedb.STORE, _qdrant.STORE)
 STORES: dict[str, StoreInfo] = {store.name: store for store in _STORES}
 """The stores by name. Assign an entry to add a store of your own."""
