@@ -138,6 +138,7 @@ def make_store(request: pytest.FixtureRequest, address_of: Callable[[str], str])
         return opened[-1]
 
     make.engine = request.param  # type: ignore[attr-defined]
+    make.embedded = f"THPI_TEST_{request.param.upper()}" not in os.environ  # type: ignore[attr-defined]
     yield make
     for store in opened:
         store.close()
