@@ -32,6 +32,14 @@ def test_collection_is_found_again(tmp_path: Path) -> None:
         Qdrant(uri, "not_there")
 
 
+def test_closing_twice_leaves_other_stores_of_the_folder_open(tmp_path: Path) -> None:
+    one, two = Qdrant(str(tmp_path), "one", 8), Qdrant(str(tmp_path), "two", 8)
+    one.close()
+    one.close()
+    assert two.add(random_codes(2, 8)).tolist() == [0, 1]
+    two.close()
+
+
 def test_nothing_is_left_behind_by_a_mistake(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="n_bits=None"):
         Qdrant(str(tmp_path / "new"), "codes")

@@ -62,6 +62,7 @@ class Qdrant(TieStore):
         qdrant = require("qdrant_client", "qdrant")
         self._models = qdrant.models
         self.collection, self._where = check_name("collection", collection), f"collection {collection!r}"
+        self._client: Any = None
         self._folder: Path | None = None
         if "://" in str(uri):
             self._client = qdrant.QdrantClient(url=str(uri), api_key=token or None)
@@ -182,11 +183,11 @@ class Qdrant(TieStore):
 
     def close(self) -> None:
         """Close the connection."""
-        if self._folder is None:
-            self._client.close()
-        else:
+        client, self._client = self._client, None
+        if client is not None and self._folder is not None:
             _close_folder(self._folder)
-            self._folder = None
+        elif client is not None:
+            client.close()
 
 
 def _point(item: Id) -> str:
