@@ -24,11 +24,14 @@ def require(module: str, extra: str) -> Any:
 
 PACKAGES = {
     "dask": "distributed",
+    "lancedb": "lancedb",
     "milvus": "pymilvus",
     "onnx": "onnx",
     "parquet": "pyarrow",
     "pgvector": "psycopg",
     "plots": "matplotlib",
+    "qdrant": "qdrant_client",
+    "sqlite-vec": "apsw",
 }
 """A package of each extra that commands may need at their end."""
 

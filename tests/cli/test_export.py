@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from thpi.cli import run
-from thpi.stores import Milvus, PgVector, read_faiss, read_npy, read_parquet, write_npy
+from thpi.stores import Milvus, PgVector, SqliteVec, read_faiss, read_npy, read_parquet, write_npy
 
 
 @pytest.mark.parametrize(("name", "read"), [("c.npy", read_npy), ("c.parquet", read_parquet)])
@@ -67,6 +67,15 @@ def test_milvus(shop, tmp_path, refused, capsys):
     server_manager_instance.release_all()
 
 
+def test_sqlite(shop, tmp_path, refused, capsys):
+    pytest.importorskip("apsw", reason="needs apsw: pip install 'thpi[sqlite-vec]'")
+    pytest.importorskip("sqlite_vec", reason="needs sqlite-vec: pip install 'thpi[sqlite-vec]'")
+    target = str(tmp_path / "codes.sqlite")
+    _check_engine(shop, target, lambda: SqliteVec(target, "shop"), refused, capsys)
+    (tmp_path / "text.sqlite").write_text("no database" * 100)
+    assert "sqlite-vec says: " in refused(["export", shop / "shop.index", tmp_path / "text.sqlite"])
+
+
 @pytest.mark.slow
 def test_postgres(shop, refused, capsys):
     pytest.importorskip("psycopg", reason="needs psycopg: pip install 'thpi[pgvector]'")
@@ -84,7 +93,9 @@ def test_postgres(shop, refused, capsys):
 
 def test_bad_input_is_one_line(shop, tmp_path, refused):
     index = shop / "shop.index"
-    assert "must end in .npy, .parquet, .faiss or .db, or begin with" in refused(["export", index, tmp_path / "x.txt"])
+    line = refused(["export", index, tmp_path / "x.txt"])
+    assert "must end in .npy, .parquet, .faiss, .db, " in line
+    assert ", or begin with postgresql://, postgres://, " in line
     assert "'csv' must be one of npy, parquet, faiss, pgvector, milvus" in refused(
         ["export", index, tmp_path / "x", "--format", "csv"]
     )

@@ -1,9 +1,15 @@
-"""Real engines, started for the tests and stopped after them."""
+"""Real engines, started for the tests and stopped after them.
+
+``THPI_TEST_<STORE>=address`` (``THPI_TEST_MILVUS``, ``THPI_TEST_QDRANT``, ...) lets the suite run on an engine that is
+there already; it makes tables of its own.
+"""
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
+import uuid
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -56,6 +62,38 @@ def milvus_address(milvus_uri: str) -> str:
 
 
 @pytest.fixture
+def sqlite_vec_address(tmp_path_factory: pytest.TempPathFactory) -> str:
+    pytest.importorskip("apsw", reason="needs apsw: pip install 'thpi[sqlite-vec]'")
+    pytest.importorskip("sqlite_vec", reason="needs sqlite-vec: pip install 'thpi[sqlite-vec]'")
+    return str(tmp_path_factory.mktemp("sqlite") / "codes.sqlite")
+
+
+@pytest.fixture
+def lancedb_address(tmp_path_factory: pytest.TempPathFactory) -> str:
+    pytest.importorskip("lancedb", reason="needs lancedb: pip install 'thpi[lancedb]'")
+    return str(tmp_path_factory.mktemp("lance") / "codes.lancedb")
+
+
+@pytest.fixture
+def qdrant_address() -> Iterator[str]:
+    """Give a folder for the engine in Python that the client has; in memory, as it waits for the disk at each point."""
+    pytest.importorskip("qdrant_client", reason="needs qdrant-client: pip install 'thpi[qdrant]'")
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as folder:
+        yield str(Path(folder) / "codes.qdrant")
+
+
+@pytest.fixture
+def address_of(request: pytest.FixtureRequest) -> Callable[[str], str]:
+    """Give the address of a store's engine: from the environment, or from the fixture that starts it."""
+
+    def address(store: str) -> str:
+        name = store.replace("-", "_")
+        return os.environ.get(f"THPI_TEST_{name.upper()}") or str(request.getfixturevalue(f"{name}_address"))
+
+    return address
+
+
+@pytest.fixture
 def toy_store(monkeypatch: pytest.MonkeyPatch) -> StoreInfo:
     """Register a store from outside the package: an index in memory for each address and table."""
     kept: dict[tuple[str, str], HammingIndex] = {}
@@ -79,26 +117,28 @@ def toy_address(toy_store: StoreInfo) -> str:
     return "toy://here"
 
 
-_names = count()
+_names, _run = count(), uuid.uuid4().hex[:8]
 
 
 @pytest.fixture(params=["index", *(pytest.param(name, marks=pytest.mark.slow) for name in STORES), "toy"])
-def make_store(request: pytest.FixtureRequest) -> Iterator[Callable[..., Any]]:
+def make_store(request: pytest.FixtureRequest, address_of: Callable[[str], str]) -> Iterator[Callable[..., Any]]:
     """Give a function that makes an empty store of a width: an index, each registered store, and a toy one.
 
-    A new store needs a fixture ``<name>_address`` that starts its engine.
+    A new store needs a fixture ``<name>_address`` that starts its engine (``-`` in the name becomes ``_``).
     """
     opened: list[Any] = []
 
     def make(n_bits: int, table: str | None = None, model: str | None = None, any_model: bool = False) -> Any:
         if request.param == "index":
             return HammingIndex(n_bits, model=model)
-        address, name = request.getfixturevalue(f"{request.param}_address"), table or f"codes_{next(_names)}"
+        name = f"{table or f'codes_{next(_names)}'}_{_run}".replace("-", "_")
+        address = address_of(request.param)
         connect = STORES[request.param].connect
         opened.append(connect(address, name, n_bits=n_bits, token="", model=model, any_model=any_model))
         return opened[-1]
 
     make.engine = request.param  # type: ignore[attr-defined]
+    make.embedded = f"THPI_TEST_{request.param.upper()}" not in os.environ  # type: ignore[attr-defined]
     yield make
     for store in opened:
         store.close()

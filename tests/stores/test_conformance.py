@@ -186,7 +186,7 @@ def test_wrong_arguments_are_named(make_store: Any) -> None:
 
 def test_hostile_ids_are_only_text(make_store: Any) -> None:
     ids = ["'; DROP TABLE codes; --", '"] or id != "', "\\", "%s", "{0}", "", " ", "☃ ünï"]
-    if make_store.engine == "milvus":
+    if make_store.engine == "milvus" and make_store.embedded:
         with pytest.raises(ValueError, match="DROP TABLE"):
             make_store(16).add(random_codes(1, 16), ids[:1])
         ids[0] = "; DROP TABLE codes; --"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +18,9 @@ MODEL, OTHER = "c4e8709f0e821f23", "0d1f6f3f1c8e9b7a"
 @pytest.mark.slow
 @pytest.mark.parametrize("store", list(STORES))
 def test_codes_of_another_model_are_not_added(
-    tmp_path: Path, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str], store: str
+    tmp_path: Path, address_of: Callable[[str], str], capsys: pytest.CaptureFixture[str], store: str
 ) -> None:
-    address = request.getfixturevalue(f"{store}_address")
+    address = address_of(store)
     codes = pack(np.random.RandomState(0).rand(4, 16) < 0.5)
     for name, model in (("ours", MODEL), ("theirs", OTHER), ("unknown", None), ("more", MODEL), ("others", None)):
         write_npy(tmp_path / name, codes, 16, [f"{name} {i}" for i in range(4)], model)

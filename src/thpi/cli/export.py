@@ -51,7 +51,7 @@ def export(
     table: Annotated[str, typer.Option(help="Table or collection of the store.")] = "codes",
     kind: Annotated[Optional[str], _FORMAT] = None,
     append: Annotated[bool, typer.Option("--append", help="Add to a table that already holds codes.")] = False,
-    token: Annotated[str, typer.Option(envvar="THPI_MILVUS_TOKEN", help="Token of a Milvus server.")] = "",
+    token: Annotated[str, typer.Option(envvar="THPI_STORE_TOKEN", help="Token of a Milvus or Qdrant server.")] = "",
     side: Side = "target",
     any_model: AnyModel = False,
     bits: CodeBits = None,
@@ -59,14 +59,14 @@ def export(
     as_json: Json = False,
     formats: Annotated[bool, _FORMATS] = False,
 ) -> None:
-    """Write codes or an index to a file of another format, to PostgreSQL (pgvector) or to Milvus; a model to ONNX.
+    """Write codes or an index to a file of another format or to a database; a model to ONNX.
 
     Bytes, width, bit order, ids and the fingerprint of the model stay the same. A
-    file appears when it is complete. PostgreSQL receives all codes in one
-    transaction; Milvus has no transactions, so an interrupt waits until all codes
-    are sent. A table or collection that holds codes is left alone unless --append
-    is given, and nothing is ever deleted from it. Keep passwords out of the
-    command: PostgreSQL reads ~/.pgpass and PGPASSWORD.
+    file appears when it is complete. PostgreSQL, SQLite and LanceDB receive all
+    codes in one transaction; Milvus and Qdrant have none, so an interrupt waits
+    until all codes are sent. A table or collection that holds codes is left alone
+    unless --append is given, and nothing is ever deleted from it. Keep passwords
+    out of the command: PostgreSQL reads ~/.pgpass and PGPASSWORD.
 
     A model is written as ONNX: its hash function, from rows of float32 to packed
     codes, for phones and other languages. If onnxruntime is installed, its codes
@@ -79,6 +79,8 @@ def export(
       thpi export codes.npy shop.faiss
       thpi export shop.index postgresql://shop@localhost/shop --table codes
       thpi export shop.index milvus.db --table codes
+      thpi export shop.index shop.sqlite --table codes
+      thpi export shop.index http://localhost:6333 --format qdrant
       thpi export shop.thpi shop.onnx
       thpi export --formats
     """

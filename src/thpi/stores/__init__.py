@@ -1,4 +1,4 @@
-"""Codes in database engines (PostgreSQL, Milvus) and in files that other programs read.
+"""Codes in database engines and in files that other programs read.
 
 :data:`STORES` and :data:`FORMATS` are the registries. To add a store, write a file with its class and a
 :class:`StoreInfo` and list it below.
@@ -6,11 +6,14 @@
 
 from __future__ import annotations
 
-from thpi.stores import _milvus, _pgvector
+from thpi.stores import _lancedb, _milvus, _pgvector, _qdrant, _sqlite_vec
 from thpi.stores._files import FORMATS, read_faiss, read_npy, read_parquet, write_faiss, write_npy, write_parquet
+from thpi.stores._lancedb import LanceDB
 from thpi.stores._milvus import Milvus
 from thpi.stores._parts import PartsReport, encode_parts, read_parts
 from thpi.stores._pgvector import PgVector
+from thpi.stores._qdrant import Qdrant
+from thpi.stores._sqlite_vec import SqliteVec
 from thpi.stores._store import CodeStore, CodeTable, FileFormat, StoreInfo, copy_codes
 
 __all__ = [
@@ -19,9 +22,12 @@ __all__ = [
     "CodeStore",
     "CodeTable",
     "FileFormat",
+    "LanceDB",
     "Milvus",
     "PartsReport",
     "PgVector",
+    "Qdrant",
+    "SqliteVec",
     "StoreInfo",
     "copy_codes",
     "encode_parts",
@@ -34,5 +40,6 @@ __all__ = [
     "write_parquet",
 ]
 
-STORES: dict[str, StoreInfo] = {store.name: store for store in (_pgvector.STORE, _milvus.STORE)}
+_STORES = (_pgvector.STORE, _milvus.STORE, _sqlite_vec.STORE, _lancedb.STORE, _qdrant.STORE)
+STORES: dict[str, StoreInfo] = {store.name: store for store in _STORES}
 """The stores by name. Assign an entry to add a store of your own."""

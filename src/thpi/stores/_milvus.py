@@ -24,7 +24,7 @@ from thpi._types import Array, Codes
 from thpi.codes import check_codes, n_bytes
 from thpi.identity import check_fingerprint
 from thpi.index._ids import IdKind, Neighbours, check_ids, check_integer, id_kind
-from thpi.stores._store import BIT_ORDER, EngineStore, Id, Stored, StoreInfo, describe_codes
+from thpi.stores._store import BIT_ORDER, EngineStore, Id, Stored, StoreInfo, check_name, describe_codes
 
 Row: TypeAlias = "dict[str, Any]"
 
@@ -70,13 +70,11 @@ class Milvus(EngineStore):
         any_model: bool = False,
     ) -> None:
         pymilvus = require("pymilvus", "milvus")
-        if not isinstance(collection, str) or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,254}", collection):
-            raise ValueError(f"collection={collection!r} must be letters, digits and underscores, not a digit first.")
+        self.collection, self._where = check_name("collection", collection), f"collection {collection!r}"
         embedded = "://" not in str(uri)
         if embedded:
             require("milvus_lite", "milvus")
         self._refused = _REFUSED_EMBEDDED if embedded else _REFUSED
-        self.collection, self._where = collection, f"collection {collection!r}"
         self._types = pymilvus.DataType
         connect = partial(pymilvus.MilvusClient, str(uri), token=token)
         self._client = _patiently(connect, str(uri), pymilvus.MilvusException) if embedded else connect()

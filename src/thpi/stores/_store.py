@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,19 @@ Id: TypeAlias = "int | str"
 Stored: TypeAlias = "tuple[int, IdKind, str | None]"  # of a table: bits of a code, kind of the ids, model
 
 BIT_ORDER = "little"
+
+
+def check_name(argument: str, value: object, longest: int = 255) -> str:
+    """Return the name of a table or collection for engines that put it into files or statements.
+
+    >>> check_name("table", "shop codes")
+    Traceback (most recent call last):
+    ValueError: table='shop codes' must be letters, digits and underscores, not a digit first, at most 255.
+    """
+    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value) or len(value) > longest:
+        rule = f"must be letters, digits and underscores, not a digit first, at most {longest}"
+        raise ValueError(f"{argument}={value!r} {rule}.")
+    return value
 
 
 def describe_codes(n_bits: int, model: str | None, **more: int | str) -> dict[str, int | str | None]:
@@ -100,7 +114,7 @@ def copy_codes(
 
 
 class EngineStore(ABC):
-    """Base of :class:`PgVector` and :class:`Milvus`. ``_where`` names the table or collection in messages."""
+    """Base of the stores on a database engine. ``_where`` names the table or collection in messages."""
 
     _where: str
     _kind: IdKind | None = None

