@@ -36,6 +36,7 @@ def test_the_experiments_find_their_data_sets_in_the_registry() -> None:
     uses = {name: entry.transfer.use for name, entry in DATASETS.items() if entry.transfer}
     assert [name for name, use in uses.items() if use == "development"] == ["digits", "bbc", "wikipedia", "openclipart"]
     assert [name for name, use in uses.items() if use == "confirmation"] == ["reuters", "ddtp", "nuswide", "mediamill"]
+    assert [name for name, use in uses.items() if use == "further"] == ["stamps", "openclipart-mobilenet"]
 
 
 @pytest.mark.parametrize("name", list_datasets())

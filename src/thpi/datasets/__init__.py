@@ -24,9 +24,11 @@ from thpi.datasets._example import EXAMPLE_FILES, write_example
 from thpi.datasets._mediamill import load_mediamill
 from thpi.datasets._nuswide import load_nuswide
 from thpi.datasets._openclipart import load_openclipart
+from thpi.datasets._openclipart_mobilenet import load_openclipart_mobilenet
 from thpi.datasets._paired import Item, PairedDataset
 from thpi.datasets._registry import DATASETS, UnknownDatasetError, info, list_datasets, load, verify
 from thpi.datasets._reuters import load_reuters
+from thpi.datasets._stamps import load_stamps
 from thpi.datasets._wikipedia import load_wikipedia
 
 __all__ = [
@@ -52,7 +54,9 @@ __all__ = [
     "load_mediamill",
     "load_nuswide",
     "load_openclipart",
+    "load_openclipart_mobilenet",
     "load_reuters",
+    "load_stamps",
     "load_wikipedia",
     "verify",
     "write_example",

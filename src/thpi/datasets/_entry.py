@@ -112,10 +112,11 @@ class TransferRole:
     """The use of a data set in the transfer benchmark.
 
     ``"development"`` sets were inspected while methods and defaults were chosen, ``"confirmation"`` sets were not.
+    ``"further"`` sets joined when everything had been chosen: no choice was made by their figures.
     ``variants`` maps names to options of the loader, for a set that enters the benchmark more than once.
     """
 
-    use: Literal["development", "confirmation"]
+    use: Literal["development", "confirmation", "further"]
     variants: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
