@@ -8,7 +8,7 @@ import numpy as np
 
 from thpi._types import PathLike
 from thpi.datasets import _openclipart
-from thpi.datasets._entry import DatasetInfo, TransferRole, pipelines
+from thpi.datasets._entry import DatasetInfo, Demo, TransferRole, pipelines
 from thpi.datasets._paired import PairedDataset
 
 
@@ -42,4 +42,13 @@ ENTRY = DatasetInfo(
     files={"mobilenet.npz": "34f2b2cb3ed81424429174b119f29bac8a73c345c0274a39c5db7e2e7001b0ec", **_CLIPART.files},
     large=True,
     transfer=TransferRole("further"),
+    demo=Demo(
+        title="Clip art, by what is drawn",
+        description="Search by picture: 1,280 features that a network finds in it.",
+        vector_name="features of MobileNetV2",
+        class_name="category",
+        pipelines=pipelines("unchanged", "tfidf_svd"),
+        page="source",
+        source_name="tags",
+    ),
 )

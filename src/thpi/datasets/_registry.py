@@ -15,6 +15,7 @@ from thpi.datasets import (
     _openclipart,
     _openclipart_mobilenet,
     _reuters,
+    _shop,
     _stamps,
     _wikipedia,
 )
@@ -26,7 +27,7 @@ Status: TypeAlias = Literal["ok", "missing", "altered", "unchecked"]
 DATASETS: dict[str, DatasetInfo] = {
     module.ENTRY.name: module.ENTRY
     for module in (
-        _digits, _bbc, _wikipedia, _reuters, _ddtp, _nuswide, _openclipart, _mediamill, _stamps,
+        _digits, _shop, _bbc, _wikipedia, _reuters, _ddtp, _nuswide, _openclipart, _mediamill, _stamps,
         _openclipart_mobilenet,
     )
 }  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from thpi._types import PathLike
-from thpi.datasets._entry import DatasetInfo, TransferRole, check_choice, pipelines
+from thpi.datasets._entry import DatasetInfo, Demo, TransferRole, check_choice, pipelines
 from thpi.datasets._paired import PairedDataset, Sparse, number_classes
 from thpi.datasets._zipped import ZippedPictures
 
@@ -80,4 +80,15 @@ ENTRY = DatasetInfo(
         "thumbnails.zip": "0cc784266443068119aad0c9e1b2283e5a218545f4f67dbe931aa3cb1967b575",
     },
     transfer=TransferRole("further"),
+    demo=Demo(
+        title="Stamps",
+        description="Search by picture: 1,280 features that a network finds in it.",
+        vector_name="features of MobileNetV2",
+        class_name="category",
+        rows=785,
+        pairs=250,
+        queries=150,
+        page="source",
+        source_name="captions",
+    ),
 )
