@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from thpi._files import atomic_write
 from thpi._types import Array, Ints
@@ -30,8 +31,9 @@ def make(folder: Path, path: Path) -> None:
     clipart = load_openclipart_mobilenet(data_home=folder)
     shop = clipart.take(chosen_rows(clipart))
     assert shop.labels is not None
-    used = np.unique(shop.source.nonzero()[1])  # tags that some drawing of the shop carries
-    carried = shop.source[:, used].tocsr()
+    tags = sparse.csr_array(shop.source)
+    used = np.unique(tags.indices)  # tags that some drawing of the shop carries
+    carried = tags[:, used].tocsr()
     carried.sort_indices()
     kept, labels = np.unique(shop.labels, return_inverse=True)
     pictures = list(shop.pictures or ())
