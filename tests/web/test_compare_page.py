@@ -15,7 +15,7 @@ api = pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip i
 
 pytestmark = pytest.mark.slow
 TILE = ".side .tile"
-PHONE = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "is_mobile": True, "has_touch": True}
+PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
 
 
 @pytest.fixture(scope="module")
