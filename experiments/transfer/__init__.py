@@ -1,4 +1,4 @@
-"""The transfer benchmark: does the source help, on ten sets, for three meanings of relevant?
+"""The transfer benchmark: does the source help, on twelve sets, for three meanings of relevant?
 
 :mod:`lines` names what is compared, :mod:`settings` the data sets and the grid, :mod:`task` fits and measures one
 split, :mod:`results` gathers, :mod:`tables`, :mod:`orders`, :mod:`rivals`, :mod:`targets`, :mod:`merit` and

@@ -27,7 +27,7 @@ def _list(name: str, text: str) -> Any:
 
 
 def transfer(
-    sets: Annotated[Listed, _list("--sets", "Data sets; default: all ten.")] = None,
+    sets: Annotated[Listed, _list("--sets", "Data sets; default: all twelve.")] = None,
     alphas: Annotated[Listed, _list("--alphas", "Shares of rows that are pairs. Default: .05,.1,.3.")] = None,
     bits: Annotated[Listed, _list("--bits", "Code lengths. Default: 16,32,64.")] = None,
     control_bits: Annotated[

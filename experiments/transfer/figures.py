@@ -45,12 +45,16 @@ def draw_gains(results: TransferResults) -> Figure:
         axis.set_title(f"relevant = {RELEVANCES[kind]}", fontsize=9)
         axis.set_xlabel("points of MAP over ITQ on the pairs")
         open_axis(axis, "x")
-    shown = [name + ("" if SETS[name].use == "development" else " *") for name in names]
+    marks = {"confirmation": " *", "further": " **"}
+    shown = [name + marks.get(SETS[name].use, "") for name in names]
     axes[0].set_yticks(range(len(names)), shown)
     axes[0].set_ylim(len(names) - 0.5, -0.5)
     legend_below(figure, axes, columns=4)
-    star = "   (* confirmation)" if any(shown[i] != names[i] for i in range(len(names))) else ""
-    figure.suptitle(f"Gain over ITQ without source, mean over alphas and code lengths{star}", fontsize=10)
+    said = ", ".join(
+        f"{mark.strip()} {use}" for use, mark in marks.items() if use in {SETS[name].use for name in names}
+    )
+    stars = f"   ({said})" if said else ""
+    figure.suptitle(f"Gain over ITQ without source, mean over alphas and code lengths{stars}", fontsize=10)
     return figure
 
 

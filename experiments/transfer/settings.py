@@ -13,6 +13,7 @@ from experiments.transfer.task import TransferTask
 from thpi.datasets import DATASETS
 
 MAX_ROWS = 3_000
+USES = ("development", "confirmation", "further")
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class TransferSet:
     """A data set of the benchmark and what it was used for.
 
     ``"development"`` sets were looked at while methods and defaults were chosen; ``"confirmation"`` sets were not.
+    ``"further"`` sets joined after the choice.
     A set that is not ``labelled`` has tags in place of classes.
     """
 
@@ -33,7 +35,7 @@ SETS: dict[str, TransferSet] = {
     name: TransferSet(
         name, DataSpec(entry.name, MAX_ROWS if entry.large else None, tuple(options.items())), use, entry.labelled
     )
-    for use in ("development", "confirmation")
+    for use in USES
     for entry in DATASETS.values()
     if entry.transfer is not None and entry.transfer.use == use
     for name, options in (entry.transfer.variants or {entry.name: {}}).items()

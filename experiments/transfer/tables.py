@@ -125,7 +125,7 @@ def _summary_grids(results: TransferResults, section: Section) -> list[Grid]:
     rows = []
     for name in names:
         best = max((found[name, line].value for line in lines if _comparable(line)), default=np.inf)
-        small = () if SETS[name].use == "development" else ("confirmation",)
+        small = () if SETS[name].use == "development" else (SETS[name].use,)
         rows.append([Cell(name, small), *(_summary_cell(found.get((name, line)), best) for line in lines)])
     return [
         Grid(

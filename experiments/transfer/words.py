@@ -6,15 +6,12 @@ from html import escape
 
 from experiments.transfer.lines import LINES
 from experiments.transfer.results import TransferResults
-from experiments.transfer.settings import SETS
+from experiments.transfer.settings import SETS, USES
 
 
 def discipline(results: TransferResults) -> str:
     """Say which sets were used to choose methods and defaults, and which only to confirm."""
-    by_use = {
-        use: [name for name in results.settings.sets if SETS[name].use == use]
-        for use in ("development", "confirmation")
-    }
+    by_use = {use: [name for name in results.settings.sets if SETS[name].use == use] for use in USES}
     parts = []
     if by_use["development"]:
         names = ", ".join(by_use["development"])
@@ -23,10 +20,14 @@ def discipline(results: TransferResults) -> str:
         names = ", ".join(by_use["confirmation"])
         parts.append(
             f"Only to confirm: {names}. They were not looked at while the methods were designed. But the candidates of "
-            "AutoHasher and the rule by which it chooses were taken from splits 0 and 1 of all ten sets, with a tenth "
-            "of the rows as pairs and 32 bits: for these, only other splits, shares and code lengths confirm."
+            "AutoHasher and the rule by which it chooses were taken from splits 0 and 1 of these and of the sets for "
+            "development, with a tenth of the rows as pairs and 32 bits: for these, only other splits, shares and code "
+            "lengths confirm."
         )
-    else:
+    if by_use["further"]:
+        names = ", ".join(by_use["further"])
+        parts.append(f"Joined after everything had been chosen, so that all their splits confirm: {names}.")
+    if not by_use["confirmation"] and not by_use["further"]:
         parts.append("No set of this run confirms: all were looked at while choosing.")
     return " ".join(parts)
 

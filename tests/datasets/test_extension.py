@@ -10,10 +10,10 @@ import pytest
 
 from experiments.harness.data import DataSpec, data_identity, load_rows
 from thpi import datasets
-from thpi.cli import run, serve
+from thpi.cli import run
 from thpi.datasets import DATASETS, DatasetInfo, Demo, PairedDataset, PaperRole
 from thpi.datasets.preprocessing import fit_transform_views, standardised
-from thpi.web import Catalogue
+from thpi.web import Catalogue, running
 
 
 def load_toy(*, data_home: object = None) -> PairedDataset:
@@ -64,7 +64,7 @@ def test_the_commands_know_it(toy: DatasetInfo, tmp_path: Path, capsys: pytest.C
     assert run(["datasets", "info", "toy", *home]) == 0
     text = capsys.readouterr().out
     assert "stand-in for BBC" in text
-    assert "thpi serve --demo --dataset toy" in text
+    assert "thpi serve --demo toy" in text
     assert run(["datasets", "verify", "toy", *home]) == 0
     assert capsys.readouterr().out == "ok        toy/toy.txt\n"
 
@@ -73,8 +73,8 @@ def test_the_commands_know_it(toy: DatasetInfo, tmp_path: Path, capsys: pytest.C
 def test_the_server_shows_it(toy: DatasetInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     served: list[Catalogue] = []
     run_server: Callable[..., None] = lambda catalogue, *_: served.append(catalogue)  # noqa: E731
-    monkeypatch.setattr(serve, "_run", run_server)  # everything but listening on a port
-    assert run(["serve", "--demo", "--dataset", "toy", "--data-home", str(tmp_path)]) == 0
+    monkeypatch.setattr(running, "serve", run_server)  # everything but listening on a port
+    assert run(["serve", "--demo", "toy", "--data-home", str(tmp_path)]) == 0
     (catalogue,) = served
     assert catalogue.title == "Toy"
     assert catalogue.about()["n_items"] == 380

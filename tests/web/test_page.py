@@ -1,15 +1,13 @@
 """The page in a real browser.
 
 With THPI_PICTURES set to a folder, the screenshots are kept there: ``THPI_PICTURES=docs/pictures pytest
-tests/web/test_page.py`` makes those of the documentation.
+tests/web/test_page.py tests/web/test_compare_page.py`` makes those of the documentation.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,86 +18,12 @@ from thpi.web import Catalogue, Settings
 
 api = pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install playwright")
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
-# Pictures load late; those on the screen are to be on the screenshot. One that the gallery has scrolled out of sight,
-# or that is far above, never loads: it is not waited for longer than a second.
-DECODE_VISIBLE = """() => Promise.all([...document.images]
-    .filter((image) => image.getBoundingClientRect().top < innerHeight)
-    .map((image) => Promise.race([
-        image.decode().catch(() => null),
-        new Promise((done) => setTimeout(done, 1000)),
-    ])))"""
-
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        CHROMIUM is None, reason="needs the browser Chromium: apt-get install chromium, or the chromium of your system"
-    ),
-]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield started
-        started.close()
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
 def address(demo: Catalogue, live: Callable[..., str]) -> str:
     return live(demo)
-
-
-@pytest.fixture
-def open_page(browser: Any, address: str) -> Iterator[Callable[..., Any]]:
-    """Give a function that opens the page and waits for its first results; no error may be logged meanwhile."""
-    opened, problems = [], []
-
-    def start(at: str = address, *, wait: bool = True, **options: Any) -> Any:
-        context = browser.new_context(**({"viewport": {"width": 1280, "height": 900}} | options))
-        page = context.new_page()
-        page.set_default_timeout(15_000)
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on(
-            "request", lambda request: None if request.url.startswith((at, "blob:")) else problems.append(request.url)
-        )
-        opened.append(context)
-        page.goto(at)
-        if wait:
-            page.wait_for_selector(".hit")
-            page.wait_for_load_state("networkidle")
-        return page
-
-    yield start
-    for context in opened:
-        context.close()
-    assert problems == []
-
-
-@pytest.fixture
-def keep(tmp_path: Path) -> Callable[..., Path]:
-    """Give a function that takes a screenshot, for the documentation where THPI_PICTURES says so."""
-
-    def screenshot(page: Any, name: str, **options: Any) -> Path:
-        folder = Path(os.environ.get("THPI_PICTURES", tmp_path))
-        path = folder / f"page-{name}.png"
-        page.wait_for_load_state("networkidle")
-        page.evaluate(DECODE_VISIBLE)
-        page.screenshot(path=path, **options)
-        return path
-
-    return screenshot
 
 
 def _distances(page: Any, method: str) -> list[int]:
@@ -270,7 +194,9 @@ def test_a_phone_shows_all_without_scrolling_sideways(
     keep(page, "phone")
 
 
-def test_dark_mode_is_dark_and_readable(open_page: Any, demo: Catalogue, keep: Callable[..., Path]) -> None:
+def test_dark_mode_is_dark_and_readable(
+    open_page: Any, demo: Catalogue, keep: Callable[..., Path], luminance: Callable[[str], float]
+) -> None:
     page = open_page(color_scheme="dark")
     page.locator("#gallery .tile").nth(8).click()
     api.expect(page.locator("#results-title")).to_have_text(demo.items.names[int(demo.gallery[8])])
@@ -280,21 +206,15 @@ def test_dark_mode_is_dark_and_readable(open_page: Any, demo: Catalogue, keep: C
         ".filter(Boolean).map((e) => getComputedStyle(e).color)"
     )
     ground = page.evaluate("getComputedStyle(document.querySelector('.panel')).backgroundColor")
-    assert _luminance(ground) < 0.05
+    assert luminance(ground) < 0.05
     # The contrast that the Web Content Accessibility Guidelines ask for text.
-    assert all((_luminance(colour) + 0.05) / (_luminance(ground) + 0.05) >= 4.5 for colour in colours)
-
-
-def _luminance(colour: str) -> float:
-    channels = [int(number) / 255 for number in re.findall(r"\d+", colour)[:3]]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    assert all((luminance(colour) + 0.05) / (luminance(ground) + 0.05) >= 4.5 for colour in colours)
 
 
 def test_a_token_is_asked_for_and_then_used_for_pictures_too(
     open_page: Any, demo: Catalogue, live: Callable[..., str]
 ) -> None:
-    page = open_page(live(demo, Settings(token="open sesame")), wait=False)
+    page = open_page(live(demo, Settings(token="open sesame")), wait=None)
     page.get_by_label("This server needs a token").fill("open sesame")
     page.keyboard.press("Enter")
     page.wait_for_selector(".hit")

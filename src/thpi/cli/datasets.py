@@ -44,7 +44,7 @@ def info(name: Annotated[str, _SET], data_home: DataHome = None) -> None:
         ("prepared", entry.preprocessing),
         ("paper", entry.paper and entry.paper.describe()),
         ("benchmark", entry.transfer and entry.transfer.use),
-        ("demo", entry.demo and f"thpi serve --demo --dataset {entry.name}"),
+        ("demo", entry.demo and f"thpi serve --demo {entry.name}"),
         ("folder", where),
     ):
         if value:

@@ -26,7 +26,7 @@ def _demo_names() -> list[str]:
     return [name for name, entry in DATASETS.items() if entry.demo is not None]
 
 
-_DATASET = typer.Option(autocompletion=_demo_names, help="Data set that --demo shows; see thpi datasets info.")
+_DATASET = typer.Argument(autocompletion=_demo_names, help="Data set that --demo shows. Default: digits.")
 _WRITABLE = typer.Option("--writable", help="Let requests add and remove items; needs a token.")
 _MAX_NEIGHBOURS = typer.Option(help="Maximum number of neighbours in one answer; a tenth with details.", min=1)
 _MAX_CONNECTIONS = typer.Option(help="Maximum number of connections; 512, or half the open files allowed.", min=1)
@@ -36,12 +36,12 @@ _TOKEN = typer.Option(envvar="THPI_TOKEN", help="Bearer token that requests must
 
 
 def serve(
+    dataset: Annotated[Optional[str], _DATASET] = None,
     model: Annotated[Optional[Path], typer.Option(help="Model file that `thpi fit` wrote.")] = None,
     index: Annotated[Optional[Path], typer.Option(help="Index file of codes of that model.")] = None,
     any_model: AnyModel = False,
     writable: Annotated[bool, _WRITABLE] = False,
-    demo: Annotated[bool, typer.Option("--demo", help="Show a data set with every method, not a model.")] = False,
-    dataset: Annotated[str, _DATASET] = "digits",
+    demo: Annotated[bool, typer.Option("--demo", help="Show a data set, not a model.")] = False,
     data_home: DataHome = None,
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 is every network.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port; 0 takes a free one.", min=0, max=65535)] = 8000,
@@ -59,7 +59,9 @@ def serve(
 
     The bundled digits, every method side by side:  thpi serve --demo
 
-    Other data sets, from their folder:  thpi serve --demo --data-home DIR --dataset openclipart
+    A bundled shop, search by picture without and with tags:  thpi serve --demo shop
+
+    Other data sets, from their folder:  thpi serve --demo openclipart --data-home DIR
 
     Your own model and index:  thpi serve --model shop.thpi --index shop.index
 
@@ -104,8 +106,10 @@ def serve(
     )
     if demo and (model or index or writable):
         raise ValueError("--demo shows a data set; it excludes --model, --index and --writable.")
+    if dataset is not None and not demo:
+        raise ValueError(f"{dataset!r}: a data set is shown with --demo; your own model with --model and --index.")
     if demo:
-        catalogue = _demo(dataset, data_home)
+        catalogue = _demo(dataset or "digits", data_home)
     elif model is None or index is None:
         raise ValueError("set --model and --index, or --demo to see the bundled digits.")
     else:
@@ -155,7 +159,7 @@ def _connections(asked: int | None) -> int:
 def _demo(dataset: str, data_home: Path | None) -> Catalogue:
     from thpi.web import demo_catalogue
 
-    typer.echo(f"loading {dataset} and fitting every method; this takes some seconds", err=True)
+    typer.echo(f"loading {dataset} and learning from it; this takes some seconds", err=True)
     with progress_bar("starting", "MofNCompleteColumn") as update:
         return demo_catalogue(
             dataset, data_home, progress=lambda text, done, n: update(description=f"{text:32}", completed=done, total=n)

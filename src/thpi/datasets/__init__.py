@@ -1,8 +1,8 @@
 """Data sets of paired target and source rows.
 
 :data:`DATASETS` is the registry. :func:`load` loads a set by name, :func:`info` returns its entry, :func:`verify`
-checks its files. The digits are part of the package; for the others see :func:`data_home_path`. The preprocessing is
-in :mod:`thpi.datasets.preprocessing`, a separate module because it imports scikit-learn.
+checks its files. The digits and the shop are part of the package; for the others see :func:`data_home_path`. The
+preprocessing is in :mod:`thpi.datasets.preprocessing`, a separate module because it imports scikit-learn.
 
 To add a data set, write a file with a loader and an ``ENTRY`` and list it in ``_registry.py``.
 """
@@ -24,9 +24,12 @@ from thpi.datasets._example import EXAMPLE_FILES, write_example
 from thpi.datasets._mediamill import load_mediamill
 from thpi.datasets._nuswide import load_nuswide
 from thpi.datasets._openclipart import load_openclipart
+from thpi.datasets._openclipart_mobilenet import load_openclipart_mobilenet
 from thpi.datasets._paired import Item, PairedDataset
 from thpi.datasets._registry import DATASETS, UnknownDatasetError, info, list_datasets, load, verify
 from thpi.datasets._reuters import load_reuters
+from thpi.datasets._shop import SHOP_ROLES, load_shop
+from thpi.datasets._stamps import load_stamps
 from thpi.datasets._wikipedia import load_wikipedia
 
 __all__ = [
@@ -40,6 +43,7 @@ __all__ = [
     "OtherEditions",
     "PairedDataset",
     "PaperRole",
+    "SHOP_ROLES",
     "TransferRole",
     "UnknownDatasetError",
     "data_home_path",
@@ -52,7 +56,10 @@ __all__ = [
     "load_mediamill",
     "load_nuswide",
     "load_openclipart",
+    "load_openclipart_mobilenet",
     "load_reuters",
+    "load_shop",
+    "load_stamps",
     "load_wikipedia",
     "verify",
     "write_example",

@@ -112,10 +112,11 @@ class TransferRole:
     """The use of a data set in the transfer benchmark.
 
     ``"development"`` sets were inspected while methods and defaults were chosen, ``"confirmation"`` sets were not.
+    ``"further"`` sets joined when everything had been chosen: no choice was made by their figures.
     ``variants`` maps names to options of the loader, for a set that enters the benchmark more than once.
     """
 
-    use: Literal["development", "confirmation"]
+    use: Literal["development", "confirmation", "further"]
     variants: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
@@ -123,8 +124,12 @@ class TransferRole:
 class Demo:
     """How ``thpi serve --demo`` shows a data set.
 
-    It takes at most ``rows`` rows; training knows ``pairs`` of them in both domains. ``options`` go to the loader.
-    Without ``pipelines`` the methods see the raw rows.
+    It takes at most ``rows`` rows; training knows ``pairs`` of them in both domains and nothing of ``queries``.
+    ``options`` go to the loader. Without ``pipelines`` the methods see the raw rows. If the rows are ``ordered``, the
+    first are the pairs and the last the queries; else they are shuffled.
+
+    The page of ``"methods"`` has every method at several code lengths. The page of ``"source"`` compares what is found
+    without and with the source, which is called ``source_name`` there.
     """
 
     title: str
@@ -133,8 +138,12 @@ class Demo:
     class_name: str
     rows: int = 3_000
     pairs: int = 300
+    queries: int = 300
+    ordered: bool = False
     options: Mapping[str, str] = field(default_factory=dict)
     pipelines: Pipelines | None = None
+    page: Literal["methods", "source"] = "methods"
+    source_name: str = "source"
 
 
 @dataclass(frozen=True)

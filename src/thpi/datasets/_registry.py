@@ -6,7 +6,19 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from thpi._types import PathLike
-from thpi.datasets import _bbc, _ddtp, _digits, _mediamill, _nuswide, _openclipart, _reuters, _wikipedia
+from thpi.datasets import (
+    _bbc,
+    _ddtp,
+    _digits,
+    _mediamill,
+    _nuswide,
+    _openclipart,
+    _openclipart_mobilenet,
+    _reuters,
+    _shop,
+    _stamps,
+    _wikipedia,
+)
 from thpi.datasets._entry import DataAlteredError, DatasetInfo
 from thpi.datasets._paired import PairedDataset
 
@@ -14,8 +26,11 @@ Status: TypeAlias = Literal["ok", "missing", "altered", "unchecked"]
 
 DATASETS: dict[str, DatasetInfo] = {
     module.ENTRY.name: module.ENTRY
-    for module in (_digits, _bbc, _wikipedia, _reuters, _ddtp, _nuswide, _openclipart, _mediamill)
-}
+    for module in (
+        _digits, _shop, _bbc, _wikipedia, _reuters, _ddtp, _nuswide, _openclipart, _mediamill, _stamps,
+        _openclipart_mobilenet,
+    )
+}  # fmt: skip
 """The data sets by name, in the order of tables and reports. Assign an entry to add a data set of your own."""
 
 
@@ -28,7 +43,7 @@ class UnknownDatasetError(KeyError):
 
 
 def list_datasets() -> tuple[str, ...]:
-    """Return the names of the data sets, the bundled one first."""
+    """Return the names of the data sets, the bundled ones first."""
     return tuple(DATASETS)
 
 

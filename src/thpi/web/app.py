@@ -73,7 +73,7 @@ def create_app(catalogue: Catalogue, settings: Settings | None = None) -> FastAP
     app = FastAPI(
         title="thpi", version=__version__, docs_url=None, redoc_url=None, responses=common, lifespan=watch.lifespan
     )
-    _add_page(app)
+    _add_page(app, "index.html" if catalogue.comparison is None else "compare.html")
     _add_items(app, catalogue, settings)
     bodies = Bodies(settings)
     _add_search(app, catalogue, settings, counters, bodies)
@@ -205,7 +205,7 @@ def _add_items(app: FastAPI, catalogue: Catalogue, settings: Settings) -> None:
         return values
 
 
-def _add_page(app: FastAPI) -> None:
+def _add_page(app: FastAPI, first: str) -> None:
     # The files are read once and served by name: no path of a request ever reaches the file system.
     folder = files("thpi.web") / "static"
     static = {entry.name: entry.read_bytes() for entry in folder.iterdir() if entry.name.endswith(tuple(_KINDS))}
@@ -217,7 +217,7 @@ def _add_page(app: FastAPI) -> None:
         kind = _KINDS[name[name.rfind(".") :]]
         return Response(static[name], media_type=kind, headers={"cache-control": "no-cache"})
 
-    app.get("/", include_in_schema=False)(lambda: file("index.html"))
+    app.get("/", include_in_schema=False)(lambda: file(first))
     app.get("/favicon.ico", include_in_schema=False)(lambda: file("icon.svg"))
 
 

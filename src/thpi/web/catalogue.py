@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from thpi.datasets import PairedDataset
     from thpi.encoder import Coding
     from thpi.index import HammingIndex
+    from thpi.web.comparison import Comparison
 
 EXCERPT = 240
 
@@ -92,7 +93,7 @@ class Catalogue:
     ``items`` are rows of a data set whose row numbers are the ids in the indexes; without them the page shows ids
     only. ``features`` are the names of the columns of a vector, by which those of a CSV table are found. ``prepare``
     turns raw vectors into the rows that hashers take; ``gallery`` lists the ids shown first.
-    :func:`create_app` has an example.
+    With a ``comparison`` the page shows two engines side by side. :func:`create_app` has an example.
     """
 
     title: str
@@ -106,6 +107,7 @@ class Catalogue:
     truth: GroundTruth | None = None
     first: tuple[str, int] | None = None
     features: tuple[str, ...] | None = None
+    comparison: Comparison | None = None
 
     def __post_init__(self) -> None:
         if not self.engines:
@@ -200,4 +202,5 @@ class Catalogue:
             "first": {"method": self.engine(None, None).method, "bits": self.engine(None, None).n_bits},
             "vectors_known": self.items is not None,
             "quality": None if truth is None else truth.quality,
+            "comparison": None if self.comparison is None else self.comparison.about(),
         }

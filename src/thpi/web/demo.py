@@ -1,9 +1,10 @@
-"""A catalogue to look at: a data set, every method fitted on a few pairs of it, at several code lengths."""
+"""A catalogue to look at: a data set, and methods fitted on a few pairs of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -16,9 +17,9 @@ from thpi.ground_truth import label_relevance, neighbour_radius, radius_relevanc
 from thpi.index import HammingIndex, asymmetric_distances
 from thpi.metrics import mean_average_precision, ranked_average_precision
 from thpi.web.catalogue import Catalogue, Engine, GroundTruth, Prepare, Quality
+from thpi.web.comparison import compared_hashers, comparison_of, quality_of_features
 
 BITS = (8, 16, 32, 64)
-HELD_OUT = 300
 NEIGHBOURS = 50
 
 
@@ -30,20 +31,23 @@ def demo_catalogue(
     random_state: int = 0,
     progress: Callable[[str, int, int], None] = lambda *_: None,
 ) -> Catalogue:
-    """Load a data set, fit every method at every code length, and measure how well each retrieves.
+    """Load a data set, fit methods on its pairs, and measure how well each retrieves.
 
-    300 items are held out: no method and no preprocessing sees them. They are the queries of the quality measures,
-    searched among all other items, and the gallery shows them. ``progress`` is called with a text, the number of
-    steps done and the number of all steps.
+    Some items are held out: no method and no preprocessing sees them. They are the queries of the quality measures,
+    searched among all other items, and the gallery shows them. If the page of the data set is about the source, two
+    methods are fitted, at 32 bits; else every method, at every length of ``bits``. ``progress`` is called with a text,
+    the number of steps done and the number of all steps.
 
     >>> catalogue = demo_catalogue(bits=[8])
     >>> catalogue.methods[-1], catalogue.bits, len(catalogue.gallery)
     ('AutoHasher', [8], 300)
     """
-    total = 1 + len(thpi.HASHERS) * len(bits)
+    demo = _demo_of(name)
+    hashers = _hashers(demo, bits, random_state)
+    total = 1 + len(hashers)
     progress(f"loading {name}", 0, total)
-    demo, items = _load(name, data_home, random_state)
-    held_out, rest = np.arange(items.n - HELD_OUT, items.n), np.arange(items.n - HELD_OUT)
+    items = _load(name, demo, data_home, random_state)
+    held_out, rest = np.arange(items.n - demo.queries, items.n), np.arange(items.n - demo.queries)
     if items.labels is None:
         raise ValueError("a data set without classes cannot be shown.")
     engines: list[Engine] = []
@@ -57,39 +61,59 @@ def demo_catalogue(
             "near": radius_relevance(X[held_out], X[rest], radius),
         }
         train, unpaired = rest[: demo.pairs], rest[demo.pairs :]
-        for method in thpi.HASHERS.values():
-            for c in bits:
-                progress(f"fitting {method.__name__}, {c} bits", 1 + len(engines), total)
-                hasher = method(n_bits=c, random_state=random_state)
-                hasher.fit(X[train], privileged=S[train], source=S[unpaired])
-                engines.append(Engine(hasher, HammingIndex(c, model=hasher.fingerprint_)))
-                engines[-1].index.add(hasher.transform(X))
-                quality += _quality(engines[-1], X, held_out, rest, relevant)
+        if demo.page == "source":
+            quality += quality_of_features(X, held_out, rest, relevant)
+        for done, (line, hasher) in enumerate(hashers):
+            progress(f"fitting {line}, {hasher.n_bits} bits", 1 + done, total)
+            hasher.fit(X[train], privileged=S[train], source=S[unpaired])
+            engine = Engine(hasher, HammingIndex(hasher.n_bits, model=hasher.fingerprint_))
+            engine.index.add(hasher.transform(X))
+            quality += _quality(line, engine, X, held_out, rest, relevant)
+            if line == engine.method:  # others are measured only, to compare with
+                engines.append(engine)
+        comparison = None
+        if demo.page == "source":
+            comparison = comparison_of(demo, engines, X, items.labels, held_out)
     progress("ready", total, total)
+    lengths = sorted({engine.n_bits for engine in engines})
     return Catalogue(
         title=demo.title,
         engines=tuple(engines),
-        description=f"{demo.description} {demo.pairs} items are known in both while training.",
+        description=demo.description + ("" if comparison else f" {demo.pairs} items are known in both while training."),
         vector_name=demo.vector_name,
         class_name=demo.class_name,
         items=items,
         prepare=prepare,
         gallery=held_out,
         truth=GroundTruth(X, items.labels, radius, quality),
-        first=("LapITQPlus", sorted(bits)[len(bits) // 2]),
+        first=("LapITQPlus" if demo.page == "methods" else "AutoHasher", lengths[len(lengths) // 2]),
+        comparison=comparison,
     )
 
 
-def _load(name: str, data_home: PathLike | None, random_state: int) -> tuple[Demo, PairedDataset]:
+def _hashers(demo: Demo, bits: Sequence[int], random_state: int) -> list[tuple[str, Any]]:
+    """Return what is fitted: names of lines, and estimators."""
+    if demo.page == "source":
+        return compared_hashers(random_state)
+    return [
+        (method.__name__, method(n_bits=c, random_state=random_state)) for method in thpi.HASHERS.values() for c in bits
+    ]
+
+
+def _demo_of(name: str) -> Demo:
     known = {key: entry.demo for key, entry in datasets.DATASETS.items() if entry.demo is not None}
     if name not in known:
         raise ValueError(f"dataset={name!r} cannot be shown; choose one of {', '.join(known)}.")
-    demo = known[name]
+    return known[name]
+
+
+def _load(name: str, demo: Demo, data_home: PathLike | None, random_state: int) -> PairedDataset:
     items = datasets.load(name, data_home, **demo.options)
-    items = items.take(np.random.RandomState(random_state).permutation(items.n)[: demo.rows])
+    if not demo.ordered:
+        items = items.take(np.random.RandomState(random_state).permutation(items.n)[: demo.rows])
     if items.pictures is not None and not isinstance(items.pictures, np.ndarray):
         items = replace(items, pictures=tuple(items.pictures))  # read zipped pictures once
-    return demo, items
+    return items
 
 
 def _prepared(items: PairedDataset, demo: Demo, rest: Ints) -> tuple[Prepare | None, Floats, Floats]:
@@ -102,11 +126,13 @@ def _prepared(items: PairedDataset, demo: Demo, rest: Ints) -> tuple[Prepare | N
     return target, np.asarray(X, dtype=np.float64), np.asarray(S, dtype=np.float64)
 
 
-def _quality(engine: Engine, X: Floats, query: Ints, database: Ints, relevant: dict[str, Bools]) -> list[Quality]:
+def _quality(
+    line: str, engine: Engine, X: Floats, query: Ints, database: Ints, relevant: dict[str, Bools]
+) -> list[Quality]:
     """Measure an engine in both orders."""
     codes = engine.index.codes[query], engine.index.codes[database]
     finer = asymmetric_distances(engine.hasher.decision_function(X[query]), codes[1])
-    about: Quality = {"method": engine.method, "bits": engine.n_bits}
+    about: Quality = {"method": line, "bits": engine.n_bits}
     by_bits = {name: float(mean_average_precision(*codes, rows, engine.n_bits)) for name, rows in relevant.items()}
     by_size = {name: float(np.nanmean(ranked_average_precision(finer, rows))) for name, rows in relevant.items()}
     return [

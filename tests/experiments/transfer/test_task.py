@@ -177,6 +177,7 @@ def test_bad_settings_are_refused_by_name():
 
 
 def test_every_set_says_what_it_was_used_for():
-    assert {entry.use for entry in SETS.values()} == {"development", "confirmation"}
+    assert {entry.use for entry in SETS.values()} == {"development", "confirmation", "further"}
     confirming = {name for name, entry in SETS.items() if entry.use == "confirmation"}
     assert confirming == {"reuters", "ddtp", "nuswide", "mediamill"}
+    assert [name for name, entry in SETS.items() if entry.use == "further"] == ["stamps", "openclipart-mobilenet"]

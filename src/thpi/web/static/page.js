@@ -1,45 +1,19 @@
 // The page: a gallery, the nearest of a chosen item under several methods, quality, and search by a vector.
 
-import { get, search, showPicture, TokenNeeded, useToken } from "./api.js";
+import { get, search, useToken } from "./api.js";
 import { drawBits, drawChart } from "./draw.js";
 import { arrowKeys } from "./keys.js";
+import { byId, element, guarded, picture, tell } from "./parts.js";
 
 const PAGE_SIZE = 60;
-const byId = (id) => document.getElementById(id);
 const state = { about: null, query: null, shown: 0, turn: 0, methods: [] };
 const settleGallery = arrowKeys(byId("gallery"));
 const settleFound = arrowKeys(byId("found"));
-
-// Every element with text from data is made here: text is set as text, so no name can become markup.
-function element(name, className, text) {
-  const made = document.createElement(name);
-  if (className) made.className = className;
-  if (text !== undefined && text !== null) made.textContent = text;
-  return made;
-}
-
-function picture(item) {
-  const image = element("img");
-  image.alt = "";
-  image.loading = "lazy";
-  image.addEventListener("load", () => image.classList.toggle("pixels", image.naturalWidth < 40));
-  showPicture(image, item.id);
-  return image;
-}
 
 const spoken = (item) => (item.label === null ? item.name : `${item.name}, ${state.about.class_name} ${item.label}`);
 const bits = () => state.about.bits[Number(byId("bits").value)];
 const served = () => state.about.engines.filter((engine) => engine.bits === bits()).map((engine) => engine.method);
 const chosen = () => state.methods.filter((method) => served().includes(method));
-
-function tell(place, error) {
-  byId(place).hidden = !error;
-  byId(place).textContent = error ? error.message : "";
-  if (error instanceof TokenNeeded) {
-    byId("token-form").hidden = false;
-    byId("token").focus();
-  }
-}
 
 // ------------------------------------------------------------------ gallery
 
@@ -297,16 +271,6 @@ function showChoices() {
   byId("bits").setAttribute("aria-valuetext", `${bits()} bits`);
   byId("k-value").textContent = byId("k").value;
   showQuality();
-}
-
-function guarded(action) {
-  return async (...values) => {
-    try {
-      await action(...values);
-    } catch (error) {
-      tell("error", error);
-    }
-  };
 }
 
 const start = guarded(async () => {
