@@ -57,6 +57,8 @@ def test_the_typical_picture_is_that_nearest_to_the_means(compared: Catalogue) -
     without, helped = np.array(hits)
     off = (without - without.mean()) ** 2 + (helped - helped.mean()) ** 2
     assert off[query.tolist().index(compared.comparison.typical)] == off.min()
+    assert compared.comparison.mean_without == pytest.approx(without.mean(), abs=0.006)
+    assert compared.comparison.mean_helped == pytest.approx(helped.mean(), abs=0.006)
     assert compared.comparison.better == (helped > without).sum()
     assert compared.comparison.worse == (helped < without).sum()
 

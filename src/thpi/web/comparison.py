@@ -26,15 +26,17 @@ class Comparison:
     """What the page says of two methods.
 
     ``without`` learned from the target rows of the pairs alone, ``helped`` from their source too, and from that of
-    ``further`` rows. Of the ``shown`` nearest items, it finds more of the same class for ``better`` of the ``queries``
-    and fewer for ``worse``. The page opens with the item ``typical``, for which both find nearly as many as on average:
-    neither the best case nor the worst.
+    ``further`` rows. Of the ``shown`` nearest items, ``mean_without`` and ``mean_helped`` are of the same class on
+    average; ``helped`` finds more for ``better`` of the ``queries`` and fewer for ``worse``. The page opens with the
+    item ``typical``, for which both find nearly as many as on average: neither the best case nor the worst.
     """
 
     source_name: str
     pairs: int
     further: int
     queries: int
+    mean_without: float
+    mean_helped: float
     better: int
     worse: int
     typical: int
@@ -67,6 +69,8 @@ def comparison_of(demo: Demo, engines: Sequence[Engine], X: Floats, labels: Ints
         pairs=demo.pairs,
         further=len(X) - demo.pairs - len(query),
         queries=len(query),
+        mean_without=round(float(found[0].mean()), 2),
+        mean_helped=round(float(found[1].mean()), 2),
         better=int(np.count_nonzero(found[1] > found[0])),
         worse=int(np.count_nonzero(found[1] < found[0])),
         typical=int(query[off.argmin()]),

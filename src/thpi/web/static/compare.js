@@ -119,14 +119,14 @@ function hit({ item, relevant }) {
 
 function showQuality() {
   const { quality, comparison, class_name: kind, first } = state.about;
-  const { source_name: source, references: [floats, alone], without, helped, queries, shown, better, worse } = comparison;
+  const { source_name: source, references: [floats, alone], without, helped, queries, shown, better, worse, mean_without: bare, mean_helped: more } = comparison;
   byId("chart-note").textContent =
     `Mean average precision in percent with ${queries} new pictures as queries among all others; relevant means same ${kind}, ` +
     `which no method was told. Codes of ${first.bits} bits, in asymmetric order. ${helped} learned from the ${source} too. ` +
-    `${alone}: the same learner without the ${source}. ${without}: the pictures only. ` +
+    `${alone}: the same learner, the ${source} used only to choose its method. ${without}: the pictures only. ` +
     `${floats}: no code at all, ${state.about.n_features.toLocaleString("en")} numbers a picture. ` +
-    `Of the ${shown} nearest, ${helped} finds more of the same ${kind} than ${without} for ${better} of the ${queries} pictures ` +
-    `and fewer for ${worse}.`;
+    `Of the ${shown} nearest, ${bare.toFixed(1)} are of the same ${kind} with ${without} and ${more.toFixed(1)} with ${helped} on average: ` +
+    `more for ${better} of the ${queries} pictures, fewer for ${worse}.`;
   const rows = quality.filter((row) => row.order === ORDER).map((row) => ({ method: row.method, value: row.class }));
   drawChart(byId("chart"), rows, [helped]);
 }
