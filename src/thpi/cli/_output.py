@@ -170,11 +170,12 @@ def plain(value: Any) -> Any:
 
 
 def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[str] = ()) -> None:
-    """Print a table; the columns ``numbers`` are aligned to the right."""
+    """Print a table; the columns ``numbers`` are aligned to the right, and names in the first are not broken."""
     from rich.console import Console
     from rich.table import Column, Table
 
     table = Table(*(Column(title, justify="right" if title in numbers else "left") for title in titles))
+    table.columns[0].no_wrap = True
     for row in rows:
         table.add_row(*row)
     Console().print(table)

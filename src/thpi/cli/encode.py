@@ -53,8 +53,8 @@ def encode(
     --force changes them. With --scheduler the workers of a Dask cluster read
     and write.
 
-    If the model is two-sided, --side source codes the source rows of items, in one
-    space with target rows. Items with and without a source can be in one index.
+    If the model is two-sided, --side source codes the source rows of items, in
+    one space with target rows. Both kinds of items can be in one index.
 
     \b
     Examples:

@@ -104,7 +104,7 @@ def evaluate(
     The codes are searched in both orders, by Hamming distance (model) and by
     asymmetric distance, as thpi search does. The references are ITQ, fitted on
     the rows searched, exact search of the target vectors, and random order. A
-    two-sided model codes DATA by its source rows (--privileged), if they are used.
+    two-sided model codes DATA by its source rows (--privileged).
     Items at equal distance count as in random order. Queries without relevant
     rows are left out of all means.
 
