@@ -72,7 +72,7 @@ def test_altered_file_can_be_read_on_request(shared_data: Path, tmp_path: Path) 
 
 def test_unknown_name_lists_the_known_ones() -> None:
     for function in (info, load, verify):
-        with pytest.raises(UnknownDatasetError, match=r"name='mnist' is not a data set; known: digits, bbc"):
+        with pytest.raises(UnknownDatasetError, match=r"name='mnist' is not a data set; known: digits, shop, bbc"):
             function("mnist")
 
 
