@@ -1,0 +1,260 @@
+"""Codes of a few bytes by residual quantisation, with a byte that says how far a row is from the queries near it.
+
+A row x, in leading principal coordinates about the mean, becomes a sum of M centroids, each one of 256:
+
+    x^ = c_1 + ... + c_M,     c_m the nearest centroid of what c_1 ... c_(m-1) leave, by beam search.
+
+The squared distance of a query q is |q|^2 + |x|^2 - 2 <q, x>. The usual estimate is |q - x^|^2. But rows matter most to
+queries near them, and such queries are known: they are like x, nearer to the mean. Let s_j be the slope of the mean
+coordinate j of a row's neighbours on its own, over all training rows; then s * x is the query to expect near x. The
+offset
+
+    b(x) = |x|^2 - 2 <s * x, x - x^>
+
+makes the estimate ``|q|^2 + b(x) - 2 <q, x^>`` exact for that query, and right on average for those around it. It is
+rounded to one byte. So a code has M + 1 bytes, and a search adds up M numbers from tables, as in product quantisation.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from thpi import model_file
+from thpi._types import Array, Codes, Constraints, Floats, PathLike, Seed
+from thpi.codes import check_codes
+from thpi.index._exact import faiss_module
+from thpi.solvers.moments import principal_axes
+
+__all__ = ["ResidualQuantiser"]
+
+_CENTROIDS = 256
+_LEAST_COMPONENTS = 128
+_SAMPLE = 10_000  # rows whose neighbours are looked at, and among which they are sought
+
+
+class ResidualQuantiser(TransformerMixin, BaseEstimator):
+    """Code dense vectors in ``n_bytes`` bytes for Euclidean search; see :mod:`thpi.quantiser` for the formulas.
+
+    Parameters
+    ----------
+    n_bytes : int, default=16
+        Bytes of a code: one of them is the offset, each of the others one of 256 centroids.
+    n_components : int, default=None
+        Principal coordinates that are coded; None: 8 a byte, at least 128, as far as there are so many.
+    n_neighbours : int, default=200
+        Neighbours of a row that stand for the queries near it.
+    beam : int, default=5
+        Codes that are followed at a time; more give better codes and take longer.
+    random_state : int, RandomState or None, default=None
+        Seed of the centroids.
+
+    Attributes
+    ----------
+    mean_, axes_ : of the principal coordinates.
+    centroids_ : array of shape (n_bytes - 1, 256, n_components).
+    slopes_ : s of the formula.
+    offset_range_ : least and largest offset that the last byte can say.
+
+    References
+    ----------
+    Chen, Guan and Wang (2010), Approximate nearest neighbor search by residual vector quantization.
+
+    Examples
+    --------
+    >>> X = np.random.RandomState(0).standard_normal((400, 16))
+    >>> quantiser = ResidualQuantiser(n_bytes=6, random_state=0).fit(X)
+    >>> codes = quantiser.transform(X)
+    >>> codes.shape, codes.dtype
+    ((400, 6), dtype('uint8'))
+    >>> index = quantiser.index(codes)
+    >>> distances, rows = index.search(X[:1].astype("float32"), 1)
+    >>> int(rows[0, 0])
+    0
+    """
+
+    _parameter_constraints: ClassVar[Constraints] = {
+        "n_bytes": [Interval(Integral, 2, None, closed="left")],
+        "n_components": [None, Interval(Integral, 1, None, closed="left")],
+        "n_neighbours": [Interval(Integral, 1, None, closed="left")],
+        "beam": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+    _hash_name: ClassVar[None] = None  # model files say so of methods whose codes are their own
+
+    def __init__(
+        self,
+        n_bytes: int = 16,
+        *,
+        n_components: int | None = None,
+        n_neighbours: int = 200,
+        beam: int = 5,
+        random_state: Seed = None,
+    ) -> None:
+        self.n_bytes, self.n_components, self.n_neighbours = n_bytes, n_components, n_neighbours
+        self.beam, self.random_state = beam, random_state
+
+    def fit(self, X: npt.ArrayLike, y: object = None) -> ResidualQuantiser:
+        """Learn axes, centroids and offsets from the rows of ``X``, at least 256; ``y`` is not used."""
+        self._validate_params()
+        rows = check_array(X, dtype=[np.float64, np.float32], estimator=self, input_name="X")
+        n, d = rows.shape
+        if n < _CENTROIDS:
+            raise ValueError(f"X has {n} rows; {_CENTROIDS} centroids need at least as many.")
+        seed = int(check_random_state(self.random_state).randint(1, 2**31 - 1))
+        m = min(max(_LEAST_COMPONENTS, 8 * self.n_bytes) if self.n_components is None else self.n_components, d)
+        self.n_features_in_ = d
+        self.mean_ = np.asarray(rows.mean(axis=0, dtype=np.float64))
+        self.axes_ = np.asarray(principal_axes(rows, self.mean_.astype(rows.dtype), m)[0], dtype=np.float64)
+        Z = self._coordinates(rows)
+        self.centroids_ = self._learned(Z, seed)
+        self.slopes_ = _neighbour_slopes(Z, self.n_neighbours, seed)
+        offsets = self._offsets(rows, Z, self._nearest(Z))
+        self.offset_range_ = np.array([offsets.min(), offsets.max()])
+        return self
+
+    def transform(self, X: npt.ArrayLike) -> Codes:
+        """Return the codes of rows, ``n_bytes`` bytes each: the numbers of the centroids, then the offset."""
+        rows = self._checked(X)
+        Z = self._coordinates(rows)
+        parts = self._nearest(Z)
+        low, high = self.offset_range_
+        # As faiss reads it: 256 steps, each standing for its middle.
+        steps = np.floor((self._offsets(rows, Z, parts) - low) / ((high - low) or 1.0) * 256)
+        return np.hstack([parts, np.clip(steps, 0, 255).astype(np.uint8)[:, None]])
+
+    def distances(self, queries: npt.ArrayLike, codes: npt.ArrayLike) -> Floats:
+        """Return estimates of the squared distance of each query to each code: ``|q|^2 + b(x) - 2 <q, x^>``."""
+        rows, packed = self._checked(queries), self._checked_codes(codes)
+        low, high = self.offset_range_
+        offsets = low + (packed[:, -1] + 0.5) * ((high - low) / 256)
+        lengths = ((rows - self.mean_) ** 2).sum(axis=1)
+        return np.asarray(lengths[:, None] + offsets - 2 * self._coordinates(rows) @ self._decoded(packed[:, :-1]).T)
+
+    def index(self, codes: npt.ArrayLike) -> Any:
+        """Return an index of faiss over codes: it searches rows as they are, and ``faiss.write_index`` writes it.
+
+        Its distances are those of :meth:`distances` without what the axes leave of the query, which all rows share.
+        """
+        faiss = faiss_module()
+
+        packed = self._checked_codes(codes)
+        m, d = self.axes_.shape[1], self.n_features_in_
+        kind = faiss.AdditiveQuantizer.ST_norm_qint8
+        inner = faiss.IndexResidualQuantizer(m, self.n_bytes - 1, 8, faiss.METRIC_L2, kind)
+        _set_centroids(inner.rq, self.centroids_)
+        inner.rq.norm_min, inner.rq.norm_max = map(float, self.offset_range_)
+        inner.is_trained = True
+        faiss.copy_array_to_vector(packed.ravel(), inner.codes)
+        inner.ntotal = len(packed)
+        step = faiss.LinearTransform(d, m, True)
+        faiss.copy_array_to_vector(np.float32(self.axes_.T).ravel(), step.A)
+        faiss.copy_array_to_vector(np.float32(-self.mean_ @ self.axes_), step.b)
+        step.is_trained = True
+        index = faiss.IndexPreTransform(step, inner)
+        index.ntotal = len(packed)
+        return index
+
+    def save(self, path: PathLike) -> None:
+        """Write the quantiser to a file in one step; see :mod:`thpi.model_file`."""
+        check_is_fitted(self)
+        model_file.save(self, path)
+
+    @classmethod
+    def load(cls, path: PathLike) -> ResidualQuantiser:
+        """Read a quantiser that :meth:`save` wrote; nothing in the file is executed."""
+        contents = model_file.read(path)
+        with model_file.usable(path, cls.__name__):
+            if contents.method != cls.__name__:
+                raise model_file.ModelFileError(f"it holds a {contents.method[:80]}, not a {cls.__name__}.")
+            quantiser = cls(**contents.params)
+            quantiser._validate_params()
+            quantiser.__dict__.update(contents.fitted())
+            quantiser._check_shapes()
+        return quantiser
+
+    def _check_shapes(self) -> None:
+        d, m = self.n_features_in_, self.axes_.shape[1]
+        wanted = {"mean_": (d,), "axes_": (d, m), "slopes_": (m,), "offset_range_": (2,)}
+        for name, shape in {**wanted, "centroids_": (self.n_bytes - 1, _CENTROIDS, m)}.items():
+            if getattr(self, name).shape != shape:
+                raise model_file.ModelFileError(f"its array {name} does not have shape {shape}.")
+
+    def _checked(self, X: npt.ArrayLike) -> Array:
+        check_is_fitted(self)
+        rows = check_array(X, dtype=[np.float64, np.float32], estimator=self, input_name="X")
+        if rows.shape[1] != self.n_features_in_:
+            raise ValueError(f"X has {rows.shape[1]} features; the quantiser was fitted on {self.n_features_in_}.")
+        return np.asarray(rows)
+
+    def _checked_codes(self, codes: npt.ArrayLike) -> Codes:
+        check_is_fitted(self)
+        packed = check_codes(codes)
+        if packed.shape[1] != self.n_bytes:
+            raise ValueError(f"codes has {packed.shape[1]} bytes per row; n_bytes={self.n_bytes} needs as many.")
+        return packed
+
+    def _coordinates(self, rows: Array) -> Floats:
+        return np.asarray((rows - self.mean_) @ self.axes_)
+
+    def _learned(self, Z: Floats, seed: int) -> Array:
+        quantiser = self._faiss(Z.shape[1])
+        quantiser.cp.seed = seed
+        quantiser.train(np.ascontiguousarray(Z, dtype=np.float32))
+        centroids = faiss_module().vector_to_array(quantiser.codebooks)
+        return np.array(centroids.reshape(self.n_bytes - 1, _CENTROIDS, -1))
+
+    def _faiss(self, m: int) -> Any:
+        faiss = faiss_module()
+
+        quantiser = faiss.ResidualQuantizer(m, self.n_bytes - 1, 8)
+        quantiser.max_beam_size = self.beam
+        quantiser.train_type = faiss.ResidualQuantizer.Train_default
+        quantiser.cp.min_points_per_centroid = 1  # or faiss prints a warning about few rows
+        return quantiser
+
+    def _nearest(self, Z: Floats) -> Codes:
+        quantiser = self._faiss(Z.shape[1])
+        _set_centroids(quantiser, self.centroids_)
+        return np.asarray(quantiser.compute_codes(np.ascontiguousarray(Z, dtype=np.float32)), dtype=np.uint8)
+
+    def _decoded(self, parts: Codes) -> Floats:
+        total = np.zeros((len(parts), self.centroids_.shape[2]))
+        for column, centroids in zip(parts.T, self.centroids_, strict=True):
+            total += centroids[column]
+        return total
+
+    def _offsets(self, rows: Array, Z: Floats, parts: Codes) -> Floats:
+        lengths = ((rows - self.mean_) ** 2).sum(axis=1)
+        return np.asarray(lengths - 2 * (Z * self.slopes_ * (Z - self._decoded(parts))).sum(axis=1))
+
+
+def _set_centroids(quantiser: Any, centroids: Array) -> None:
+    faiss = faiss_module()
+
+    faiss.copy_array_to_vector(np.ascontiguousarray(centroids, dtype=np.float32).ravel(), quantiser.codebooks)
+    quantiser.is_trained = True
+
+
+def _neighbour_slopes(Z: Floats, n_neighbours: int, seed: int) -> Floats:
+    """Slope of the mean coordinate of a row's neighbours on its own, for each coordinate: sum x y / sum x^2."""
+    faiss = faiss_module()
+
+    sample = np.random.RandomState(seed).permutation(len(Z))[:_SAMPLE]
+    some = np.ascontiguousarray(Z[np.sort(sample)], dtype=np.float32)
+    k = min(n_neighbours, max(1, len(some) // 4))
+    index = faiss.IndexFlatL2(some.shape[1])
+    index.add(some)
+    products, squares = np.zeros(Z.shape[1]), (some.astype(np.float64) ** 2).sum(axis=0)
+    for start in range(0, len(some), 256):
+        block = some[start : start + 256]
+        near = index.search(block, k + 1)[1][:, 1:]  # the first is the row itself, or its double
+        products += (block * some[near].mean(axis=1, dtype=np.float64)).sum(axis=0)
+    return np.asarray(products / np.where(squares > 0, squares, 1))
