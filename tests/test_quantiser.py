@@ -35,12 +35,14 @@ def test_slopes_are_those_of_the_neighbours_by_brute_force():
     np.testing.assert_allclose(QUANTISER.slopes_, (Z * means).sum(axis=0) / (Z**2).sum(axis=0), rtol=1e-4)
 
 
-def test_offsets_are_those_of_the_formula_to_half_a_step():
+def test_offsets_are_the_levels_nearest_to_those_of_the_formula():
     _, _, offsets = parts()
-    low, high = QUANTISER.offset_range_
-    assert (low, high) == pytest.approx((offsets.min(), offsets.max()))
-    said = low + (CODES[:, -1] + 0.5) * (high - low) / 256
-    assert np.abs(said - offsets).max() <= (high - low) / 512 * (1 + 1e-9)
+    levels = QUANTISER.offset_levels_
+    said = levels[CODES[:, -1]]
+    np.testing.assert_allclose(np.abs(said - offsets), np.abs(levels[:, None] - offsets).min(axis=0), atol=1e-9)
+    # The best groups are at least as good as steps of equal length.
+    steps = offsets.min() + (np.arange(256) + 0.5) * np.ptp(offsets) / 256
+    assert ((said - offsets) ** 2).sum() <= (np.abs(steps[:, None] - offsets).min(axis=0) ** 2).sum()
 
 
 def test_the_estimate_is_exact_for_the_expected_query():
@@ -54,8 +56,7 @@ def test_the_estimate_is_exact_for_the_expected_query():
 
 def test_distances_are_those_of_the_formula():
     _, decoded, _ = parts()
-    low, high = QUANTISER.offset_range_
-    said = low + (CODES[:, -1] + 0.5) * (high - low) / 256
+    said = QUANTISER.offset_levels_[CODES[:, -1]]
     q = Q - QUANTISER.mean_
     expected = (q**2).sum(axis=1)[:, None] + said - 2 * (q @ QUANTISER.axes_) @ decoded.T
     np.testing.assert_allclose(QUANTISER.distances(Q, CODES), expected)

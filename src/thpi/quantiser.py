@@ -11,8 +11,9 @@ offset
 
     b(x) = |x|^2 - 2 <s * x, x - x^>
 
-makes the estimate ``|q|^2 + b(x) - 2 <q, x^>`` exact for that query, and right on average for those around it. It is
-rounded to one byte. So a code has M + 1 bytes, and a search adds up M numbers from tables, as in product quantisation.
+makes the estimate ``|q|^2 + b(x) - 2 <q, x^>`` exact for that query, and right on average for those around it. One byte
+says which of 256 levels is nearest to it: the means of the best 256 groups of the offsets of training rows. So a code has
+M + 1 bytes, and a search adds up M numbers from tables, as in product quantisation.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
     mean_, axes_ : of the principal coordinates.
     centroids_ : array of shape (n_bytes - 1, 256, n_components).
     slopes_ : s of the formula.
-    offset_range_ : least and largest offset that the last byte can say.
+    offset_levels_ : the 256 offsets that the last byte can say, rising.
 
     References
     ----------
@@ -116,8 +117,7 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
         Z = self._coordinates(rows)
         self.centroids_ = self._learned(Z, seed)
         self.slopes_ = _neighbour_slopes(Z, self.n_neighbours, seed)
-        offsets = self._offsets(rows, Z, self._nearest(Z))
-        self.offset_range_ = np.array([offsets.min(), offsets.max()])
+        self.offset_levels_ = _levels(self._offsets(rows, Z, self._nearest(Z)))
         return self
 
     def transform(self, X: npt.ArrayLike) -> Codes:
@@ -125,16 +125,14 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
         rows = self._checked(X)
         Z = self._coordinates(rows)
         parts = self._nearest(Z)
-        low, high = self.offset_range_
-        # As faiss reads it: 256 steps, each standing for its middle.
-        steps = np.floor((self._offsets(rows, Z, parts) - low) / ((high - low) or 1.0) * 256)
-        return np.hstack([parts, np.clip(steps, 0, 255).astype(np.uint8)[:, None]])
+        between = (self.offset_levels_[1:] + self.offset_levels_[:-1]) / 2
+        nearest = np.searchsorted(between, self._offsets(rows, Z, parts))
+        return np.hstack([parts, nearest.astype(np.uint8)[:, None]])
 
     def distances(self, queries: npt.ArrayLike, codes: npt.ArrayLike) -> Floats:
         """Return estimates of the squared distance of each query to each code: ``|q|^2 + b(x) - 2 <q, x^>``."""
         rows, packed = self._checked(queries), self._checked_codes(codes)
-        low, high = self.offset_range_
-        offsets = low + (packed[:, -1] + 0.5) * ((high - low) / 256)
+        offsets = self.offset_levels_[packed[:, -1]]
         lengths = ((rows - self.mean_) ** 2).sum(axis=1)
         return np.asarray(lengths[:, None] + offsets - 2 * self._coordinates(rows) @ self._decoded(packed[:, :-1]).T)
 
@@ -147,10 +145,10 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
 
         packed = self._checked_codes(codes)
         m, d = self.axes_.shape[1], self.n_features_in_
-        kind = faiss.AdditiveQuantizer.ST_norm_qint8
+        kind = faiss.AdditiveQuantizer.ST_norm_cqint8
         inner = faiss.IndexResidualQuantizer(m, self.n_bytes - 1, 8, faiss.METRIC_L2, kind)
         _set_centroids(inner.rq, self.centroids_)
-        inner.rq.norm_min, inner.rq.norm_max = map(float, self.offset_range_)
+        inner.rq.qnorm.add(np.float32(self.offset_levels_)[:, None])  # where faiss keeps levels of |x^|^2
         inner.is_trained = True
         faiss.copy_array_to_vector(packed.ravel(), inner.codes)
         inner.ntotal = len(packed)
@@ -182,7 +180,7 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
 
     def _check_shapes(self) -> None:
         d, m = self.n_features_in_, self.axes_.shape[1]
-        wanted = {"mean_": (d,), "axes_": (d, m), "slopes_": (m,), "offset_range_": (2,)}
+        wanted = {"mean_": (d,), "axes_": (d, m), "slopes_": (m,), "offset_levels_": (256,)}
         for name, shape in {**wanted, "centroids_": (self.n_bytes - 1, _CENTROIDS, m)}.items():
             if getattr(self, name).shape != shape:
                 raise model_file.ModelFileError(f"its array {name} does not have shape {shape}.")
@@ -241,6 +239,17 @@ def _set_centroids(quantiser: Any, centroids: Array) -> None:
 
     faiss.copy_array_to_vector(np.ascontiguousarray(centroids, dtype=np.float32).ravel(), quantiser.codebooks)
     quantiser.is_trained = True
+
+
+def _levels(offsets: Floats) -> Floats:
+    """Return the means of the 256 groups with the least squared deviations, rising; at most 10,000 quantiles count."""
+    quantiles = np.sort(np.float32(offsets))[np.linspace(0, len(offsets) - 1, min(len(offsets), _SAMPLE)).astype(int)]
+    distinct = np.unique(quantiles)
+    if len(distinct) <= _CENTROIDS:
+        return np.pad(distinct.astype(np.float64), (0, _CENTROIDS - len(distinct)), mode="edge")
+    clustering = faiss_module().Clustering1D(_CENTROIDS)
+    clustering.train_exact(quantiles[:, None])
+    return np.sort(faiss_module().vector_to_array(clustering.centroids)).astype(np.float64)
 
 
 def _neighbour_slopes(Z: Floats, n_neighbours: int, seed: int) -> Floats:
