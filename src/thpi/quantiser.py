@@ -12,8 +12,8 @@ offset
     b(x) = |x|^2 - 2 <s * x, x - x^>
 
 makes the estimate ``|q|^2 + b(x) - 2 <q, x^>`` exact for that query, and right on average for those around it. One byte
-says which of 256 levels is nearest to it: the means of the best 256 groups of the offsets of training rows. So a code has
-M + 1 bytes, and a search adds up M numbers from tables, as in product quantisation.
+says which of 256 levels is nearest to it: the means of the best 256 groups of the offsets of training rows. So a code
+has M + 1 bytes, and a search adds up M numbers from tables, as in product quantisation.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
         kind = faiss.AdditiveQuantizer.ST_norm_cqint8
         inner = faiss.IndexResidualQuantizer(m, self.n_bytes - 1, 8, faiss.METRIC_L2, kind)
         _set_centroids(inner.rq, self.centroids_)
-        inner.rq.qnorm.add(np.float32(self.offset_levels_)[:, None])  # where faiss keeps levels of |x^|^2
+        inner.rq.qnorm.add(self.offset_levels_.astype(np.float32)[:, None])  # where faiss keeps levels of |x^|^2
         inner.is_trained = True
         faiss.copy_array_to_vector(packed.ravel(), inner.codes)
         inner.ntotal = len(packed)
