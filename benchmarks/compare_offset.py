@@ -34,7 +34,8 @@ def main() -> None:
         queries, database = X[:n], X[n:]
         truth = Truth(queries, database, [Cut(10, 10)])
         quantiser = thpi.ResidualQuantiser(options.bytes, random_state=0).fit(database)
-        parts, Z = quantiser.transform(database)[:, :-1], quantiser._coordinates(database)
+        parts = quantiser.transform(database)[:, : len(quantiser.centroids_)]
+        Z = quantiser._coordinates(database)
         decoded = quantiser._decoded(parts)
         estimates = {
             "decoded row": (decoded**2).sum(axis=1),

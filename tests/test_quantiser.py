@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from thpi import ITQ, ModelFileError, ResidualQuantiser
+from thpi.quantiser import _Neighbours
 
 rng = np.random.RandomState(0)
 X = rng.standard_normal((500, 20)) * np.linspace(2, 0.3, 20) + 3 * rng.standard_normal((9, 20))[np.arange(500) % 9]
@@ -70,6 +71,45 @@ def test_faiss_finds_the_same_rows(tmp_path):
     chosen = np.take_along_axis(distances, found, axis=1)
     best = np.sort(distances, axis=1)[:, :10]
     np.testing.assert_allclose(chosen, best, rtol=1e-4, atol=1e-3 * distances.std())
+
+
+# Few dimensions and very different lengths: centroids leave little, and 256 levels are too coarse for the offsets.
+UNLIKE = rng.standard_normal((2000, 6)) * np.exp(rng.standard_normal((2000, 1)))
+
+
+def test_offsets_of_rows_of_different_lengths_are_not_rounded(tmp_path):
+    quantiser = ResidualQuantiser(10, n_neighbours=20, random_state=0).fit(UNLIKE)
+    assert quantiser.centroids_.shape == (6, 256, 6)
+    codes = quantiser.transform(UNLIKE)
+    Z = (UNLIKE - quantiser.mean_) @ quantiser.axes_
+    decoded = sum(quantiser.centroids_[m][codes[:, m]].astype(float) for m in range(6))
+    offsets = ((UNLIKE - quantiser.mean_) ** 2).sum(axis=1) - 2 * (Z * quantiser.slopes_ * (Z - decoded)).sum(axis=1)
+    np.testing.assert_array_equal(codes[:, 6:].copy().view("<f4")[:, 0], offsets.astype(np.float32))
+    queries = UNLIKE[:60] + 0.1
+    distances = quantiser.distances(queries, codes)
+    found = quantiser.index(codes).search(queries.astype("float32"), 10)[1]
+    chosen = np.take_along_axis(distances, found, axis=1)
+    np.testing.assert_allclose(chosen, np.sort(distances, axis=1)[:, :10], rtol=1e-4, atol=1e-3 * np.median(distances))
+    quantiser.save(tmp_path / "q.thpi")
+    np.testing.assert_array_equal(ResidualQuantiser.load(tmp_path / "q.thpi").transform(UNLIKE), codes)
+
+
+def test_the_error_for_neighbours_is_that_of_brute_force():
+    """The mean of ((2 <y - s * x, r>)^2 + e^2) / d^4 over rows and neighbours."""
+    Z, decoded, _ = parts()
+    Z = np.float32(Z).astype(float)
+    distances = ((Z[:, None] - Z) ** 2).sum(axis=2)
+    np.fill_diagonal(distances, np.inf)
+    near = Z[np.argsort(distances, axis=1)[:, :20]]
+    products = ((near - (QUANTISER.slopes_ * Z)[:, None]) * (Z - decoded)[:, None]).sum(axis=2)
+    e = rng.standard_normal(500)
+    scale = np.sort(distances, axis=1)[:, :20].mean(axis=1)
+    found = _Neighbours(Z, 20, 0).squared_error(Z - decoded, QUANTISER.slopes_, e)
+    assert found == pytest.approx(np.mean((4 * products**2 + e[:, None] ** 2) / scale[:, None] ** 2), rel=1e-4)
+
+
+def test_rows_of_like_lengths_have_rounded_offsets():
+    assert len(ResidualQuantiser(10, n_neighbours=20, random_state=0).fit(X).offset_levels_) == 256
 
 
 def test_it_finds_more_of_the_nearest_than_signs_of_as_many_bytes():

@@ -1,4 +1,4 @@
-"""Codes of a few bytes by residual quantisation, with a byte that says how far a row is from the queries near it.
+"""Codes of a few bytes by residual quantisation, with an offset that is right for the queries near a row.
 
 A row x, in leading principal coordinates about the mean, becomes a sum of M centroids, each one of 256:
 
@@ -12,8 +12,14 @@ offset
     b(x) = |x|^2 - 2 <s * x, x - x^>
 
 makes the estimate ``|q|^2 + b(x) - 2 <q, x^>`` exact for that query, and right on average for those around it. One byte
-says which of 256 levels is nearest to it: the means of the best 256 groups of the offsets of training rows. So a code
-has M + 1 bytes, and a search adds up M numbers from tables, as in product quantisation.
+says which of 256 levels is nearest to it: the means of the best 256 groups of the offsets of training rows. Where that
+rounding would cost more than three centroids gain, the offset has four bytes, as float32: let r = x - x^ be what M
+centroids leave of a row, y its neighbours, d^2 their mean squared distance, and e the rounding; the choice has the
+lesser mean of
+
+    ((2 <y - s * x, r>)^2 + e^2) / d^4,     M + 1 = n_bytes with levels,  M + 4 = n_bytes and e = 0 without.
+
+A search adds up M numbers from tables, as in product quantisation.
 """
 
 from __future__ import annotations
@@ -29,7 +35,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from thpi import model_file
-from thpi._types import Array, Codes, Constraints, Floats, PathLike, Seed
+from thpi._types import Array, Codes, Constraints, Floats, Ints, PathLike, Seed
 from thpi.codes import check_codes
 from thpi.index._exact import faiss_module
 from thpi.solvers.moments import principal_axes
@@ -38,6 +44,9 @@ __all__ = ["ResidualQuantiser"]
 
 _CENTROIDS = 256
 _LEAST_COMPONENTS = 128
+_FLOAT = 4  # bytes of an offset that is not rounded
+_LEAST_SCALE = 1e-3  # of the median
+_BLOCK = 128  # rows whose neighbours are held at a time
 _SAMPLE = 10_000  # rows whose neighbours are looked at, and among which they are sought
 
 
@@ -47,7 +56,7 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     n_bytes : int, default=16
-        Bytes of a code: one of them is the offset, each of the others one of 256 centroids.
+        Bytes of a code: one or four of them are the offset, each of the others one of 256 centroids.
     n_components : int, default=None
         Principal coordinates that are coded; None: 8 a byte, at least 128, as far as there are so many.
     n_neighbours : int, default=200
@@ -60,9 +69,9 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     mean_, axes_ : of the principal coordinates.
-    centroids_ : array of shape (n_bytes - 1, 256, n_components).
+    centroids_ : array of shape (n_bytes - 1, 256, n_components), or n_bytes - 4 of them.
     slopes_ : s of the formula.
-    offset_levels_ : the 256 offsets that the last byte can say, rising.
+    offset_levels_ : the 256 offsets that the last byte can say, rising; empty if the last four bytes are the offset.
 
     References
     ----------
@@ -116,25 +125,40 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
         self.axes_ = np.asarray(principal_axes(rows, self.mean_.astype(rows.dtype), m)[0], dtype=np.float64)
         Z = self._coordinates(rows)
         self.centroids_ = self._learned(Z, seed)
-        self.slopes_ = _neighbour_slopes(Z, self.n_neighbours, seed)
-        self.offset_levels_ = _levels(self._offsets(rows, Z, self._nearest(Z)))
+        near = _Neighbours(Z, self.n_neighbours, seed)
+        self.slopes_ = near.slopes()
+        parts = self._nearest(Z)
+        offsets = self._offsets(rows, Z, parts)
+        self.offset_levels_ = _levels(offsets)
+        if self.n_bytes > _FLOAT and self._float_pays(near, Z, parts, offsets):
+            # Centroids are learned one after the other: the first ones are those of a shorter code.
+            self.centroids_, self.offset_levels_ = self.centroids_[: self.n_bytes - _FLOAT], np.empty(0)
         return self
+
+    def _float_pays(self, near: _Neighbours, Z: Floats, parts: Codes, offsets: Floats) -> bool:
+        """Whether four bytes of offset are worth three centroids."""
+        fewer = parts[:, : self.n_bytes - _FLOAT]
+        rounding = offsets - self.offset_levels_[self._level(offsets)]
+        with_levels = near.squared_error(Z - self._decoded(parts), self.slopes_, rounding)
+        return near.squared_error(Z - self._decoded(fewer), self.slopes_, np.zeros(len(Z))) < with_levels
 
     def transform(self, X: npt.ArrayLike) -> Codes:
         """Return the codes of rows, ``n_bytes`` bytes each: the numbers of the centroids, then the offset."""
         rows = self._checked(X)
         Z = self._coordinates(rows)
         parts = self._nearest(Z)
-        between = (self.offset_levels_[1:] + self.offset_levels_[:-1]) / 2
-        nearest = np.searchsorted(between, self._offsets(rows, Z, parts))
-        return np.hstack([parts, nearest.astype(np.uint8)[:, None]])
+        offsets = self._offsets(rows, Z, parts)
+        if not len(self.offset_levels_):
+            return np.hstack([parts, offsets.astype("<f4")[:, None].view(np.uint8)])
+        return np.hstack([parts, self._level(offsets).astype(np.uint8)[:, None]])
 
     def distances(self, queries: npt.ArrayLike, codes: npt.ArrayLike) -> Floats:
         """Return estimates of the squared distance of each query to each code: ``|q|^2 + b(x) - 2 <q, x^>``."""
         rows, packed = self._checked(queries), self._checked_codes(codes)
-        offsets = self.offset_levels_[packed[:, -1]]
-        lengths = ((rows - self.mean_) ** 2).sum(axis=1)
-        return np.asarray(lengths[:, None] + offsets - 2 * self._coordinates(rows) @ self._decoded(packed[:, :-1]).T)
+        m, lengths = len(self.centroids_), ((rows - self.mean_) ** 2).sum(axis=1)
+        last = np.ascontiguousarray(packed[:, m:])
+        offsets = self.offset_levels_[last[:, 0]] if len(self.offset_levels_) else last.view("<f4")[:, 0]
+        return np.asarray(lengths[:, None] + offsets - 2 * self._coordinates(rows) @ self._decoded(packed[:, :m]).T)
 
     def index(self, codes: npt.ArrayLike) -> Any:
         """Return an index of faiss over codes: it searches rows as they are, and ``faiss.write_index`` writes it.
@@ -145,10 +169,12 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
 
         packed = self._checked_codes(codes)
         m, d = self.axes_.shape[1], self.n_features_in_
-        kind = faiss.AdditiveQuantizer.ST_norm_cqint8
-        inner = faiss.IndexResidualQuantizer(m, self.n_bytes - 1, 8, faiss.METRIC_L2, kind)
+        kind = "ST_norm_cqint8" if len(self.offset_levels_) else "ST_norm_float"
+        kinds = faiss.AdditiveQuantizer
+        inner = faiss.IndexResidualQuantizer(m, len(self.centroids_), 8, faiss.METRIC_L2, getattr(kinds, kind))
         _set_centroids(inner.rq, self.centroids_)
-        inner.rq.qnorm.add(self.offset_levels_.astype(np.float32)[:, None])  # where faiss keeps levels of |x^|^2
+        if len(self.offset_levels_):
+            inner.rq.qnorm.add(self.offset_levels_.astype(np.float32)[:, None])  # where faiss keeps levels of |x^|^2
         inner.is_trained = True
         faiss.copy_array_to_vector(packed.ravel(), inner.codes)
         inner.ntotal = len(packed)
@@ -180,8 +206,10 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
 
     def _check_shapes(self) -> None:
         d, m = self.n_features_in_, self.axes_.shape[1]
-        wanted = {"mean_": (d,), "axes_": (d, m), "slopes_": (m,), "offset_levels_": (256,)}
-        for name, shape in {**wanted, "centroids_": (self.n_bytes - 1, _CENTROIDS, m)}.items():
+        n_levels = _CENTROIDS if len(self.offset_levels_) else 0
+        n_parts = self.n_bytes - (1 if n_levels else _FLOAT)
+        wanted = {"mean_": (d,), "axes_": (d, m), "slopes_": (m,), "offset_levels_": (n_levels,)}
+        for name, shape in {**wanted, "centroids_": (n_parts, _CENTROIDS, m)}.items():
             if getattr(self, name).shape != shape:
                 raise model_file.ModelFileError(f"its array {name} does not have shape {shape}.")
 
@@ -203,31 +231,35 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
         return np.asarray((rows - self.mean_) @ self.axes_)
 
     def _learned(self, Z: Floats, seed: int) -> Array:
-        quantiser = self._faiss(Z.shape[1])
+        quantiser = self._faiss(Z.shape[1], self.n_bytes - 1)
         quantiser.cp.seed = seed
         quantiser.train(np.ascontiguousarray(Z, dtype=np.float32))
         centroids = faiss_module().vector_to_array(quantiser.codebooks)
         return np.array(centroids.reshape(self.n_bytes - 1, _CENTROIDS, -1))
 
-    def _faiss(self, m: int) -> Any:
+    def _faiss(self, m: int, n_parts: int) -> Any:
         faiss = faiss_module()
 
-        quantiser = faiss.ResidualQuantizer(m, self.n_bytes - 1, 8)
+        quantiser = faiss.ResidualQuantizer(m, n_parts, 8)
         quantiser.max_beam_size = self.beam
         quantiser.train_type = faiss.ResidualQuantizer.Train_default
         quantiser.cp.min_points_per_centroid = 1  # or faiss prints a warning about few rows
         return quantiser
 
     def _nearest(self, Z: Floats) -> Codes:
-        quantiser = self._faiss(Z.shape[1])
+        quantiser = self._faiss(Z.shape[1], len(self.centroids_))
         _set_centroids(quantiser, self.centroids_)
         return np.asarray(quantiser.compute_codes(np.ascontiguousarray(Z, dtype=np.float32)), dtype=np.uint8)
 
     def _decoded(self, parts: Codes) -> Floats:
         total = np.zeros((len(parts), self.centroids_.shape[2]))
-        for column, centroids in zip(parts.T, self.centroids_, strict=True):
+        for column, centroids in zip(parts.T, self.centroids_, strict=False):  # the first parts are a code too
             total += centroids[column]
         return total
+
+    def _level(self, offsets: Floats) -> Ints:
+        """Return the number of the nearest level."""
+        return np.searchsorted((self.offset_levels_[1:] + self.offset_levels_[:-1]) / 2, offsets)
 
     def _offsets(self, rows: Array, Z: Floats, parts: Codes) -> Floats:
         lengths = ((rows - self.mean_) ** 2).sum(axis=1)
@@ -252,18 +284,37 @@ def _levels(offsets: Floats) -> Floats:
     return np.sort(faiss_module().vector_to_array(clustering.centroids)).astype(np.float64)
 
 
-def _neighbour_slopes(Z: Floats, n_neighbours: int, seed: int) -> Floats:
-    """Slope of the mean coordinate of a row's neighbours on its own, for each coordinate: sum x y / sum x^2."""
-    faiss = faiss_module()
+class _Neighbours:
+    """Neighbours of some rows among themselves."""
 
-    sample = np.random.RandomState(seed).permutation(len(Z))[:_SAMPLE]
-    some = np.ascontiguousarray(Z[np.sort(sample)], dtype=np.float32)
-    k = min(n_neighbours, max(1, len(some) // 4))
-    index = faiss.IndexFlatL2(some.shape[1])
-    index.add(some)
-    products, squares = np.zeros(Z.shape[1]), (some.astype(np.float64) ** 2).sum(axis=0)
-    for start in range(0, len(some), 256):
-        block = some[start : start + 256]
-        near = index.search(block, k + 1)[1][:, 1:]  # the first is the row itself, or its double
-        products += (block * some[near].mean(axis=1, dtype=np.float64)).sum(axis=0)
-    return np.asarray(products / np.where(squares > 0, squares, 1))
+    def __init__(self, Z: Floats, n_neighbours: int, seed: int) -> None:
+        self.sample = np.sort(np.random.RandomState(seed).permutation(len(Z))[:_SAMPLE])
+        self.rows = np.ascontiguousarray(Z[self.sample], dtype=np.float32)
+        index = faiss_module().IndexFlatL2(Z.shape[1])
+        index.add(self.rows)
+        # The first is the row itself, or its double.
+        squared, near = index.search(self.rows, min(n_neighbours, max(1, len(self.rows) // 4)) + 1)
+        self.near, scale = near[:, 1:], squared[:, 1:].mean(axis=1, dtype=np.float64)
+        # Rows with many doubles must not outweigh all others.
+        self.scale = np.maximum(scale, _LEAST_SCALE * (np.median(scale) or 1.0))
+
+    def slopes(self) -> Floats:
+        """Slope of the mean coordinate of a row's neighbours on its own: sum x y / sum x^2, for each coordinate."""
+        products, squares = np.zeros(self.rows.shape[1]), (self.rows.astype(np.float64) ** 2).sum(axis=0)
+        for block in self._blocks():
+            means = self.rows[self.near[block]].mean(axis=1, dtype=np.float64)
+            products += (self.rows[block] * means).sum(axis=0)
+        return np.asarray(products / np.where(squares > 0, squares, 1))
+
+    def squared_error(self, residuals: Floats, slopes: Floats, rounding: Floats) -> float:
+        """Mean of ``((2 <y - s * x, r>)^2 + e^2) / d^4`` over rows x and neighbours y; residuals r, rounding e."""
+        total = 0.0
+        for block in self._blocks():
+            r, own = residuals[self.sample[block]], self.rows[block] * slopes
+            products = np.einsum("ikj,ij->ik", self.rows[self.near[block]], r) - (own * r).sum(axis=1)[:, None]
+            errors = 4 * (products**2).mean(axis=1) + rounding[self.sample[block]] ** 2
+            total += float((errors / self.scale[block] ** 2).sum())
+        return total / len(self.rows)
+
+    def _blocks(self) -> list[slice]:
+        return [slice(start, start + _BLOCK) for start in range(0, len(self.rows), _BLOCK)]
