@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from thpi.auto import AutoHasher
     from thpi.base import BaseHasher, Whole
+    from thpi.comparison import compare
     from thpi.diagnosis import diagnose
     from thpi.encoder import Encoder, load_encoder
     from thpi.hashers import (
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from thpi.migration import migrate
     from thpi.model_file import ModelFileError
     from thpi.pairing import pair
+    from thpi.quantiser import ResidualQuantiser
     from thpi.registry import HASHERS, RELEVANCES, load, register
 
 _HOME = {
@@ -45,7 +47,9 @@ _HOME = {
     "ModelFileError": "model_file",
     "ModelMismatchError": "identity",
     "RELEVANCES": "registry",
+    "ResidualQuantiser": "quantiser",
     "Whole": "base",
+    "compare": "comparison",
     "diagnose": "diagnosis",
     "load": "registry",
     "load_encoder": "encoder",
@@ -72,10 +76,12 @@ __all__ = [
     "ModelMismatchError",
     "NeighbourHash",
     "RELEVANCES",
+    "ResidualQuantiser",
     "SpectralHashing",
     "TransferITQ",
     "TwoSidedITQ",
     "Whole",
+    "compare",
     "diagnose",
     "load",
     "load_encoder",

@@ -24,7 +24,7 @@ import os
 import re
 from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -49,7 +49,16 @@ class ModelFileError(ValueError):
     """The file is not a complete, unaltered thpi model."""
 
 
-def save(hasher: BaseHasher, path: PathLike) -> None:
+class Model(Protocol):
+    """What can be saved: an estimator whose fitted attributes end with an underscore."""
+
+    @property
+    def _hash_name(self) -> str | None: ...
+
+    def get_params(self) -> dict[str, Any]: ...
+
+
+def save(hasher: Model, path: PathLike) -> None:
     """Write a fitted hasher to ``path``, replacing an existing file in one step."""
     from safetensors.numpy import save as to_bytes
 

@@ -33,6 +33,7 @@ COMMANDS = (
     "export",
     "serve",
     "diagnose",
+    "compare",
     "datasets",
 )
 

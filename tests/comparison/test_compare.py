@@ -1,0 +1,216 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import cache
+
+import faiss
+import numpy as np
+import pytest
+
+import thpi
+from thpi.assessment import Measured
+from thpi.codes import hamming_distances
+from thpi.comparison import METHODS, Comparison, Cut, Result, compare, write_code
+from thpi.comparison._compare import _drawn
+from thpi.comparison._method import Training
+from thpi.index import asymmetric_distances
+
+rng = np.random.RandomState(0)
+X = np.float32(
+    rng.standard_normal((420, 24)) * np.linspace(2, 0.3, 24) + rng.standard_normal((7, 24))[np.arange(420) % 7]
+)
+SWIFT = [name for name in METHODS if name != "AutoHasher"]
+
+
+@cache
+def comparison() -> Comparison:
+    return compare(X, recall=0.8, n_bytes=[3, 16], methods=SWIFT, n_queries=60)
+
+
+def results(name: str) -> dict[int, Result]:
+    return {result.n_bytes: result for result in comparison().results if result.name == name}
+
+
+def split() -> tuple[np.ndarray, np.ndarray]:
+    order, n = _drawn(len(X), 60, 0)
+    return X[order[:n]], X[order[n:]]
+
+
+def recall_of(distances: np.ndarray, k: int = 10) -> float:
+    """Recall at k by sorting, of any distances to the rows of the database."""
+    queries, database = split()
+    true = ((queries[:, None].astype(float) - database) ** 2).sum(axis=2)
+    near, found = (np.argsort(d, axis=1, kind="stable")[:, :k] for d in (true, distances))
+    return float(np.mean([len(set(a) & set(b)) / k for a, b in zip(near, found, strict=True)]))
+
+
+def at_ten(result: Result) -> float:
+    return result.recalls[Cut(10, 10)].value
+
+
+def test_vectors_lose_nothing():
+    assert at_ten(results("float")[96]) == 1.0
+
+
+def test_signs_of_dimensions_are_those_of_the_definition():
+    queries, database = split()
+    codes = [np.packbits(rows >= 0, axis=1, bitorder="little") for rows in (queries, database)]
+    by_name = {"Hamming": hamming_distances(*codes), "asymmetric": asymmetric_distances(queries, codes[1])}
+    for order, distances in by_name.items():
+        assert at_ten(results(f"sign, {order}")[3]) == pytest.approx(recall_of(distances))
+
+
+def test_itq_is_that_of_the_library():
+    queries, database = split()
+    itq = thpi.ITQ(24, random_state=0).fit(database)
+    distances = hamming_distances(itq.transform(queries), itq.transform(database))
+    assert at_ten(results("ITQ, Hamming")[3]) == pytest.approx(recall_of(distances))
+
+
+@pytest.mark.parametrize("name", ["PQ", "OPQ", "SQ 4", "SQ 8"])
+def test_quantisers_estimate_distances_by_what_their_codes_say(name, tmp_path):
+    """Product and scalar quantisation: distance of the query to the decoded row."""
+    queries, database = split()
+    coded = METHODS[name].code(Training(database, 0), 3)
+    found = coded.searches["asymmetric"](queries, 10)
+    recalls = results(f"{name}, asymmetric")[3]
+    coded.write(tmp_path / "index.faiss")
+    decoded = _decoded(faiss.read_index(str(tmp_path / "index.faiss")))
+    distances = ((queries[:, None] - decoded) ** 2).sum(axis=2)
+    assert recall_of(distances) == pytest.approx(at_ten(recalls), abs=0.02)  # rows of one code may be in any order
+    assert found.shape == (60, 10)
+
+
+def _decoded(index) -> np.ndarray:
+    """Return what the codes say of all rows, in the space of the rows."""
+    if not isinstance(index, faiss.IndexPreTransform):
+        return index.reconstruct_n(0, index.ntotal)
+    inner, step = faiss.downcast_index(index.index), faiss.downcast_VectorTransform(index.chain.at(0))
+    A = faiss.vector_to_array(step.A).reshape(step.d_out, step.d_in)
+    b = faiss.vector_to_array(step.b) if step.have_bias else np.zeros(step.d_out)
+    return (inner.reconstruct_n(0, inner.ntotal) - b) @ A  # axes are orthonormal; all rows share what they leave out
+
+
+def test_rabitq_has_the_bytes_that_faiss_says():
+    for bits in (1, 2, 4):
+        if not hasattr(faiss, "IndexRaBitQ"):
+            pytest.skip("this faiss has no RaBitQ")
+        for size, result in results(f"RaBitQ {bits}, asymmetric").items():
+            assert size <= 16
+            assert 0 < at_ten(result) <= 1
+
+
+def test_no_code_is_larger_than_asked_for():
+    for result in comparison().results:
+        assert result.n_bytes <= 16 or result.method in ("half", "float")
+
+
+def test_the_frontier_is_what_no_other_code_surpasses():
+    for result in comparison().results:
+        better = [
+            other for other in comparison().results
+            if other.n_bytes <= result.n_bytes and comparison().recall(other) > comparison().recall(result)
+        ]  # fmt: skip
+        if result in comparison().frontier:
+            assert not better
+    sizes = [result.n_bytes for result in comparison().frontier]
+    assert sizes == sorted(set(sizes))
+
+
+def test_the_choice_is_the_smallest_that_is_good_enough():
+    enough = [result for result in comparison().results if comparison().recall(result) >= 0.8]
+    assert comparison().choice.n_bytes == min(result.n_bytes for result in enough)
+    assert f"{comparison().choice.n_bytes} bytes" in comparison().sentence
+    assert replace(comparison(), wished=0.0).choice.n_bytes == comparison().results[0].n_bytes
+
+
+def test_no_code_may_be_good_enough():
+    one = Result("ITQ", "Hamming", 4, 0, {Cut(10, 10): Measured(0.5, 0.4, 0.6)}, 1.0, 1.0)
+    found = Comparison((one,), 0.9, Cut(10, 10), 5, 50, 8)
+    assert found.choice is None
+    assert found.sentence.startswith(
+        "No code reaches recall 90 % of the 10 nearest. ITQ, Hamming comes nearest: 4 bytes"
+    )
+
+
+def test_the_same_seed_gives_the_same_recalls():
+    again = compare(X, recall=0.8, n_bytes=[3], methods=["ITQ", "OPQ", "residual"], n_queries=60)
+    for result in again.results:
+        assert result.recalls == results(result.name)[result.n_bytes].recalls
+
+
+def test_cosine_is_the_order_of_rows_of_length_one():
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    a = compare(X, methods=["SQ 8"], n_bytes=[8], cosine=True).results
+    b = compare(unit, methods=["SQ 8"], n_bytes=[8]).results
+    assert [r.recalls for r in a] == [r.recalls for r in b]
+
+
+def test_labels_and_source_are_other_meanings_of_relevant():
+    labels = np.arange(420) % 7
+    found = compare(X, methods=["float"], n_bytes=[2], labels=labels, n_queries=60)
+    assert found.meaning == "same label in first 10"
+    assert {r.method for r in found.results} == {"float", "AutoHasher, labels"}
+    queries, database = (np.arange(420)[_drawn(420, 60, 0)[0]][part] for part in (slice(60), slice(60, None)))
+    true = ((X[queries][:, None].astype(float) - X[database]) ** 2).sum(axis=2)
+    first = database[np.argsort(true, axis=1, kind="stable")[:, :10]]
+    share = (labels[first] == labels[queries][:, None]).mean()
+    assert next(r for r in found.results if r.method == "float").relevance.value == pytest.approx(share)
+    source = compare(X, methods=["float"], n_bytes=[2], privileged=X, n_queries=60)
+    assert next(r for r in source.results if r.method == "float").relevance.value == 1.0
+
+
+def test_an_index_may_lose_besides():
+    """So few rows are searched exhaustively: nothing is lost."""
+    found = {r.order: r for r in compare(X, methods=["ITQ"], n_bytes=[3], n_queries=60, index_recall=0.9).results}
+    assert found["asymmetric"].index_loss.value == 0.0
+    assert found["Hamming"].index_loss is None
+
+
+def test_the_report_is_json_and_a_page():
+    facts = json.loads(json.dumps(comparison().to_dict()))
+    assert facts["choice"]["method"] == comparison().choice.method
+    assert len(facts["results"]) == len(comparison().results)
+    page = comparison().to_html()
+    assert "<script" not in page
+    for name in ("PQ, asymmetric", "RaBitQ 1, asymmetric" if hasattr(faiss, "IndexRaBitQ") else "PQ"):
+        assert name in page
+
+
+@pytest.mark.parametrize(("method", "suffix"), [("ITQ", ".thpi"), ("rotation", ".faiss"), ("residual", ".faiss")])
+def test_a_code_is_learned_from_all_rows_and_written(tmp_path, method, suffix):
+    file = write_code(tmp_path / "best", X, method, 3)
+    assert file == f"{tmp_path / 'best'}{suffix}"
+    if suffix == ".thpi":
+        assert thpi.load(file).transform(X).shape == (420, 3)
+    else:
+        index = faiss.read_index(file)
+        assert index.ntotal == 420
+        found = index.search(X[:20], 10)[1]
+        assert np.mean([i in row for i, row in enumerate(found)]) > 0.8
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"recall": 0}, "recall=0 must be greater than 0 and at most 1"),
+        ({"index_recall": 2}, "index_recall=2 must be None or greater"),
+        ({"n_bytes": []}, "n_bytes=[] must be positive integers"),
+        ({"methods": ["XQ"]}, "methods has 'XQ'; it must be one of sign"),
+        ({"n_queries": 419}, "n_queries=419 must be from 2 to 418"),
+        ({"candidates": 5}, "k=10 and candidates=5"),
+        ({"labels": [1, 2]}, "labels must have one label per row"),
+        ({"privileged": [[1.0]]}, "privileged has 1 rows and X 420"),
+    ],
+)
+def test_errors_name_the_argument(given, text):
+    with pytest.raises(ValueError, match=text.replace("[", r"\[").replace("(", r"\(")):
+        compare(X, **{"methods": ["float"], **given})
+
+
+def test_a_code_that_is_not_there():
+    with pytest.raises(ValueError, match="method='XQ' must be one of"):
+        write_code("x", X, "XQ", 3)
+    with pytest.raises(ValueError, match="n_bytes=1: float has no code"):
+        write_code("x", X, "float", 1)
