@@ -63,7 +63,7 @@ def compare(
     and code: signs of the dimensions, signs after a random or learned rotation,
     AutoHasher, product quantisation, RaBitQ, scalar quantisation, and the vectors
     themselves. True neighbours are the nearest vectors. Search is exhaustive, so
-    that what is lost is lost by the code; --index-recall measures an index besides.
+    what is lost is lost by the code; --index-recall measures an index besides.
 
     \b
     Examples:
