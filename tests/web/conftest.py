@@ -120,7 +120,9 @@ def browser() -> Iterator[Any]:
     """A real browser."""
     if CHROMIUM is None:
         pytest.skip("needs the browser Chromium: apt-get install chromium, or the chromium of your system")
-    with pytest.importorskip("playwright.sync_api").sync_playwright() as playwright:
+    api = pytest.importorskip("playwright.sync_api")
+    api.expect.set_options(timeout=30_000)
+    with api.sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield started
         started.close()
@@ -137,7 +139,7 @@ def open_page(browser: Any, address: str) -> Iterator[Callable[..., Any]]:
     def start(at: str = address, *, wait: str | None = ".hit", **options: Any) -> Any:
         context = browser.new_context(**({"viewport": {"width": 1280, "height": 900}} | options))
         page = context.new_page()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(60_000)  # on a busy machine the first search takes long
         page.on("pageerror", lambda error: problems.append(str(error)))
         page.on(
             "request", lambda request: None if request.url.startswith((at, "blob:")) else problems.append(request.url)
