@@ -17,7 +17,7 @@ import pytest
 from thpi.codes import pack
 from thpi.identity import ModelMismatchError
 from thpi.index import HammingIndex, IndexFileError, IndexLockedError
-from thpi.index._format import record_bytes
+from thpi.index._format import parse, record_bytes
 from thpi.index._ids import IdExistsError
 
 MODEL, OTHER = "c4e8709f0e821f23", "0d1f6f3f1c8e9b7a"
@@ -184,6 +184,28 @@ def test_a_shared_writer_cuts_off_what_a_killed_one_left(path: Path) -> None:
     shared.add(codes(1), ["y"])
     assert shared.ids[-3:].tolist() == ["x", "whole", "y"]
     assert same(shared, HammingIndex.open(path))
+
+
+class Growing(io.BytesIO):
+    """A file to which another process adds a record as soon as its size was measured."""
+
+    after = b""
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        position = super().seek(offset, whence)
+        if whence == os.SEEK_END and self.after:
+            super().seek(0)
+            self.write(self.after)
+            self.after = b""
+        return position
+
+
+def test_a_record_that_is_added_while_the_file_is_read_does_not_look_like_a_torn_one(path: Path) -> None:
+    file = Growing(path.read_bytes())
+    with HammingIndex.open(path, "a") as index:
+        index.add(codes(1), ["added"])
+    file.after = path.read_bytes()
+    assert parse(file).codes.shape[0] == 50
 
 
 def _write(path: str, name: str, n: int) -> None:

@@ -120,9 +120,11 @@ def record_bytes(record: Record, previous: bytes) -> tuple[bytes, bytes]:
 
 def parse(file: IO[bytes]) -> Contents:
     """Read an index file; raise ``IndexFileError``. Nothing large is held in memory before its digest is right."""
-    size = file.seek(0, os.SEEK_END)
     file.seek(0)
     head = file.read(FIXED)
+    # Measured after the head was read: another process may add a record meanwhile, and writes it before the head.
+    size = file.seek(0, os.SEEK_END)
+    file.seek(FIXED)
     if len(head) < FIXED or head[:8] != MAGIC:
         raise IndexFileError("it does not begin like one (truncated, or of another format).")
     digest = head[104:136]
