@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,18 @@ from thpi.datasets import data_home_path, load_digits_views
 
 Rows = npt.NDArray[np.float32]
 MOST_ROWS = 10_000
-RIVALS = ("sign", "rotation", "ITQ", "PQ", "OPQ", "RaBitQ 1", "RaBitQ 2", "RaBitQ 4", "SQ 4", "SQ 8")
+KINDS = {
+    "sign": ["sign"],
+    "rotation": ["rotation"],
+    "ITQ": ["ITQ"],
+    "AutoHasher": ["AutoHasher"],
+    "PQ": ["PQ"],
+    "OPQ": ["OPQ"],
+    "RaBitQ": ["RaBitQ 1", "RaBitQ 2", "RaBitQ 4"],
+    "SQ": ["SQ 4", "SQ 8"],
+    "residual": ["residual"],
+}
+METHODS_MEASURED = [method for methods in KINDS.values() for method in methods]
 
 
 def _array(file: str, name: str) -> Callable[[Path], Rows]:
@@ -58,28 +69,38 @@ def recall_at_ten(result: dict[str, Any]) -> dict[str, float]:
 
 
 def table(known: dict[str, Any], sizes: list[int]) -> str:
-    """One line per set and size: every method's recall at ten, its best order; the best in bold."""
-    methods = [name for name in (*RIVALS, "AutoHasher", "residual") if any(f"|{name}|" in key for key in known)]
+    """One line per set and size: recall at ten of the best code of each kind, in its better order; the best in bold.
+
+    A kind without a code of that size has "-"; "?" was not measured.
+    """
     lines = []
     for name in SETS:
         for size in sizes:
-            cells = {}
-            for method in methods:
-                found = [r for r in known.get(f"{name}|{method}|{size}", ())]
-                cells[method] = max((recall_at_ten(r)["value"] for r in found), default=None)
+            cells = {kind: _best(known, name, methods, size) for kind, methods in KINDS.items()}
             best = max((value for value in cells.values() if value is not None), default=None)
             shown = [
-                "-" if v is None else f"**{100 * v:.1f}**" if v == best else f"{100 * v:.1f}" for v in cells.values()
-            ]
+                ("-" if _measured(known, name, KINDS[kind], size) else "?") if value is None
+                else f"**{100 * value:.1f}**" if value == best else f"{100 * value:.1f}"
+                for kind, value in cells.items()
+            ]  # fmt: skip
             lines.append([name, str(size), *shown])
-    return markdown(["vectors", "bytes", *methods], lines)
+    return markdown(["vectors", "bytes", *KINDS], lines)
+
+
+def _measured(known: dict[str, Any], name: str, methods: Sequence[str], size: int) -> bool:
+    return all(f"{name}|{method}|{size}" in known for method in methods)
+
+
+def _best(known: dict[str, Any], name: str, methods: Sequence[str], size: int) -> float | None:
+    found = [result for method in methods for result in known.get(f"{name}|{method}|{size}", ())]
+    return max((recall_at_ten(result)["value"] for result in found), default=None)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=None)
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
-    parser.add_argument("--methods", nargs="+", choices=METHODS, default=["residual", *RIVALS])
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS_MEASURED)
     parser.add_argument("--bytes", type=int, nargs="+", default=[4, 8, 16, 32, 64, 128, 256])
     parser.add_argument("--output", type=Path, default=Path("docs/compare/results.json"))
     options = parser.parse_args()

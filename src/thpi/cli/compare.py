@@ -59,11 +59,12 @@ def compare(
 ) -> None:
     """Compare codes for your vectors at equal bytes, and name the smallest that is good enough.
 
-    Some rows are queries, the others are the database that all methods learn from
-    and code: signs of the dimensions, signs after a random or learned rotation,
-    AutoHasher, product quantisation, RaBitQ, scalar quantisation, and the vectors
-    themselves. True neighbours are the nearest vectors. Search is exhaustive, so
-    what is lost is lost by the code; --index-recall measures an index besides.
+    Some rows are queries. The others are the database, which all methods learn
+    from and code: signs of the dimensions, signs after a random or learned
+    rotation, AutoHasher, product, residual and scalar quantisation, RaBitQ, and
+    the vectors themselves. True neighbours are the nearest vectors. Search is
+    exhaustive: what is lost is lost by the code. --index-recall also measures an
+    index.
 
     \b
     Examples:
