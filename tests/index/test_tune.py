@@ -9,7 +9,7 @@ import pytest
 from thpi.codes import pack, paired_hamming_distances
 from thpi.index import HammingIndex
 from thpi.index._stored_report import read_report
-from thpi.index._tune import KINDS, build
+from thpi.index._tune import KINDS, Approximate, _climb, build
 
 
 def clustered(n: int, n_bits: int = 64, seed: int = 0) -> np.ndarray:
@@ -139,3 +139,19 @@ def test_exact_index_and_unknown_kind_are_refused() -> None:
     index.add(CODES[:100])
     with pytest.raises(ValueError, match="kinds='tree'"):
         index.tune(kinds=["tree"])
+
+
+def test_effort_rises_if_the_held_out_queries_fall_short() -> None:
+    class Lucky:
+        """Queries whose tuning half is easy, and whose other half needs eight lists."""
+
+        k, exact_milliseconds = 10, 1.0
+
+        def recall_and_time(self, candidate: Approximate, half: slice) -> tuple[np.ndarray, float]:
+            enough = half.start == 0 or candidate.parameters["nprobe"] >= 8
+            return np.full((2, 5), 0.96 if enough else 0.94), 0.1
+
+    row = _climb(build("ivf", CODES, seed=0), Lucky(), 0.95, 0.0)  # type: ignore[arg-type]
+    assert row.parameters["nprobe"] >= 8
+    assert row.recall == pytest.approx(0.96)
+    assert row.note == ""
