@@ -53,6 +53,8 @@ SETUPS = (
     Setup("Hamming order, bytes, 2 workers", order="hamming", content="bytes", workers=2),
     Setup("recall 0.95, clustered codes, asymmetric order, bytes", content="bytes", recall=0.95),
     Setup("recall 0.95, clustered codes, Hamming order, bytes", order="hamming", content="bytes", recall=0.95),
+    Setup("the same, asymmetric order, 2 workers", content="bytes", workers=2, recall=0.95),
+    Setup("the same, Hamming order, 2 workers", order="hamming", content="bytes", workers=2, recall=0.95),
 )
 MEMORY = Setup("10,000 codes, JSON")
 

@@ -34,6 +34,15 @@ def test_a_tiny_shop_with_shuffled_partly_unpaired_tables(tmp_path, capsys, refu
     assert "does not exist" in refused(["example", tmp_path / "no" / "shop"])
 
 
+def test_the_drawings_are_written_with_thumbnails_and_not_over_others(tmp_path, capsys, refused):
+    folder = tmp_path / "shop"
+    assert run(["example", str(folder), "--drawings"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == f"wrote {folder / 'thumbnails'}"
+    assert len(list((folder / "thumbnails").iterdir())) == 1000
+    assert "exists already" in refused(["example", folder, "--drawings"])
+    assert "exists already" in refused(["example", folder])  # pictures.csv is in both
+
+
 @pytest.mark.slow
 def test_the_commands_of_its_help_find_items_by_name(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

@@ -155,3 +155,16 @@ def test_effort_rises_if_the_held_out_queries_fall_short() -> None:
     assert row.parameters["nprobe"] >= 8
     assert row.recall == pytest.approx(0.96)
     assert row.note == ""
+
+
+def test_warming_up_builds_what_a_first_search_would(tmp_path: Path) -> None:
+    index = HammingIndex(64, recall=0.9)
+    index.add(CODES)
+    index.warm_up()
+    assert index.report_ is not None
+    index.save(tmp_path / "tuned.index")
+    opened = HammingIndex.open(tmp_path / "tuned.index", "r")
+    assert opened._state.approximate is None
+    opened.warm_up()
+    assert (opened._state.approximate is None) == (opened.report_.kind == "exact")
+    np.testing.assert_array_equal(opened.search(QUERIES, 10).ids, index.search(QUERIES, 10).ids)

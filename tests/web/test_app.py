@@ -8,8 +8,10 @@ import json
 import socket
 import threading
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import numpy as np
 import pytest
@@ -127,6 +129,24 @@ def test_items_pictures_and_vectors(client: TestClient, demo: Catalogue) -> None
     picture = client.get(f"/items/{number}/picture")
     assert picture.headers["content-type"] == "image/png"
     assert client.get(f"/items/{number}/vector").json() == demo.items.target[number].tolist()
+
+
+def test_pictures_of_ones_own_items(shop: Catalogue, tmp_path: Path) -> None:
+    """Text ids, also one with a slash, whose file cannot exist; nothing outside the folder is ever read."""
+    (tmp_path / "pictures").mkdir()
+    (tmp_path / "secret.png").write_bytes(b"\x89PNG\r\n\x1a\nsecret")
+    first, second, third = shop.engines[0].index.ids[:3]
+    files = {first: tmp_path / "pictures" / "1.png", third: tmp_path / "pictures" / "gone.png"}
+    files[first].write_bytes(b"\x89PNG\r\n\x1a\n")
+    client = TestClient(create_app(replace(shop, pictures=files)))
+    shown = {item["id"]: item["picture"] for item in client.get("/items", params={"limit": 3}).json()["items"]}
+    assert shown == {first: True, second: False, third: True}
+    answer = client.get(f"/items/{quote(first, safe='')}/picture")
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "image/png")
+    assert answer.content == files[first].read_bytes()
+    for item in (second, third, "../secret", f"{tmp_path}/secret", "1", ""):
+        answer = client.get(f"/items/{quote(item, safe='')}/picture")
+        assert (answer.status_code, "with a picture" in answer.json()["error"]) == (404, True), item
 
 
 def test_metrics_are_prometheus_text_and_count(demo: Catalogue) -> None:

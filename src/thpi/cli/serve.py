@@ -27,6 +27,7 @@ def _demo_names() -> list[str]:
 
 
 _DATASET = typer.Argument(autocompletion=_demo_names, help="Data set that --demo shows. Default: digits.")
+_PICTURES = typer.Option(help="Folder of pictures to show: a file per item, named after its id (A-17.jpg).")
 _WRITABLE = typer.Option("--writable", help="Let requests add and remove items; needs a token.")
 _MAX_NEIGHBOURS = typer.Option(help="Maximum number of neighbours in one answer; a tenth with details.", min=1)
 _MAX_CONNECTIONS = typer.Option(help="Maximum number of connections; 512, or half the open files allowed.", min=1)
@@ -39,6 +40,7 @@ def serve(
     dataset: Annotated[Optional[str], _DATASET] = None,
     model: Annotated[Optional[Path], typer.Option(help="Model file that `thpi fit` wrote.")] = None,
     index: Annotated[Optional[Path], typer.Option(help="Index file of codes of that model.")] = None,
+    pictures: Annotated[Optional[Path], _PICTURES] = None,
     any_model: AnyModel = False,
     writable: Annotated[bool, _WRITABLE] = False,
     demo: Annotated[bool, typer.Option("--demo", help="Show a data set, not a model.")] = False,
@@ -65,6 +67,8 @@ def serve(
 
     Your own model and index:  thpi serve --model shop.thpi --index shop.index
 
+    The same with pictures of the items:  add --pictures FOLDER
+
     Changes of the index file, by thpi index add or by requests, are seen within a
     second; /healthz shows the version. With --writable and a token, requests can
     add and remove items.
@@ -84,6 +88,7 @@ def serve(
         require(package, "serve")
     from thpi.index import HammingIndex
     from thpi.web import Catalogue, Engine
+    from thpi.web.pictures import picture_files
     from thpi.web.running import serve as run
     from thpi.web.settings import LOOPBACK_NAMES, Settings, is_loopback
 
@@ -104,8 +109,8 @@ def serve(
         n_threads=os.cpu_count() or 1,
         writable=writable,
     )
-    if demo and (model or index or writable):
-        raise ValueError("--demo shows a data set; it excludes --model, --index and --writable.")
+    if demo and (model or index or writable or pictures):
+        raise ValueError("--demo shows a data set; it excludes --model, --index, --pictures and --writable.")
     if dataset is not None and not demo:
         raise ValueError(f"{dataset!r}: a data set is shown with --demo; your own model with --model and --index.")
     if demo:
@@ -117,7 +122,8 @@ def serve(
         opened = HammingIndex.open(index, "shared" if writable else "r", wait=time_limit)
         engine = Engine(hasher, opened, any_model)
         about = f"Codes of {engine.n_bits} bits by {engine.method}."
-        catalogue = Catalogue(index.name, (engine,), description=about, features=features)
+        shown = None if pictures is None else picture_files(pictures)
+        catalogue = Catalogue(index.name, (engine,), description=about, features=features, pictures=shown)
     if not is_loopback(host) and token is None:
         typer.echo(f"warning: anyone who reaches {host} can search; set THPI_TOKEN to require a token.", err=True)
     code = run(

@@ -29,6 +29,7 @@ from thpi.datasets._paired import Item, PairedDataset
 from thpi.datasets._registry import DATASETS, UnknownDatasetError, info, list_datasets, load, verify
 from thpi.datasets._reuters import load_reuters
 from thpi.datasets._shop import SHOP_ROLES, load_shop
+from thpi.datasets._shop_tables import SHOP_TABLES, write_shop_tables
 from thpi.datasets._stamps import load_stamps
 from thpi.datasets._wikipedia import load_wikipedia
 
@@ -44,6 +45,7 @@ __all__ = [
     "PairedDataset",
     "PaperRole",
     "SHOP_ROLES",
+    "SHOP_TABLES",
     "TransferRole",
     "UnknownDatasetError",
     "data_home_path",
@@ -63,4 +65,5 @@ __all__ = [
     "load_wikipedia",
     "verify",
     "write_example",
+    "write_shop_tables",
 ]

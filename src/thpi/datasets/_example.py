@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from thpi._files import atomic_write
-from thpi._types import Array, PathLike
+from thpi._types import Array, Ints, PathLike
 from thpi.datasets._digits import load_digits_views
 
 EXAMPLE_FILES = ("pictures.csv", "texts.csv", "kinds.csv", "new.csv")
@@ -41,20 +40,21 @@ def write_example(folder: PathLike) -> tuple[Path, ...]:
     pictures = {f"p{j}": column for j, column in enumerate(np.asarray(digits.target).T.round(1))}
     texts = {f"t{j}": column for j, column in enumerate(np.asarray(digits.source).T.round(2))}
     tables = (
-        _table(names, pictures, items[_PICTURES]),
-        _table(names, texts, rng.permutation(items[_TEXTS])),
-        _table(names, {"kind": kinds}, rng.permutation(items)),
-        _table(names, pictures, items[_NEW]),
+        (pictures, items[_PICTURES]),
+        (texts, rng.permutation(items[_TEXTS])),
+        ({"kind": kinds}, rng.permutation(items)),
+        (pictures, items[_NEW]),
     )
     paths = tuple(Path(folder) / name for name in EXAMPLE_FILES)
-    for path, rows in zip(paths, tables, strict=True):
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows(rows)
-        atomic_write(path, text.getvalue())
+    for path, (columns, rows) in zip(paths, tables, strict=True):
+        write_table(path, names, columns, rows)
     return paths
 
 
-def _table(names: Array, columns: dict[str, Array], items: Array) -> Iterator[list[str | float]]:
-    yield ["id", *columns]
-    for item in items:
-        yield [names[item], *(column[item].item() for column in columns.values())]
+def write_table(path: Path, names: Array, columns: dict[str, Array], items: Ints) -> None:
+    """Write a csv file of some items: a column ``id`` with their names, and the columns given by name."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["id", *columns])
+    writer.writerows(zip(names[items], *(column[items].tolist() for column in columns.values()), strict=True))
+    atomic_write(path, text.getvalue())

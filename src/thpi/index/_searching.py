@@ -114,11 +114,14 @@ class Searching:
         return Neighbours(distances, state.rows.ids[positions])
 
     def warm_up(self) -> None:
-        """Load and compile the kernels, if there are any and the index is not small: for a process that searches often.
+        """Do now what the first searches would do: tune or build an approximate structure, and load compiled kernels.
 
-        Else a search does so once it is large enough to pay for it.
+        For a process that searches often, or that forks others, which then share the structure. Kernels are loaded if
+        there are any and the index is not small.
         """
         codes = self._state.rows.codes
+        if self.recall is not None and self.recall < 1 and len(codes):
+            self._tuned_for(self._state, 10)
         if codes.size >= _WORTH_KERNELS and available():
             import_module("thpi.kernels.nearest")  # from now on they are used
             nearest(codes[:1], codes[:256], 1)

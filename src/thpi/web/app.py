@@ -188,14 +188,10 @@ def _add_items(app: FastAPI, catalogue: Catalogue, settings: Settings) -> None:
         text = json.dumps(catalogue.page_of_items(offset, limit, label))
         return Response(text.encode("ascii"), media_type="application/json")
 
-    @app.get("/items/{item}/picture", tags=["items"], response_class=Response)
-    def picture(item: int) -> Response:
+    @app.get("/items/{item:item_id}/picture", tags=["items"], response_class=Response)
+    def picture(item: str) -> Response:
         """Return the picture of an item as an image file."""
-        items = catalogue.items
-        shown = None if items is None or not 0 <= item < items.n else items.show(item).picture
-        if shown is None:
-            raise RequestError(404, f"there is no item {short(item)} with a picture.")
-        data, kind = image_file(shown)
+        data, kind = image_file(catalogue.picture_of(item))
         return Response(data, media_type=kind, headers={"cache-control": "private, max-age=3600"})
 
     @app.get("/items/{item}/vector", tags=["items"])

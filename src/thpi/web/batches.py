@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 from starlette.types import Receive
+from threadpoolctl import threadpool_limits
 
 from thpi.web.errors import RequestError
 from thpi.web.settings import Settings
@@ -52,7 +53,10 @@ class Batches(Generic[Asked, Answer]):
         self, work: Callable[[Sequence[Asked], Check], Sequence[Answer | BaseException | None]], settings: Settings
     ) -> None:
         self._work, self._limit, self._free = work, settings.time_limit, settings.n_threads
-        self._pool = ThreadPoolExecutor(settings.n_threads, thread_name_prefix="thpi-search")
+        # OpenMP keeps its number of threads per thread, so each of these has to be told.
+        self._pool = ThreadPoolExecutor(
+            settings.n_threads, "thpi-search", initializer=threadpool_limits, initargs=(settings.library_threads,)
+        )
         self._queue: deque[_Waiting[Asked, Answer]] = deque()
 
     async def run(self, asked: Asked, size: int, receive: Receive) -> Answer:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
@@ -90,10 +93,10 @@ class GroundTruth:
 class Catalogue:
     """Engines over the same items, and what the page shows of these items.
 
-    ``items`` are rows of a data set whose row numbers are the ids in the indexes; without them the page shows ids
-    only. ``features`` are the names of the columns of a vector, by which those of a CSV table are found. ``prepare``
-    turns raw vectors into the rows that hashers take; ``gallery`` lists the ids shown first.
-    With a ``comparison`` the page shows two engines side by side. :func:`create_app` has an example.
+    ``items`` are rows of a data set whose row numbers are the ids in the indexes. Without them the page shows ids, and
+    ``pictures``, files by id, if there are any. ``features`` are the names of the columns of a vector, by which those
+    of a CSV table are found. ``prepare`` turns raw vectors into the rows that hashers take; ``gallery`` lists the ids
+    shown first. With a ``comparison`` the page shows two engines side by side. :func:`create_app` has an example.
     """
 
     title: str
@@ -108,6 +111,7 @@ class Catalogue:
     first: tuple[str, int] | None = None
     features: tuple[str, ...] | None = None
     comparison: Comparison | None = None
+    pictures: Mapping[str, Path] | None = None
 
     def __post_init__(self) -> None:
         if not self.engines:
@@ -164,7 +168,8 @@ class Catalogue:
     def show(self, item: int | str) -> Json:
         """Return what the page shows of an item."""
         if self.items is None:
-            return {"id": item, "name": str(item), "label": None, "text": None, "tags": [], "picture": False}
+            has_picture = self.pictures is not None and str(item) in self.pictures
+            return {"id": item, "name": str(item), "label": None, "text": None, "tags": [], "picture": has_picture}
         shown = self.items.show(int(item))
         text = shown.target_text or ""
         return {
@@ -175,6 +180,18 @@ class Catalogue:
             "tags": list(shown.tags[:6]),
             "picture": shown.picture is not None,
         }
+
+    def picture_of(self, item: str) -> bytes | Array:
+        """Return the picture of an item, given as it stands in an address; 404 if there is none."""
+        picture: bytes | Array | None = None
+        if self.pictures is not None and item in self.pictures:
+            with suppress(OSError):  # the file has gone since the start
+                picture = self.pictures[item].read_bytes()
+        elif self.items is not None and item.isascii() and item.isdigit() and int(item) < self.items.n:
+            picture = self.items.show(int(item)).picture
+        if picture is None:
+            raise RequestError(404, f"there is no item {short(item)} with a picture.")
+        return picture
 
     def page_of_items(self, offset: int, limit: int, label: str | None) -> Json:
         """Return a part of the gallery, of one class if ``label`` is given."""

@@ -4,12 +4,31 @@ from __future__ import annotations
 
 import struct
 import zlib
+from pathlib import Path
 
 import numpy as np
 
-from thpi._types import Array
+from thpi._types import Array, PathLike
 
 _SIGNATURES = ((b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"GIF8", "image/gif"))
+
+_ENDINGS = (".gif", ".jpeg", ".jpg", ".png", ".webp")
+
+
+def picture_files(folder: PathLike) -> dict[str, Path]:
+    """Return the picture files of a folder by id, which is the name of the file without its ending.
+
+    The folder is read once. So a request can only name files that were in it, whatever its id says.
+    """
+    files: dict[str, Path] = {}
+    for path in sorted(Path(folder).iterdir()):
+        if path.suffix.lower() in _ENDINGS and path.is_file():
+            other = files.setdefault(path.stem, path)
+            if other != path:
+                raise ValueError(f"pictures: {other.name!r} and {path.name!r} are of the same item; keep one of them.")
+    if not files:
+        raise ValueError(f"pictures={str(folder)!r} has no file that ends with {', '.join(_ENDINGS)}.")
+    return files
 
 
 def image_file(picture: bytes | Array) -> tuple[bytes, str]:

@@ -87,7 +87,7 @@ def serve(
             _serve(catalogue, settings, listening, lambda: announce(where))
             return 0
         share = max(1, (os.cpu_count() or 1) // workers)
-        settings = replace(settings, n_threads=share)
+        settings = replace(settings, n_threads=share, library_threads=share)
 
         def work(number: int, pipe: int) -> None:
             os.environ["OMP_NUM_THREADS"] = str(share)  # of libraries that are not loaded yet

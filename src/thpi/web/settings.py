@@ -27,6 +27,7 @@ class Settings:
         :mod:`thpi.web.connections`, as the next one.
     max_connections : most connections at a time.
     n_threads : searches that run at the same time; others wait.
+    library_threads : threads of faiss and BLAS inside one search; None leaves them as they are.
     writable : whether items can be added and removed; needs a token.
 
     >>> Settings(max_k=0)
@@ -45,6 +46,7 @@ class Settings:
     idle_limit: float = 10.0
     max_connections: int = 512
     n_threads: int = 2
+    library_threads: int | None = None
     writable: bool = False
 
     def __post_init__(self) -> None:

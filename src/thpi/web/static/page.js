@@ -119,7 +119,9 @@ function summary(answers) {
   if (answers.length === 0) return "Choose at least one method.";
   const scores = answers.map((answer) => score(answer) && `${answer.method} ${score(answer)}`).filter(Boolean);
   const k = answers[0].results[0].neighbours.length;
-  return `The ${k} nearest with ${bits()} bits by ${orderName(answers[0].order)} distance${scores.length ? `: ${scores.join("; ")}` : ""}.`;
+  const { order } = answers[0];
+  const why = order === byId("order").value ? "" : ", because only the code of this item is known";
+  return `The ${k} nearest with ${bits()} bits by ${orderName(order)} distance${why}${scores.length ? `: ${scores.join("; ")}` : ""}.`;
 }
 
 function column(answer) {
@@ -256,7 +258,8 @@ function setUp(about) {
   byId("methods").append(...about.methods.map(chip));
   byId("bits").max = about.bits.length - 1;
   byId("bits").value = about.bits.indexOf(about.first.bits);
-  byId("bits").disabled = about.bits.length === 1;
+  byId("bits-field").hidden = about.bits.length === 1; // the description names what there is no choice of
+  byId("methods").hidden = about.methods.length === 1;
   byId("relevance").options[0].textContent = `same ${about.class_name}`;
   byId("relevance-field").hidden = !about.quality;
   byId("label-field").hidden = about.labels.length === 0;
