@@ -143,7 +143,7 @@ class AutoHasher(BaseHasher):
     (True, (400, 1))
     """
 
-    summary = "tries the others on the pairs, for your meaning of relevant; uses the source only if it clearly helps"
+    summary = "tries the others on the pairs, for your meaning of relevant, and keeps one of the best"
     uses_source = True
     uses_target = True
     uses_labels = True
