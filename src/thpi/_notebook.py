@@ -22,6 +22,12 @@ class Html(str):
     __slots__ = ()
 
 
+class Number(Html):
+    """HTML of a number: at the right of its cell, in one line."""
+
+    __slots__ = ()
+
+
 class Row(NamedTuple):
     """Cells of a table; ``chosen`` rows stand out."""
 
@@ -59,22 +65,44 @@ def bold(text: Any) -> Html:
 
 
 def table(head: Sequence[str], rows: Iterable[Row]) -> Html:
-    """Return a table: texts to the left, numbers (cells that begin with a digit or a sign) to the right."""
+    """Return a table; an empty ``head`` is left out."""
     titles = "".join(f'<th style="{_CELL}left">{html(title)}</th>' for title in head)
     body = "".join(_row(row) for row in rows)
-    style = "border-collapse:collapse;border:0;margin:.4em 0;font-variant-numeric:tabular-nums"
-    return Html(
-        f'<div style="overflow-x:auto"><table style="{style}"><thead><tr>{titles}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
-    )
+    style = "border-collapse:collapse;border:0;margin:.4em 0;font-size:inherit;font-variant-numeric:tabular-nums"
+    top = f"<thead><tr>{titles}</tr></thead>" if head else ""
+    return Html(f'<div style="overflow-x:auto"><table style="{style}">{top}<tbody>{body}</tbody></table></div>')
 
 
 def _row(row: Row) -> str:
-    cells = [html(cell) for cell in row.cells]
-    sides = ["right" if cell[:1].isdigit() or cell[:1] in ("+", "-") else "left" for cell in cells]
     weight = ";font-weight:600" if row.chosen else ""
-    inside = "".join(f'<td style="{_CELL}{side}{weight}">{cell}</td>' for side, cell in zip(sides, cells, strict=True))
-    return f"<tr>{inside}</tr>"
+    sides = ("right;white-space:nowrap" if isinstance(cell, Number) else "left;max-width:30em" for cell in row.cells)
+    cells = (
+        f'<td style="{_CELL}{side}{weight}">{html(cell)}</td>' for side, cell in zip(sides, row.cells, strict=True)
+    )
+    return f"<tr>{''.join(cells)}</tr>"
+
+
+def number(value: float, form: str) -> Number:
+    """Return a number in a format.
+
+    >>> number(1234.5, ",.1f")
+    '1,234.5'
+    """
+    return Number(f"{value:{form}}")
+
+
+def percent(value: tuple[float, float, float] | None) -> Number:
+    """Return a share and its interval in percent; nothing if there is none.
+
+    >>> percent((0.5, 0.25, 0.75))
+    '50.0 <small style="display:block;opacity:.7;font-weight:400">25.0 to 75.0</small>'
+    """
+    if value is None or not isfinite(value[0]):
+        return Number("")
+    mean, low, high = (f"{100 * each:.1f}" for each in value)
+    if not isfinite(value[1]):
+        return Number(mean)
+    return Number(f'{mean} <small style="display:block;opacity:.7;font-weight:400">{low} to {high}</small>')
 
 
 class Scale:

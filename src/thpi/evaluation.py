@@ -15,7 +15,7 @@ from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
 
 from thpi._input import some_rows
-from thpi._notebook import Row, Scale, block, described, paragraph, signed, table
+from thpi._notebook import Row, Scale, block, described, number, paragraph, signed, table
 from thpi._types import Array, Ints, MatrixLike, Seed
 from thpi.base import BaseHasher
 from thpi.ground_truth import neighbour_radius, radius_relevance
@@ -195,7 +195,7 @@ class Selected(NamedTuple):
         tried = sorted(self.scores.items(), key=lambda each: -each[1])
         return block(
             table(("method", "chosen"), chosen),
-            table(("candidate", "MAP"), (Row((name, f"{100 * score:.1f}")) for name, score in tried)),
+            table(("candidate", "MAP"), (Row((name, number(100 * score, ".1f"))) for name, score in tried)),
         )
 
 

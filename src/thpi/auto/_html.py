@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from thpi._notebook import Row, Scale, block, bold, described, paragraph, signed, table
+from thpi._notebook import Number, Row, Scale, block, bold, described, number, paragraph, signed, table
 from thpi.auto._relevances import RELEVANCES
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def _source(hasher: AutoHasher) -> str:
 def _candidates(entries: list[Entry]) -> str:
     known = [entry for entry in entries if entry["gain"] is not None]
     scale = Scale(entry[limit] for entry in known for limit in ("gain_low", "gain_high"))
-    head = ("candidate", "parameters", "MAP", "over no source", "95 % interval")
+    head = ("candidate", "parameters", "MAP", "over the reference", "95 % interval")
     return table(head, (Row(_cells(entry, scale), entry["chosen"]) for entry in entries))
 
 
@@ -48,4 +48,6 @@ def _cells(entry: Entry, scale: Scale) -> list[str]:
     if entry["gain"] is None:
         return [*cells, "", "", ""]
     gain = entry["gain"], entry["gain_low"], entry["gain_high"]
-    return [*cells, f"{entry['score']:.1f}", signed(*gain), scale.interval(*gain)]
+    if not any(gain):  # it is what the others are compared with
+        return [*cells, number(entry["score"], ".1f"), "reference", ""]
+    return [*cells, number(entry["score"], ".1f"), Number(signed(*gain)), scale.interval(*gain)]

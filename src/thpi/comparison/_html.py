@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from thpi._notebook import Row, block, bold, paragraph, table
+from thpi._notebook import Row, block, bold, number, paragraph, percent, table
 
 if TYPE_CHECKING:
-    from thpi.assessment import Measured
     from thpi.comparison._result import Comparison, Result
 
 
@@ -26,13 +25,6 @@ def comparison_html(found: Comparison) -> str:
 
 
 def _cells(found: Comparison, result: Result) -> list[str]:
-    meaning = [] if found.meaning is None else [_percent(result.relevance)]
-    recall = _percent(result.recalls[found.cut])
-    return [result.name, f"{result.n_bytes:,}", recall, *meaning, f"{result.milliseconds:.3f}"]
-
-
-def _percent(value: Measured | None) -> str:
-    if value is None:
-        return ""
-    mean, low, high = (100 * number for number in value)
-    return f"{mean:.1f} ({low:.1f} to {high:.1f})"
+    meaning = [] if found.meaning is None else [percent(result.relevance)]
+    recall = percent(result.recalls[found.cut])
+    return [result.name, number(result.n_bytes, ","), recall, *meaning, number(result.milliseconds, ".3f")]

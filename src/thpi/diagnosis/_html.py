@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from thpi._notebook import Row, Scale, block, bold, paragraph, signed, table
+from thpi._notebook import Number, Row, Scale, block, bold, number, paragraph, signed, table
 
 if TYPE_CHECKING:
     from thpi.diagnosis._answer import Answer, Diagnosis
@@ -25,5 +25,5 @@ def diagnosis_html(found: Diagnosis) -> str:
 
 def _cells(answer: Answer, scale: Scale) -> list[str]:
     gain = answer.gain[:3]
-    numbers = f"{answer.no_source:.1f}", f"{answer.with_source:.1f}", signed(*gain)
+    numbers = number(answer.no_source, ".1f"), number(answer.with_source, ".1f"), Number(signed(*gain))
     return [answer.title, answer.verdict, *numbers, scale.interval(*gain), answer.choice]

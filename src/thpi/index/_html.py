@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from thpi._notebook import Row, block, bold, paragraph, table
+from thpi._notebook import Row, block, bold, number, paragraph, table
 
 if TYPE_CHECKING:
     from thpi.index._hamming_index import HammingIndex
@@ -22,7 +22,7 @@ def index_html(index: HammingIndex) -> str:
         "search": _search(index.recall, report),
         "model": index.model or "unknown",
     }
-    parts = [paragraph(bold("HammingIndex")), table(("", ""), (Row(row) for row in rows.items()))]
+    parts = [paragraph(bold("HammingIndex")), table((), (Row(row) for row in rows.items()))]
     return block(*parts, *([] if report is None else [_kinds(report)]))
 
 
@@ -35,14 +35,17 @@ def _search(recall: float | None, report: TuneReport | None) -> str:
 
 
 def _kinds(report: TuneReport) -> str:
-    head = ("kind", "recall", "ms a query", "built in, s", "")
-    return table(
-        head,
-        (
-            Row(
-                (each.kind, f"{each.recall:.4f}", f"{each.milliseconds:.3f}", f"{each.build_seconds:.1f}", each.note),
-                each.kind == report.kind,
-            )
-            for each in report.kinds
-        ),
+    rows = (
+        Row(
+            (
+                each.kind,
+                number(each.recall, ".4f"),
+                number(each.milliseconds, ".3f"),
+                number(each.build_seconds, ".1f"),
+                each.note,
+            ),
+            each.kind == report.kind,
+        )
+        for each in report.kinds
     )
+    return table(("kind", "recall", "ms a query", "built in, s", ""), rows)
