@@ -34,7 +34,11 @@ if TYPE_CHECKING:
 
     from thpi.base import BaseHasher
 
-__all__ = ["Coding", "Encoder", "SourceSide", "load_encoder"]
+__all__ = ["Coding", "Encoder", "OneSidedError", "SourceSide", "load_encoder"]
+
+
+class OneSidedError(ValueError, AttributeError):
+    """A one-sided model was asked for its source side; for ``hasattr`` and ``dir`` it has none."""
 
 
 class Coding(ABC):
@@ -92,7 +96,7 @@ class Coding(ABC):
         A one-sided model has none, and raises ``ValueError``.
         """
         if not self.is_two_sided:
-            raise ValueError(
+            raise OneSidedError(
                 f"this {self.method_name} codes target rows only. A two-sided model, which codes source rows too, is "
                 "learned by AutoHasher(sides='auto' or 'two') or TwoSidedITQ."
             )

@@ -15,6 +15,7 @@ from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
 
 from thpi._input import some_rows
+from thpi._notebook import Row, Scale, block, described, number, paragraph, signed, table
 from thpi._types import Array, Ints, MatrixLike, Seed
 from thpi.base import BaseHasher
 from thpi.ground_truth import neighbour_radius, radius_relevance
@@ -112,6 +113,11 @@ class PairedDifference(NamedTuple):
         """``"won"`` or ``"lost"`` if the interval excludes 0, else ``"open"``."""
         return "won" if self.low > 0 else "lost" if self.high < 0 else "open"
 
+    def _repr_html_(self) -> str:
+        gain, form = self[:3], ".3g"  # in any unit
+        words = f"{signed(*gain, form)}, {self.decided}; n = {self.n:,} "
+        return block(paragraph(words, Scale(gain).interval(*gain, form)))
+
 
 def paired_difference(a: npt.ArrayLike, b: npt.ArrayLike, *, confidence: float = 0.95) -> PairedDifference:
     """Mean of ``a - b`` over splits, with Student's t interval on the differences.
@@ -183,6 +189,14 @@ class Selected(NamedTuple):
 
     parameters: dict[str, dict[str, float]]
     scores: dict[str, float]
+
+    def _repr_html_(self) -> str:
+        chosen = (Row((method, described(values))) for method, values in self.parameters.items())
+        tried = sorted(self.scores.items(), key=lambda each: -each[1])
+        return block(
+            table(("method", "chosen"), chosen),
+            table(("candidate", "MAP"), (Row((name, number(100 * score, ".1f"))) for name, score in tried)),
+        )
 
 
 def select_lambdas(

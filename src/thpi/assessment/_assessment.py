@@ -110,3 +110,8 @@ class Assessment:
             "notes": list(self.notes),
             "radius": None if self.radius is None else self.radius._asdict(),
         }
+
+    def _repr_html_(self) -> str:
+        from thpi.assessment._html import assessment_html
+
+        return assessment_html(self)

@@ -233,6 +233,24 @@ class AutoHasher(BaseHasher):
     def _chosen(self) -> Entry:
         return next(entry for entry in self.candidates_ if entry["chosen"])
 
+    @property
+    def _repr_html_(self) -> Any:
+        # scikit-learn has an attribute that is missing if it is set to show text.
+        diagram = super()._repr_html_
+        return self._fitted_html if "candidates_json_" in vars(self) else diagram
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        # Notebooks ask for this first.
+        if "candidates_json_" not in vars(self):
+            return super()._repr_mimebundle_(**kwargs)  # type: ignore[no-any-return]
+        html = {"text/html": self._fitted_html()} if hasattr(self, "_repr_html_") else {}
+        return {"text/plain": repr(self), **html}
+
+    def _fitted_html(self) -> str:
+        from thpi.auto._html import hasher_html
+
+        return hasher_html(self)
+
     def _fitted(self, name: str) -> Any:
         if name not in vars(self):
             raise AttributeError(f"this {type(self).__name__} is not fitted yet.")

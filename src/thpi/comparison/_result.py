@@ -113,6 +113,11 @@ class Comparison:
 
         return comparison_page(self)
 
+    def _repr_html_(self) -> str:
+        from thpi.comparison._html import comparison_html
+
+        return comparison_html(self)
+
 
 def _in_words(result: Result, cut: Cut) -> str:
     value, low, high = (100 * number for number in result.recalls[cut])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from thpi._notebook import described
 from thpi.diagnosis._answer import Answer, Diagnosis
 from thpi.diagnosis._diagnosis import diagnose
-from thpi.diagnosis._page import described
 
 __all__ = ["Answer", "Diagnosis", "described", "diagnose"]

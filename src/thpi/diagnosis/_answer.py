@@ -102,3 +102,8 @@ class Diagnosis:
         from thpi.diagnosis._page import diagnosis_page
 
         return diagnosis_page(self)
+
+    def _repr_html_(self) -> str:
+        from thpi.diagnosis._html import diagnosis_html
+
+        return diagnosis_html(self)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from thpi._notebook import described
 from thpi.pages import figure_bytes, figure_html, html_page
 
 if TYPE_CHECKING:
@@ -14,17 +15,6 @@ if TYPE_CHECKING:
     from thpi.diagnosis._answer import Answer, Diagnosis
 
 _BADGES = {"helps": "confirmed", "hurts": "not-confirmed", "makes no difference": "not-testable-here"}
-
-
-def described(params: dict[str, Any]) -> str:
-    """Parameters in words.
-
-    >>> described({"start_penalty": 1.0, "space": "source"})
-    'start_penalty 1, space source'
-    """
-    return ", ".join(
-        f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}" for name, value in params.items()
-    )
 
 
 def diagnosis_page(diagnosis: Diagnosis) -> str:

@@ -71,6 +71,11 @@ class HammingIndex(Kept):
     def __repr__(self) -> str:
         return f"HammingIndex(n_bits={self.n_bits}, recall={self.recall}): {len(self)} codes"
 
+    def _repr_html_(self) -> str:
+        from thpi.index._html import index_html
+
+        return index_html(self)
+
     def get_codes(self, ids: IdsLike) -> Codes:
         """Return the codes of ``ids``; an unknown id is a ``KeyError`` that names it."""
         with self._writing:
