@@ -7,7 +7,7 @@ Fourier coefficients. AutoHasher learns codes for four meanings of *relevant*, a
 """
 
 # %%
-# 200 digits are pairs: both views are known. Of 400 more only the source is known.
+# 300 digits are pairs: both views are known. Of 600 more only the source is known.
 
 import numpy as np
 
@@ -17,14 +17,14 @@ from thpi.datasets import load_digits_views
 
 digits = load_digits_views(target="pix", source="fou")
 rows = np.random.RandomState(0).permutation(digits.n)
-pairs, more = rows[:200], rows[200:600]
+pairs, more = rows[:300], rows[300:900]
 
 # %%
 # Labels are given to all, but only ``relevance="labels"`` uses them.
 
 hashers = []
 for relevance in ("target", "source", "labels", "groups"):
-    hasher = thpi.AutoHasher(n_bits=16, relevance=relevance, n_repeats=1, random_state=0)
+    hasher = thpi.AutoHasher(n_bits=16, relevance=relevance, random_state=0)
     hasher.fit(
         digits.target[pairs],
         digits.labels[pairs],

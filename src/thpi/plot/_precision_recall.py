@@ -77,7 +77,7 @@ def precision_recall(
     ax.axhline(100 * chance, color="#888888", linestyle=":", linewidth=1.2, label="random order")
     ax.set(xlabel="recall (%)", ylabel="precision (%)", xlim=(0, 100), ylim=(0, None))
     bare(ax)
-    ax.legend(frameon=False)
+    ax.legend(edgecolor="none")
     return ax
 
 
