@@ -37,9 +37,8 @@ def page() -> str:
 
 def _sections(command: Any, name: str) -> Iterator[str]:
     context = typer.Context(command, info_name=name)
-    commands = (
-        [command.get_command(context, part) for part in command.list_commands(context)] if _group(command) else []
-    )
+    names = command.list_commands(context) if hasattr(command, "list_commands") else []
+    commands = [command.get_command(context, part) for part in names]
     if name != "thpi":
         yield f"## {name}\n"
         if not commands:
