@@ -160,7 +160,8 @@ def _words(page: Path) -> int:
     text = re.sub(r"<svg.*?</svg>|<!--.*?-->", "", ANY_FENCE.sub("", text), flags=re.DOTALL)
     made = {_plain(row) for row in (*_dataset_rows(), *_store_rows(), *_format_rows(), *methods_table().splitlines())}
     text = "\n".join(line for line in text.splitlines() if _plain(line) not in made)
-    return len([word for word in re.sub(r"\]\([^)]*\)", "]", text).split() if re.search(r"[^\W\d]", word)])
+    text = re.sub(r"\]\([^)]*\)", "]", re.sub(r"`[^`]+`", "code", text))
+    return len([word for word in text.split() if re.search(r"[^\W\d]", word)])
 
 
 def _plain(row: str) -> str:

@@ -48,9 +48,8 @@ def test_every_option_that_is_mentioned_exists(path):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_option_of_a_command_line_in_the_docs_exists(page):
     text = page.read_text(encoding="utf-8").replace("\\\n", " ")
-    lines = re.findall(rf"thpi ((?:{'|'.join(COMMANDS)})\b[^\n`#]*)", text)
-    for line in lines:
-        assert set(OPTION.findall(line)) <= _options(line.split()[0]) | {"--help"}, line
+    for line, name in re.findall(rf"(?=(thpi ({'|'.join(COMMANDS)})\b[^\n`#]*))", text):
+        assert set(OPTION.findall(line)) <= _options(name) | {"--help"}, line
 
 
 @pytest.mark.parametrize("name", ["fit", "diagnose", "evaluate", "encode", "search"])
