@@ -31,10 +31,11 @@ html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_show_sphinx = False
 html_copy_source = False
+html_show_search_summary = False  # would be fetched, which browsers refuse for files
 project_copyright = f"thpi {thpi.__version__}"  # at the foot of every page
 html_theme_options = {
-    "light_css_variables": {"color-brand-primary": "#00695c", "color-brand-content": "#00695c"},
-    "dark_css_variables": {"color-brand-primary": "#4db6ac", "color-brand-content": "#4db6ac"},
+    f"{scheme}_css_variables": dict.fromkeys(("color-brand-primary", "color-brand-content", "color-api-name"), color)
+    for scheme, color in {"light": "#00695c", "dark": "#4db6ac"}.items()
 }
 
 myst_heading_anchors = 4
@@ -42,7 +43,6 @@ copybutton_prompt_text = r"\$ |>>> |\.\.\. "
 copybutton_prompt_is_regexp = True
 suppress_warnings = ["misc.highlighting_failure"]  # SQL with parameters
 
-autodoc_default_options = {"members": True}
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
 python_use_unqualified_type_names = True
@@ -92,7 +92,8 @@ def link_notes(app: Sphinx, name: str, source: list[str]) -> None:
 
 def literal_formulas(app: Sphinx, what: str, name: str, obj: object, options: Any, lines: list[str]) -> None:
     """Show indented formulas line by line: in reStructuredText they would be quotations."""
-    section, out = "", []
+    # An empty first line: a colon in the line about a constant does not follow a type, as napoleon has it.
+    section, out = "", [""] if what in ("attribute", "data") else []
     for i, line in enumerate(lines):
         if line and i + 1 < len(lines) and re.fullmatch("-{3,}", lines[i + 1]):
             section = line
