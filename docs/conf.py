@@ -33,8 +33,9 @@ html_show_sphinx = False
 html_copy_source = False
 html_show_search_summary = False  # would be fetched, which browsers refuse for files
 project_copyright = f"thpi {thpi.__version__}"  # at the foot of every page
+COLOURED = ("color-brand-primary", "color-brand-content", "color-api-name", "color-api-pre-name")
 html_theme_options = {
-    f"{scheme}_css_variables": dict.fromkeys(("color-brand-primary", "color-brand-content", "color-api-name"), color)
+    f"{scheme}_css_variables": dict.fromkeys(COLOURED, color)
     for scheme, color in {"light": "#00695c", "dark": "#4db6ac"}.items()
 }
 
