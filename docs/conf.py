@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import re
 import shutil
 import sys
@@ -15,12 +16,15 @@ from typing import Any
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
 
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
 sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
 
 import thpi  # noqa: E402
+
+logging.getLogger("faiss").setLevel(logging.WARNING)  # examples import it; it tells how it was loaded
 
 project = "thpi"
 version = release = thpi.__version__
@@ -65,6 +69,7 @@ if any((ROOT / "examples").glob("*.py")):
         "remove_config_comments": True,
         "show_memory": False,
         "show_signature": False,
+        "write_computation_times": False,  # its page loads scripts from elsewhere
     }
 
 # Reports with their figures and tables; pages link to them, and they are no pages of Sphinx.
@@ -138,6 +143,16 @@ def copy_reports(app: Sphinx, exception: Exception | None) -> None:
         shutil.copytree(DOCS / folder, Path(app.outdir) / folder, dirs_exist_ok=True)
 
 
+def check_offline(app: Sphinx, exception: Exception | None) -> None:
+    """Fail if a page loads anything from elsewhere."""
+    for page in Path(app.outdir).rglob("*.html"):
+        found = re.search(
+            r'<(?:script|link|img|iframe)[^>]*(?:src|href)="(?:https?:)?//[^>]*>', page.read_text("utf-8")
+        )
+        if found is not None:
+            raise ExtensionError(f"{page} loads from elsewhere: {found[0]}")
+
+
 def setup(app: Sphinx) -> None:
     """Connect the above."""
     app.connect("builder-inited", copy_notes)
@@ -146,3 +161,4 @@ def setup(app: Sphinx) -> None:
     app.connect("autodoc-skip-member", skip_inherited_texts)
     app.connect("doctree-read", plain_links)
     app.connect("build-finished", copy_reports)
+    app.connect("build-finished", check_offline)

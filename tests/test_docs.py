@@ -185,7 +185,18 @@ def test_every_public_name_of_thpi_is_in_the_api(name):
 
 
 MODULES = ["codes", "datasets", "datasets.preprocessing", "diagnosis", "evaluation", "graph", "ground_truth", "metrics"]
-MODULES += ["assessment", "drift", "encoder", "identity", "index", "model_file", "onnx_file", "pages", "pairing"]
+MODULES += [
+    "assessment",
+    "drift",
+    "encoder",
+    "identity",
+    "index",
+    "model_file",
+    "onnx_file",
+    "pages",
+    "pairing",
+    "plot",
+]
 MODULES += ["comparison", "quantiser", "refit", "registry", "rows", "stores", "web"]
 MODULES += [f"solvers.{file.stem}" for file in sorted((ROOT / "src/thpi/solvers").glob("[a-z]*.py"))]
 
