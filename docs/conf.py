@@ -36,7 +36,7 @@ html_css_files = ["site.css"]
 html_show_sphinx = False
 html_copy_source = False
 html_show_search_summary = False  # would be fetched, which browsers refuse for files
-project_copyright = f"thpi {thpi.__version__}"  # at the foot of every page
+project_copyright = f"The thpi developers. Version {thpi.__version__}"
 COLOURED = ("color-brand-primary", "color-brand-content", "color-api-name", "color-api-pre-name")
 html_theme_options = {
     f"{scheme}_css_variables": dict.fromkeys(COLOURED, color)
