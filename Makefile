@@ -28,7 +28,7 @@ hooks: $(VENV)/.test $(VENV)/.lint
 	$(BIN)/pre-commit install
 
 docs: $(VENV)/.docs
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	$(ONE_THREAD) $(BIN)/python -m sphinx -W --keep-going --quiet -j auto -b html -d build/doctrees docs site
 
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks $(if $(FULL),--full) $(BENCH_ARGS)

@@ -6,7 +6,7 @@ Protocol: alpha = 0.1 and 0.4 of the rows are paired, 10 % of the others are que
 target row that is not a query. Measure: mean average precision, expected under ties, in percent; relevant is (T) a
 database row within the mean distance to the 50th neighbour in target space, or (C) one of the same class. Every figure
 is a mean over sets, alphas, code lengths and splits; the differences are to the first row of the block, with the
-standard error over (set, alpha, bits, split). docs/defaults.md has the outcome.
+standard error over (set, alpha, bits, split). experiments/notes/defaults.md has the outcome.
 """
 
 from __future__ import annotations

@@ -1,11 +1,15 @@
-"""The documentation: its Python runs, its links lead somewhere, and every public name is in it."""
+"""The documentation: its blocks run, its links lead somewhere, and every public name is in it."""
 
 from __future__ import annotations
 
 import ast
 import importlib
 import inspect
+import io
+import os
 import re
+import shlex
+import subprocess
 from functools import cache
 from itertools import pairwise, takewhile
 from pathlib import Path
@@ -14,17 +18,26 @@ import pytest
 
 import thpi
 import thpi.auto
+from thpi.cli import run
 from thpi.datasets import DATASETS
 from thpi.registry import methods_table
 from thpi.stores import FORMATS, STORES
+from tools import commands_page
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
-# Pages under docs/results are made by a command, with figures beside them, and have tests of their own.
-PAGES = [ROOT / "README.md", *sorted(p for p in DOCS.rglob("*.md") if "results" not in p.relative_to(DOCS).parts)]
+# Folders that commands write: reports with their figures, and what the build of the site makes.
+MADE = {"results", "transfer", "gallery", "notes"}
+SITE = sorted(page for page in DOCS.rglob("*.md") if not MADE & set(page.relative_to(DOCS).parts))
+NOTES = sorted((ROOT / "experiments" / "notes").glob("*.md"))
+PAGES = [ROOT / "README.md", *SITE, *NOTES]
 OTHER_PAGES = ["CONTRIBUTING.md", "CHANGELOG.md", "RELEASE.md"]
-FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-ANY_FENCE = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
+MOST_WORDS = 12_000
+
+# A block of ``python`` and lines of a ``console`` block that begin with "$ thpi" run; ``py`` and ``sh`` are only shown.
+FENCE = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+ANY_FENCE = re.compile(r"^ *(```|:::).*?^ *\1$", re.MULTILINE | re.DOTALL)
+TOCTREE = re.compile(r"^(```|:::)\{toctree\}\n(.*?)^\1$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)|(?:src|href)=\"([^\"]+)\"")
 
 
@@ -32,79 +45,136 @@ def _name(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
-def _python_blocks(page: Path) -> list[tuple[int, str]]:
-    text = page.read_text(encoding="utf-8")
-    return [
-        (text.count("\n", 0, found.start(2)), found.group(2))
-        for found in FENCE.finditer(text)
-        if found.group(1) in ("python", "py")
-    ]
+def _text(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+def _blocks(page: Path) -> list[tuple[int, str, str]]:
+    """The line, kind and text of each block that runs; notes show commands on data that tests do not have."""
+    text, kinds = _text(page), ("python",) if page in NOTES else ("python", "console")
+    found = [block for block in FENCE.finditer(text) if block[1] in kinds]
+    return [(text.count("\n", 0, block.start(2)), block[1], block[2]) for block in found]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", [page for page in PAGES if _python_blocks(page)], ids=_name)
-def test_python_blocks_run(page, tmp_path, monkeypatch):
+@pytest.mark.parametrize("page", [page for page in PAGES if _blocks(page)], ids=_name)
+def test_blocks_run(page, tmp_path, monkeypatch):
+    """In the order of the page, in one empty folder and one namespace."""
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {"__name__": "page"}
-    for line, block in _python_blocks(page):
-        # Blank lines in front make a traceback point at the line of the page.
-        exec(compile("\n" * line + block, str(page), "exec"), namespace)
+    for line, kind, block in _blocks(page):
+        if kind == "python":
+            # Blank lines in front make a traceback point at the line of the page.
+            exec(compile("\n" * line + block, str(page), "exec"), namespace)
+            continue
+        for command in re.findall(r"^\$ (.*\bthpi .*)$", block.replace("\\\n", " "), re.MULTILINE):
+            _run(command, monkeypatch)
+
+
+def _run(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    before, _, command = line.rpartition("| ")
+    given = subprocess.run(before, shell=True, capture_output=True, text=True, check=True).stdout
+    monkeypatch.setattr("sys.stdin", io.StringIO(given))
+    program, *arguments = shlex.split(command, comments=True)
+    assert program == "thpi", line
+    assert run(arguments) == 0, line
 
 
 @pytest.mark.slow
-def test_the_script_from_two_tables_to_search_finds_names(tmp_path, monkeypatch, capsys):
-    (block,) = (block for _, block in _python_blocks(DOCS / "guide.md") if "thpi.pair(" in block)
+@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=_name)
+def test_examples_run(example, tmp_path, monkeypatch):
+    pyplot = pytest.importorskip("matplotlib.pyplot", reason="needs matplotlib")
     monkeypatch.chdir(tmp_path)
-    exec(compile(block, "guide.md", "exec"), {"__name__": "page", "thpi": thpi})
-    first, *found = capsys.readouterr().out.splitlines()
-    shown = re.findall(r"print\(.*\)  # (.*)", block)
-    assert first == shown[0]
-    assert shown[1] in found
-    assert len(found) == 10
-    kinds = [[name.split("-")[0] for name in re.split(" -> |, ", line)] for line in found]
-    assert sum(query == nearest for query, nearest, *_ in kinds) >= 8
+    pyplot.switch_backend("agg")
+    exec(compile(_text(example), str(example), "exec"), {"__name__": "__main__", "__file__": str(example)})
+    pyplot.close("all")
 
 
 def test_the_pages_that_show_how_to_use_it_have_blocks():
-    for name in ("index", "guide", "architecture"):
-        assert _python_blocks(DOCS / f"{name}.md"), name
+    for page in (DOCS / "tutorial.md", DOCS / "develop" / "architecture.md"):
+        assert _blocks(page), _name(page)
 
 
 def _anchors(page: Path) -> set[str]:
-    """Anchors of the headings, as the site's toc extension makes them."""
-    text = ANY_FENCE.sub("", page.read_text(encoding="utf-8"))
-    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
-    plain = [re.sub(r"[^\w\s-]", "", heading.replace("`", "")).strip().lower() for heading in headings]
-    return {re.sub(r"[-\s]+", "-", heading) for heading in plain}
+    """Anchors of the headings, as GitHub and the site make them."""
+    headings = re.findall(r"^#+ (.*)$", ANY_FENCE.sub("", _text(page)), re.MULTILINE)
+    shown = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading) for heading in headings]
+    return {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in shown}
 
 
 @pytest.mark.parametrize("page", [*PAGES, *(ROOT / name for name in OTHER_PAGES)], ids=_name)
 def test_internal_links_resolve(page):
-    text = ANY_FENCE.sub("", page.read_text(encoding="utf-8"))
-    for found in LINK.finditer(text):
-        target, _, anchor = (found.group(1) or found.group(2)).partition("#")
+    for found in LINK.finditer(ANY_FENCE.sub("", _text(page))):
+        target, _, anchor = (found[1] or found[2]).partition("#")
         if "://" in target or target.startswith("mailto:"):
             continue
         file = page.parent / target if target else page
-        assert file.exists(), f"{_name(page)} links to {target}"
+        assert file.exists() or _is_made(file), f"{_name(page)} links to {target}"
         if anchor and file.suffix == ".md":
             assert anchor in _anchors(file), f"{_name(page)} links to {target}#{anchor}"
 
 
+def _is_made(file: Path) -> bool:
+    """A page of the gallery, which the build makes from an example."""
+    return Path(os.path.abspath(file)).is_relative_to(DOCS / "gallery")
+
+
 def test_every_page_is_in_the_navigation_and_every_entry_has_a_page():
     # Read as text: the tests do not need the packages that build the site.
-    lines = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").splitlines()
-    entries = {
-        line.split(":")[-1].strip() for line in lines if line.endswith(".md") and not line.lstrip().startswith("#")
-    }
-    pages = {page.relative_to(DOCS).as_posix() for page in PAGES if page.is_relative_to(DOCS)}
-    assert {entry for entry in entries if not entry.startswith("results/")} == pages
+    listed = {page for parent in SITE for page in _entries(parent)}
+    assert listed - {"gallery/index"} == {_docname(page) for page in SITE} - {"index"}
+
+
+def _docname(page: Path) -> str:
+    return page.relative_to(DOCS).with_suffix("").as_posix()
+
+
+def _entries(parent: Path) -> list[str]:
+    """Pages that the toctrees of a page list."""
+    found = []
+    for tree in TOCTREE.finditer(_text(parent)):
+        for line in tree[2].splitlines():
+            if not line or line.startswith(":"):
+                continue
+            entry = re.sub(r"^.*<(.*)>$", r"\1", line).removesuffix(".md")
+            folder = DOCS if entry.startswith("/") else parent.parent
+            files = folder.glob(f"{entry.lstrip('/')}.md") if "*" in entry else [folder / f"{entry.lstrip('/')}.md"]
+            found += [_docname(file) for file in files]
+    return found
+
+
+def test_the_navigation_is_short_enough_to_be_read(capsys):
+    """Prose and tables. Code, the reference of the commands and tables of a registry are not counted."""
+    counts = {_name(page): _words(page) for page in SITE}
+    with capsys.disabled():
+        for name, count in sorted(counts.items(), key=lambda item: -item[1]):
+            print(f"{count:6,}  {name}")
+        print(f"{sum(counts.values()):6,}  together")
+    assert sum(counts.values()) <= MOST_WORDS
+
+
+def _words(page: Path) -> int:
+    if page == commands_page.PAGE:
+        return 0
+    text = _text(page)
+    for included in re.findall(r"^```\{include\} (\S+)$", text, re.MULTILINE):
+        text += _text(page.parent / included)
+    text = re.sub(r"<svg.*?</svg>|<!--.*?-->", "", ANY_FENCE.sub("", text), flags=re.DOTALL)
+    made = {_plain(row) for row in (*_dataset_rows(), *_store_rows(), *_format_rows(), *methods_table().splitlines())}
+    text = "\n".join(line for line in text.splitlines() if _plain(line) not in made)
+    text = re.sub(r"\]\([^)]*\)", "]", re.sub(r"`[^`]+`", "code", text))
+    return len([word for word in text.split() if re.search(r"[^\W\d]", word)])
+
+
+def _plain(row: str) -> str:
+    """A row of a table in which the name of a class may be a link."""
+    return re.sub(r"^\| \[(`\w+`)\]\([^)]*\)", r"| \1", row)
 
 
 def _documented() -> set[str]:
-    """Full names that the API pages render with mkdocstrings."""
-    pages = "\n".join(page.read_text(encoding="utf-8") for page in (DOCS / "api").glob("*.md"))
-    return set(re.findall(r"^::: ([\w.]+)$", pages, re.MULTILINE))
+    """Full names that the API pages render."""
+    pages = "\n".join(_text(page) for page in (DOCS / "reference" / "api").glob("*.md"))
+    return set(re.findall(r"^\.\. (?:auto)?(?:module|class|exception|function|data):: ([\w.]+)$", pages, re.MULTILINE))
 
 
 @pytest.mark.parametrize("name", thpi.__all__)
@@ -115,8 +185,19 @@ def test_every_public_name_of_thpi_is_in_the_api(name):
 
 
 MODULES = ["codes", "datasets", "datasets.preprocessing", "diagnosis", "evaluation", "graph", "ground_truth", "metrics"]
-MODULES += ["assessment", "drift", "encoder", "identity", "model_file", "onnx_file", "pages", "pairing"]
-MODULES += ["comparison", "quantiser", "refit", "registry", "stores"]
+MODULES += [
+    "assessment",
+    "drift",
+    "encoder",
+    "identity",
+    "index",
+    "model_file",
+    "onnx_file",
+    "pages",
+    "pairing",
+    "plot",
+]
+MODULES += ["comparison", "quantiser", "refit", "registry", "rows", "stores", "web"]
 MODULES += [f"solvers.{file.stem}" for file in sorted((ROOT / "src/thpi/solvers").glob("[a-z]*.py"))]
 
 
@@ -126,27 +207,24 @@ def test_every_module_with_public_names_is_in_the_api(name):
     assert module.__all__
     assert f"thpi.{name}" in _documented()
     # A page that shows a module leaves out, without a word, what has no docstring.
-    shown = _constants_with_docstring() | _documented()
     for public in module.__all__:
         thing = getattr(module, public)
-        has_one = thing.__doc__ if inspect.isroutine(thing) or inspect.isclass(thing) else public in shown
-        assert has_one or f"thpi.{name}.{public}" in shown, f"thpi.{name}.{public} has no docstring"
+        if inspect.isroutine(thing) or inspect.isclass(thing):
+            assert thing.__doc__, f"thpi.{name}.{public} has no docstring"
+        else:
+            found = public in _constants_with_docstring(module.__file__) or f"thpi.{name}.{public}" in _documented()
+            assert found, f"thpi.{name}.{public} has no docstring in its module, and no entry on a page"
 
 
 @cache
-def _constants_with_docstring() -> frozenset[str]:
-    names = set()
-    for file in (ROOT / "src").rglob("*.py"):
-        body = ast.parse(file.read_text(encoding="utf-8")).body
-        for first, second in pairwise(body):
-            if (
-                isinstance(first, (ast.Assign, ast.AnnAssign))
-                and isinstance(second, ast.Expr)
-                and isinstance(second.value, ast.Constant)
-            ):
-                target = first.target if isinstance(first, ast.AnnAssign) else first.targets[0]
-                names.add(ast.unparse(target))
-    return frozenset(names)
+def _constants_with_docstring(file: str) -> frozenset[str]:
+    return frozenset(
+        ast.unparse(first.target if isinstance(first, ast.AnnAssign) else first.targets[0])
+        for first, second in pairwise(ast.parse(_text(Path(file))).body)
+        if isinstance(first, (ast.Assign, ast.AnnAssign))
+        and isinstance(second, ast.Expr)
+        and isinstance(second.value, ast.Constant)
+    )
 
 
 @pytest.mark.parametrize("name", thpi.auto.__all__)
@@ -154,32 +232,27 @@ def test_every_public_name_of_thpi_auto_is_in_the_api(name):
     assert {f"thpi.{name}", f"thpi.auto.{name}"} & _documented()
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
-def test_the_table_of_methods_is_that_of_the_registry(page):
+def test_the_table_of_methods_is_that_of_the_registry():
     header, rule, *expected = methods_table().splitlines()
-    lines = (ROOT / page).read_text(encoding="utf-8").splitlines()
+    lines = _text(DOCS / "reference" / "methods.md").splitlines()
     start = lines.index(header)
     assert lines[start + 1] == rule
-    # The name of a class may be a link.
-    found = [re.sub(r"^\| \[(`\w+`)\]\([^)]*\)", r"| \1", row) for row in _rows(lines[start + 2 :])]
-    assert found == expected
-
-
-def test_the_relevances_of_the_guide_are_those_of_the_registry():
-    assert [row.split("`")[1] for row in _table_rows("guide.md", "`relevance`")] == [
-        f'"{name}"' for name in thpi.RELEVANCES
-    ]
+    assert [_plain(row) for row in _rows(lines[start + 2 :])] == expected
 
 
 @pytest.mark.parametrize("method", thpi.HASHERS)
 def test_every_method_is_explained(method):
-    text = (DOCS / "methods.md").read_text(encoding="utf-8")
-    assert re.search(rf"^#+ .*\b{method}\b", text, re.MULTILINE)
+    assert re.search(rf"^#+ .*\b{method}\b", _text(DOCS / "reference" / "methods.md"), re.MULTILINE)
 
 
-def _table_rows(page: str, first: str) -> list[str]:
+@pytest.mark.parametrize("relevance", thpi.RELEVANCES)
+def test_every_relevance_is_explained(relevance):
+    assert re.search(rf"`(relevance=)?\"?{relevance}\"?`", _text(DOCS / "how-to" / "relevance.md"))
+
+
+def _table_rows(page: Path, first: str) -> list[str]:
     """Rows below the header that begins with ``first``."""
-    lines = (DOCS / page).read_text(encoding="utf-8").splitlines()
+    lines = _text(page).splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith(f"| {first} |")) + 2
     return _rows(lines[start:])
 
@@ -188,30 +261,43 @@ def _rows(lines: list[str]) -> list[str]:
     return list(takewhile(lambda line: line.startswith("|"), lines))
 
 
-def test_the_table_of_data_sets_is_that_of_the_registry():
-    expected = [
+@cache
+def _dataset_rows() -> list[str]:
+    return [
         f"| `{name}` | [{entry.title}]({entry.home_page}) | {entry.target} | {entry.source} | {entry.preprocessing} "
         f"| {entry.paper.describe() if entry.paper else '-'} | {entry.transfer.use if entry.transfer else '-'} "
         f"| {'yes' if entry.demo else '-'} | {entry.describe_licence()} |"
         for name, entry in DATASETS.items()
     ]
-    assert _table_rows("api/datasets.md", "data set") == expected
 
 
-def test_the_tables_of_stores_and_files_are_those_of_the_registries():
+@cache
+def _store_rows() -> list[str]:
     addresses = {
         name: [f"`{start}...`" for start in store.prefixes] + [f"`*{end}`" for end in store.suffixes]
         for name, store in STORES.items()
     }
-    expected = [
+    return [
         f"| `{name}` | {', '.join(addresses[name])} | {store.description} | {_extra(store.extra)} |"
         for name, store in STORES.items()
     ]
-    assert _table_rows("api/stores.md", "store") == expected
-    expected = [
+
+
+@cache
+def _format_rows() -> list[str]:
+    return [
         f"| `{name}` | `*{file.suffix}` | {file.description} | {_extra(file.extra)} |" for name, file in FORMATS.items()
     ]
-    assert _table_rows("api/stores.md", "format") == expected
+
+
+def test_the_table_of_data_sets_is_that_of_the_registry():
+    assert _table_rows(DOCS / "reference" / "datasets.md", "data set") == _dataset_rows()
+
+
+def test_the_tables_of_stores_and_files_are_those_of_the_registries():
+    page = DOCS / "reference" / "api" / "stores.md"
+    assert _table_rows(page, "store") == _store_rows()
+    assert _table_rows(page, "format") == _format_rows()
 
 
 def _extra(name: str | None) -> str:
@@ -221,11 +307,9 @@ def _extra(name: str | None) -> str:
 @pytest.mark.parametrize("name", [*FORMATS, *STORES])
 def test_the_extras_of_stores_exist(name):
     extra = {**FORMATS, **STORES}[name].extra
-    assert extra is None or f"\n{extra} = [" in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert extra is None or f"\n{extra} = [" in _text(ROOT / "pyproject.toml")
 
 
 def test_the_change_log_and_the_citation_know_the_version():
-    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    assert f"## [{thpi.__version__}]" in changes
-    assert f"\nversion: {thpi.__version__}\n" in citation
+    assert f"## [{thpi.__version__}]" in _text(ROOT / "CHANGELOG.md")
+    assert f"\nversion: {thpi.__version__}\n" in _text(ROOT / "CITATION.cff")

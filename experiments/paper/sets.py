@@ -59,7 +59,7 @@ class PaperSet:
 SETS: dict[str, PaperSet] = {
     found.name: found
     for found in (
-        # LSH allows two readings of BBC (docs/errata.md). This one has true pairs, and tf-idf as for Reuters.
+        # LSH allows two readings of BBC (notes/errata.md). This one has true pairs, and tf-idf as for Reuters.
         PaperSet("bbc", DataSpec("bbc", pipeline="tfidf_pca")),
         # The other has the paper's number of rows, which pairing by position gives, and no idf.
         PaperSet("bbc-position", DataSpec("bbc", options=_BY_POSITION, pipeline="tf_pca")),

@@ -85,7 +85,7 @@ def split_rows(n_rows: int, alpha: float, random_state: Seed = None, *, query_sh
 def database_rows(split: Split, database: Literal["rest", "train", "all"]) -> Ints:
     """Rows to search in.
 
-    - ``"rest"``: rows that are neither trained on nor queries, as in the paper (docs/errata.md);
+    - ``"rest"``: rows that are neither trained on nor queries, as in the paper (experiments/notes/errata.md);
     - ``"train"``: the training rows, as in the code of the paper's follow-up;
     - ``"all"``: all rows that are not queries, as in a shop.
 

@@ -1,8 +1,9 @@
 """Ground truth: which database rows are relevant to a query, by distance or by class.
 
-Distances are Euclidean, in float64, of dense or scipy sparse rows. Blocks are first computed as |a|^2 + |b|^2 - 2 a.b,
-which is fast but inaccurate for close rows. Every pair whose relevance this rounding could change is computed again
-from the difference a - b, so the results are those of the direct formula at nearly the cost of the fast one.
+Distances are Euclidean, in float64, of dense or scipy sparse rows. Blocks are first computed as
+``|a|^2 + |b|^2 - 2 a.b``, which is fast but inaccurate for close rows. Every pair whose relevance this rounding could
+change is computed again from the difference a - b, so the results are those of the direct formula at nearly the cost of
+the fast one.
 """
 
 from __future__ import annotations

@@ -4,10 +4,10 @@ A row x, in leading principal coordinates about the mean, becomes a sum of M cen
 
     x^ = c_1 + ... + c_M,     c_m the nearest centroid of what c_1 ... c_(m-1) leave, by beam search.
 
-The squared distance of a query q is |q|^2 + |x|^2 - 2 <q, x>. The usual estimate is |q - x^|^2. But rows matter most to
-queries near them, and such queries are known: they are like x, nearer to the mean. Let s_j be the slope of the mean
-coordinate j of a row's neighbours on its own, over all training rows; then s * x is the query to expect near x. The
-offset
+The squared distance of a query q is ``|q|^2 + |x|^2 - 2 <q, x>``. The usual estimate is ``|q - x^|^2``. But rows matter
+most to queries near them, and such queries are known: they are like x, nearer to the mean. Let s_j be the slope of the
+mean coordinate j of a row's neighbours on its own, over all training rows; then ``s * x`` is the query to expect near
+x. The offset
 
     b(x) = |x|^2 - 2 <s * x, x - x^>
 

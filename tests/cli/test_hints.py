@@ -14,6 +14,9 @@ from thpi.cli import COMMANDS, app, run
 
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
 FILES = sorted(Path(thpi.cli.__file__).parent.glob("*.py"))
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "experiments" / "notes").glob("*.md")]
+PAGES = sorted(page for page in PAGES if re.search(r"\bthpi [a-z]+ .*--", page.read_text(encoding="utf-8")))
 
 
 def _options(name):
@@ -42,12 +45,11 @@ def test_every_option_that_is_mentioned_exists(path):
             assert set(OPTION.findall(line)) <= own | allowed, line
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/commands.md", "docs/server.md", "docs/scale.md", "docs/guide.md"])
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_option_of_a_command_line_in_the_docs_exists(page):
-    text = (Path(__file__).resolve().parents[2] / page).read_text(encoding="utf-8").replace("\\\n", " ")
-    lines = re.findall(rf"thpi ((?:{'|'.join(COMMANDS)})\b[^\n`#]*)", text)
-    for line in lines:
-        assert set(OPTION.findall(line)) <= _options(line.split()[0]) | {"--help"}, line
+    text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+    for line, name in re.findall(rf"(?=(thpi ({'|'.join(COMMANDS)})\b[^\n`#]*))", text):
+        assert set(OPTION.findall(line)) <= _options(name) | {"--help"}, line
 
 
 @pytest.mark.parametrize("name", ["fit", "diagnose", "evaluate", "encode", "search"])

@@ -1,4 +1,4 @@
-"""The programs of ``docs/scale.md`` for Spark and Ray, run as they stand."""
+"""The programs of ``docs/how-to/large-data.md`` for Spark and Ray, run as they stand."""
 
 from __future__ import annotations
 
@@ -27,11 +27,9 @@ def test_codes_are_those_of_the_model(engine: str, tmp_path: Path) -> None:
     pytest.importorskip({"spark": "pyspark"}.get(engine, engine), reason=f"needs the package of {engine}")
     if engine == "spark" and shutil.which("java") is None:
         pytest.skip("Spark needs Java")
-    (program,) = re.findall(
-        rf'^```{{.python .no-run title="{engine}"}}\n(.*?)^```$',
-        (ROOT / "docs" / "scale.md").read_text(encoding="utf-8"),
-        re.MULTILINE | re.DOTALL,
-    )
+    page = (ROOT / "docs" / "how-to" / "large-data.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```[^\n]*py[^\n]*\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (program,) = (block for block in blocks if re.search(rf"^(from|import) (py)?{engine}\b", block, re.MULTILINE))
     X = np.random.RandomState(0).standard_normal((60, 5)).astype(np.float32)
     frame = pd.DataFrame(X, columns=list("abcde"))
     hasher = thpi.ITQ(5, random_state=0).fit(frame)

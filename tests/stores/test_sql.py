@@ -1,4 +1,4 @@
-"""The SQL of ``docs/stores.md`` on the Parquet file of codes, in DuckDB and in ClickHouse."""
+"""The SQL of ``docs/how-to/stores.md`` on the Parquet file of codes, in DuckDB and in ClickHouse."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from thpi.codes import hamming_distances, pack
 from thpi.stores import write_parquet
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "stores.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "stores.md"
 MODEL = "c4e8709f0e821f23"
 
 

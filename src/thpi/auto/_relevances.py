@@ -1,6 +1,6 @@
 """The meanings of "relevant" by name, and the candidates of each.
 
-The candidates and their order were chosen on development data sets (docs/transfer_methods.md).
+The candidates and their order were chosen on development data sets (experiments/notes/transfer_methods.md).
 """
 
 from __future__ import annotations

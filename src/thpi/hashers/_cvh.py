@@ -29,7 +29,7 @@ class CVH(BaseHasher):
         Ridge added to both covariances, relative to the mean variance of a direction. 0.1 is CCA. A large ridge, such
         as the default, is in effect partial least squares: the directions span nearly what the leading singular
         vectors of ``(X - mean)' S`` span. With few pairs the covariances are poorly known, and retrieval gains much by
-        not dividing by them (docs/defaults.md).
+        not dividing by them (experiments/notes/defaults.md).
     fill : {"error", "pca"}, default="error"
         What to do if ``n_bits`` is more than the number k of canonical pairs. "error" raises. With "pca" the bits
         beyond k are the signs along the leading principal axes of the residual, the target rows projected off the k

@@ -47,6 +47,7 @@ __all__ = [
 MEASURES: dict[str, Measure] = {
     measure.name: measure for module in (_average_precision, _at_k, _by_radius) for measure in module.MEASURES
 }
+"""The measures by name."""
 
 
 def evaluate(

@@ -91,7 +91,7 @@ class BoxQP:
 
     Certificate. F is convex, so with g = F'(b) every feasible x has F(b) - F(x) <= <g, b> - <g, x>. The
     smallest <g, x> over the feasible set is, by linear duality in the multiplier m of 1'x = 0,
-    max_m min_{|x|<=1} <g - m, x> = -min_m sum_i |g_i - m| = -sum_i |g_i - median(g)|. Hence::
+    ``max_m min_{|x|<=1} <g - m, x> = -min_m sum_i |g_i - m| = -sum_i |g_i - median(g)|``. Hence::
 
         F(b) - F* <= <g, b> + sum_i |g_i - median(g)| = sum_i (|h_i| + h_i b_i),   h = g - median(g)
 
