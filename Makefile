@@ -11,7 +11,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 .PHONY: demo test test-fast lint hooks docs bench paper paper-check transfer clean
 
 demo: $(VENV)/.core
-	$(BIN)/thpi demo
+	$(BIN)/thpi demo --force
 
 test: $(VENV)/.test
 	$(ONE_THREAD) $(BIN)/python -m pytest -n auto $(PYTEST_ARGS)

@@ -3,8 +3,8 @@
     python -m benchmarks.instead
 
 The queries are 200 new drawings, searched among 800. AutoHasher learns from 200 drawings with tags and 600 rows of tags
-alone. All others learn, if they learn anything, from the 800 drawings that are searched: an advantage. MAP in percent by
-category; each method in its own order of distances, codes of thpi in the asymmetric one.
+alone. All others learn, if they learn anything, from the 800 drawings that are searched, which is an advantage. MAP in
+percent by category; each method in its own order of distances, codes of thpi in the asymmetric one.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def distances_of(factory: str, database: np.ndarray, queries: np.ndarray) -> np.
     index.train(database - mean)
     index.add(database - mean)
     distances, found = index.search(queries - mean, len(database))
-    ordered = np.empty_like(distances)
+    ordered: np.ndarray = np.empty_like(distances)
     np.put_along_axis(ordered, found, distances, axis=1)
     return ordered
 

@@ -7,8 +7,9 @@ queries are new: nothing of them is known but their pictures. Nobody tells the c
 
 Tags do not change every result: a picture of typical queries, or of the first ones, shows little. Several rules were
 looked at before this one was taken. Of each category the query at the upper quartile of the gain is drawn, the gain
-being the number of right drawings that AutoHasher finds more than ITQ. So a quarter of all queries gain as much or more,
-and the others less. The titles have the means over all 200 queries; MAP, and the means of every category, are printed.
+being the number of right drawings that AutoHasher finds more than ITQ. So a quarter of all queries gain as much or
+more, and the others less. The titles have the means over all 200 queries; MAP and the means of every category are
+printed.
 """
 
 from __future__ import annotations

