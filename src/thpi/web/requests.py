@@ -216,7 +216,7 @@ def parse_json(body: bytes) -> dict[str, object]:
     except RecursionError:
         raise RequestError(400, "the body is not valid JSON: too deeply nested.") from None
     except ValueError as error:
-        reason = f"not UTF-8 text ({error.reason})" if isinstance(error, UnicodeDecodeError) else error
+        reason = f"not UTF-8 text ({error.reason})" if isinstance(error, UnicodeDecodeError) else str(error)
         raise RequestError(400, f"the body is not valid JSON: {reason}.") from None
     if not isinstance(asked, dict):
         raise RequestError(422, 'the body must be a JSON object, for a search such as {"vector": [0.5, 1.0], "k": 10}.')
