@@ -102,7 +102,7 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS_MEASURED)
     parser.add_argument("--bytes", type=int, nargs="+", default=[4, 8, 16, 32, 64, 128, 256])
-    parser.add_argument("--output", type=Path, default=Path("docs/compare/results.json"))
+    parser.add_argument("--output", type=Path, default=Path("results/compare.json"))
     options = parser.parse_args()
     known: dict[str, Any] = json.loads(options.output.read_text("utf-8")) if options.output.exists() else {}
     for size in options.bytes:
