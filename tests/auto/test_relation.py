@@ -12,7 +12,7 @@ import thpi
 from thpi.auto import UnrelatedPairsWarning, relation
 from thpi.cli import run
 
-WORDS = "Neither view of the 60 pairs explains anything of the other"
+WORDS = "Target and source of the 60 pairs explain nothing of each other"
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,9 @@ def test_no_warning_for_pairs_that_fit_or_without_pairs(pairs):
         joined = thpi.AutoHasher(4, random_state=0).fit(X, privileged=S)
         alone = thpi.AutoHasher(4, random_state=0).fit(X)
     assert joined.related_
-    assert joined.relation_.startswith(f"One view of the pairs explains {100 * joined.pairs_r2_:.1f} % of the other")
+    assert joined.relation_.startswith(
+        f"Target and source are related: one explains {100 * joined.pairs_r2_:.1f} % of the other"
+    )
     assert (alone.related_, alone.relation_) == (True, None)
 
 

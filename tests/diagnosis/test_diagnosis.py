@@ -62,7 +62,7 @@ def test_pairs_in_the_wrong_order_are_called_so(informative):
     assert not wrong.related
     assert wrong.pairs_r2 < 0.02
     assert wrong.answers[0].choice.endswith(" without source")
-    assert "80 pairs explains anything" in wrong.to_dict()["relation"]
+    assert "80 pairs explain nothing" in wrong.to_dict()["relation"]
     assert "row i of both is not the same item" in wrong.relation
     assert "check the pairs" in wrong.to_html()
 
@@ -166,8 +166,8 @@ def test_the_curve_ends_with_all_pairs(informative):
 def test_what_the_curve_says():
     curve = LearningCurve((10, 20, 40), (20.0, 30.0, 33.0), (None, 28.0, 28.1))
     first, second = curve.sentences
-    assert "Doubling the pairs to 40 changed the method with source by +3.0 points: more pairs are likely" in first
-    assert "by +0.1 points: more target rows alone are not likely" in second
+    assert "40 pairs to learn from are +3.0 points better than half: more pairs are likely" in first
+    assert "are +0.1 points better than half: more target rows alone are not likely" in second
     assert curve.worth == "With the source, 20 pairs are as good as 40 target rows without it."
     assert LearningCurve((10, 20), (20.0, 30.0), (20.0, 28.0)).worth is None
     beside = LearningCurve((10, 20, 40), (20.0, 30.0, 33.0), (None, 28.0, 28.1), more=100)

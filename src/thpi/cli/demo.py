@@ -32,11 +32,11 @@ def demo(
 ) -> None:
     """Learn to search a small shop by picture, without and with tags, and show what each finds.
 
-    The shop is part of the package: 1,000 drawings, described by 1,280 features of
-    a neural network. While learning, 200 drawings are known with their tags, and
-    the tags of 600 more. The other 200 drawings are new. They are the queries,
-    searched among all others, and a result is right if it is of their category.
-    No method is told the categories.
+    The shop is part of the package: 1,000 drawings, described by 1,280 features
+    of a neural network. While learning, 200 drawings are known with their tags,
+    and the tags of 600 more. The other 200 drawings are new. They are the
+    queries, searched among all others, and a result is right if it is of their
+    category. No method is told the categories.
     """
     from rich.console import Console
     from rich.table import Table

@@ -33,7 +33,7 @@ def diagnose(
     labels: Annotated[Optional[str], _LABELS] = None,
     relevance: Annotated[Optional[list[str]], _RELEVANCE] = None,
     bits: options.Bits = 32,
-    folds: Annotated[int, typer.Option(min=2, help="Number of folds of the pairs.")] = 5,
+    folds: Annotated[int, typer.Option(min=2, help="Number of folds of the pairs.")] = 3,
     id: options.Id = None,
     ignore: options.Ignore = None,
     output: Annotated[Optional[Path], _OUTPUT] = None,
@@ -107,7 +107,8 @@ def _print(found: Diagnosis, pairing: str | None) -> None:
         console.print()
         console.print(Text.assemble(before, (answer.verdict, f"bold {colours.get(answer.verdict, 'yellow')}"), after))
         # Otherwise figures that differ from those of the answer look like a fault.
-        console.print(Text("What AutoHasher tried; its folds search among other rows than the answer:", style="dim"))
+        about = "What AutoHasher tried. For the answer other rows choose among them, so it can be lower than the best."
+        console.print(Text(about, style="dim"))
         console.print(_table(answer))
         for sentence in answer.outlook:
             console.print(Text(sentence))

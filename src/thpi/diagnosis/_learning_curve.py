@@ -39,12 +39,12 @@ class LearningCurve:
         found = []
         if pairs is not None:
             found.append(
-                f"Doubling the pairs to {self.pairs[-1]:,} changed the method with source by {pairs:+.1f} points: "
+                f"With the source, {self.pairs[-1]:,} pairs to learn from are {pairs:+.1f} points better than half: "
                 + ("more pairs are likely to help." if pairs > CLEAR else "more pairs are not likely to help much.")
             )
         if rows is not None:
             found.append(
-                f"Doubling the target rows changed the method without source by {rows:+.1f} points: more target rows "
+                f"Without it, as many target rows are {rows:+.1f} points better than half: more target rows "
                 + ("alone are likely to help." if rows > CLEAR else "alone are not likely to help much.")
             )
         return tuple(found)

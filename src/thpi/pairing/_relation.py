@@ -35,12 +35,12 @@ def relation(n_pairs: int, r2: float) -> str:
     """Return how closely the two views of the pairs are related, in words; ``r2`` as AutoHasher's ``pairs_r2_``.
 
     >>> relation(200, 0.3)
-    'One view of the pairs explains 30.0 % of the other (ridge, leave-one-out).'
+    'Target and source are related: one explains 30.0 % of the other (ridge regression).'
     """
     if r2 > least_r2(n_pairs):
-        return f"One view of the pairs explains {100 * r2:.1f} % of the other (ridge, leave-one-out)."
+        return f"Target and source are related: one explains {100 * r2:.1f} % of the other (ridge regression)."
     return (
-        f"Neither view of the {n_pairs:,} pairs explains anything of the other (ridge, leave-one-out). "
+        f"Target and source of the {n_pairs:,} pairs explain nothing of each other (ridge regression). "
         "Either there are too few pairs to show a relation, or row i of both is not the same item. AutoHasher does "
         "not use such a source, whatever the candidates seem to gain."
     )
