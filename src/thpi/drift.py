@@ -52,8 +52,9 @@ class Drift:
 
     def __str__(self) -> str:
         verdict = "the rows differ from those learned from" if self.drifted else "no clear difference"
-        change, bit = float(np.abs(self.share_change).max()), int(np.abs(self.share_change).argmax())
-        text = f"{verdict} (p = {self.p_value:.2g}); ones of bit {bit}: {100 * change:.1f} points more or fewer"
+        bit = int(np.abs(self.share_change).argmax())
+        change = f"{100 * float(self.share_change[bit]):+.1f}"
+        text = f"{verdict} (p = {self.p_value:.2g}); rows with a one in bit {bit}: {change} percentage points"
         if np.isnan(self.shift).all():
             return text
         shift, bit = float(np.abs(self.shift).max()), int(np.abs(self.shift).argmax())
