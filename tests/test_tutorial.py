@@ -146,4 +146,6 @@ def _keep(picture: Path, name: str) -> None:
     if "THPI_PICTURES" in os.environ:
         image = pytest.importorskip("PIL.Image")
         with image.open(picture) as opened:
-            opened.convert("RGB").quantize(128).save(Path(os.environ["THPI_PICTURES"]) / name, optimize=True)
+            opened.convert("RGB").quantize(256, method=image.Quantize.FASTOCTREE).save(
+                Path(os.environ["THPI_PICTURES"]) / name, optimize=True
+            )
