@@ -62,7 +62,8 @@ def find_truth(
         if needed and (getattr(queries, name) is None or getattr(database, name) is None):
             raise ValueError(f"relevance={meaning.name!r} needs the {name} of queries and database.")
     if meaning.space is None:
-        words = "same label" if np.ndim(queries.labels) == 1 else "a common tag"
+        assert queries.labels is not None  # checked above
+        words = "same label" if queries.labels.ndim == 1 else "a common tag"
         return Truth(_same_label(queries.labels, database.labels), words)
     a, b = (meaning.space(spaces) for spaces in _spaces(queries, database, random_state))
     if radius is not None:
