@@ -55,7 +55,7 @@ def compare(
     X : dense rows.
     recall : wished recall, in (0, 1]: the share of the ``k`` nearest rows among the first ``candidates`` found.
     k, candidates : see ``recall``. None means ``k`` candidates; name more if they are reordered by their vectors.
-    n_bytes : sizes of codes, in bytes a row. A method takes its largest code of at most so many bytes.
+    n_bytes : sizes of codes, in bytes per row. Each method takes its largest code that fits.
     methods : names of :data:`METHODS`; None: all.
     privileged : source rows, one per row of ``X``. AutoHasher also learns for nearness in source space, and every code
         is also measured by it.
@@ -137,7 +137,7 @@ def write_code(
         raise ValueError(f"method={method!r} must be one of {', '.join(known)}.")
     coded = known[method].code(Training(rows, random_state, privileged, labels), n_bytes)
     if coded is None:
-        raise ValueError(f"n_bytes={n_bytes!r}: {method} has no code of at most so many bytes for these rows.")
+        raise ValueError(f"n_bytes={n_bytes!r}: {method} has no code that small for these rows.")
     file = f"{path}{coded.suffix}"
     coded.write(file)
     return file

@@ -1,4 +1,4 @@
-"""What a comparison needs of a method: rows to learn from, and rows coded in so many bytes."""
+"""What a comparison needs of a method: rows to learn from, and codes of a given size."""
 
 from __future__ import annotations
 
