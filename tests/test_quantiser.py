@@ -5,19 +5,19 @@ import numpy as np
 import pytest
 
 from thpi import ITQ, ModelFileError, ResidualQuantiser
-from thpi.quantiser import _Neighbours
+from thpi.quantiser import _Queries
 
 rng = np.random.RandomState(0)
 X = rng.standard_normal((500, 20)) * np.linspace(2, 0.3, 20) + 3 * rng.standard_normal((9, 20))[np.arange(500) % 9]
 Q = X[:60] + 0.3 * rng.standard_normal((60, 20))
-QUANTISER = ResidualQuantiser(4, n_components=12, n_neighbours=20, random_state=0).fit(X)
+QUANTISER = ResidualQuantiser(5, n_components=12, n_neighbours=20, random_state=0).fit(X)
 CODES = QUANTISER.transform(X)
 
 
 def parts():
     """Coordinates, decoded coordinates and offsets, by the formulas."""
     Z = (X - QUANTISER.mean_) @ QUANTISER.axes_
-    decoded = sum(QUANTISER.centroids_[m][CODES[:, m]].astype(float) for m in range(3))
+    decoded = sum(QUANTISER.centroids_[m][CODES[:, m]].astype(float) for m in range(4))
     offsets = ((X - X.mean(axis=0)) ** 2).sum(axis=1) - 2 * (Z * QUANTISER.slopes_ * (Z - decoded)).sum(axis=1)
     return Z, decoded, offsets
 
@@ -94,18 +94,41 @@ def test_offsets_of_rows_of_different_lengths_are_not_rounded(tmp_path):
     np.testing.assert_array_equal(ResidualQuantiser.load(tmp_path / "q.thpi").transform(UNLIKE), codes)
 
 
-def test_the_error_for_neighbours_is_that_of_brute_force():
-    """The mean of ((2 <y - s * x, r>)^2 + e^2) / d^4 over rows and neighbours."""
-    Z, decoded, _ = parts()
-    Z = np.float32(Z).astype(float)
-    distances = ((Z[:, None] - Z) ** 2).sum(axis=2)
+# Clusters of few dimensions: centroids say nearly all, so that another one is worth more than an offset.
+TIGHT = 5 * rng.standard_normal((40, 8))[np.arange(2000) % 40] + rng.standard_normal((2000, 8))
+
+
+def test_a_short_code_may_have_a_centroid_in_place_of_the_offset(tmp_path):
+    quantiser = ResidualQuantiser(3, n_neighbours=20, random_state=0).fit(TIGHT)
+    assert quantiser.centroids_.shape == (3, 256, 8)
+    codes = quantiser.transform(TIGHT)
+    decoded = sum(quantiser.centroids_[m][codes[:, m]].astype(float) for m in range(3))
+    queries = TIGHT[:60] + 0.1
+    distances = quantiser.distances(queries, codes)
+    coordinates = (queries - quantiser.mean_) @ quantiser.axes_
+    np.testing.assert_allclose(distances, ((coordinates[:, None] - decoded) ** 2).sum(axis=2), rtol=1e-6)
+    faiss.write_index(quantiser.index(codes), str(tmp_path / "index.faiss"))
+    found = faiss.read_index(str(tmp_path / "index.faiss")).search(queries.astype("float32"), 10)[1]
+    chosen = np.take_along_axis(distances, found, axis=1)
+    np.testing.assert_allclose(chosen, np.sort(distances, axis=1)[:, :10], rtol=1e-4, atol=1e-3 * np.median(distances))
+    quantiser.save(tmp_path / "q.thpi")
+    np.testing.assert_array_equal(ResidualQuantiser.load(tmp_path / "q.thpi").transform(TIGHT), codes)
+    quantiser.centroids_ = quantiser.centroids_[:1]
+    quantiser.save(tmp_path / "short.thpi")
+    with pytest.raises(ModelFileError, match="it has 1 centroids a row for 3 bytes"):
+        ResidualQuantiser.load(tmp_path / "short.thpi")
+
+
+def test_the_recall_of_the_choice_is_that_of_brute_force():
+    distances = ((X[:, None] - X) ** 2).sum(axis=2)
     np.fill_diagonal(distances, np.inf)
-    near = Z[np.argsort(distances, axis=1)[:, :20]]
-    products = ((near - (QUANTISER.slopes_ * Z)[:, None]) * (Z - decoded)[:, None]).sum(axis=2)
-    e = rng.standard_normal(500)
-    scale = np.sort(distances, axis=1)[:, :20].mean(axis=1)
-    found = _Neighbours(Z, 20, 0).squared_error(Z - decoded, QUANTISER.slopes_, e)
-    assert found == pytest.approx(np.mean((4 * products**2 + e[:, None] ** 2) / scale[:, None] ** 2), rel=1e-4)
+    Z = X - X.mean(axis=0)
+    rounded = Z.round()
+    estimates = ((Z[:, None] - rounded) ** 2).sum(axis=2)
+    np.fill_diagonal(estimates, np.inf)
+    near, found = (np.argsort(values, axis=1)[:, :10] for values in (distances, estimates))
+    expected = np.mean([len(set(a) & set(b)) / 10 for a, b in zip(near, found, strict=True)])
+    assert _Queries(X, 0).recall(Z, rounded, (rounded**2).sum(axis=1)) == pytest.approx(expected)
 
 
 def test_rows_of_like_lengths_have_rounded_offsets():
@@ -140,7 +163,7 @@ def test_other_and_damaged_files(tmp_path):
     (tmp_path / "q.thpi").write_bytes(data)
     with pytest.raises(ModelFileError):
         ResidualQuantiser.load(tmp_path / "q.thpi")
-    broken = ResidualQuantiser(4, n_components=12, random_state=0)
+    broken = ResidualQuantiser(5, n_components=12, random_state=0)
     broken.__dict__.update({**vars(QUANTISER), "slopes_": QUANTISER.slopes_[:5]})
     broken.save(tmp_path / "short.thpi")
     with pytest.raises(ModelFileError, match="its array slopes_ does not have shape"):
@@ -160,5 +183,5 @@ def test_errors_name_the_argument():
         ResidualQuantiser(1).fit(X)
     with pytest.raises(ValueError, match="X has 3 features; the quantiser was fitted on 20"):
         QUANTISER.transform(X[:, :3])
-    with pytest.raises(ValueError, match="codes has 2 bytes per row; n_bytes=4"):
+    with pytest.raises(ValueError, match="codes has 2 bytes per row; n_bytes=5"):
         QUANTISER.distances(Q, CODES[:, :2])

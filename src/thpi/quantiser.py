@@ -11,15 +11,16 @@ x. The offset
 
     b(x) = |x|^2 - 2 <s * x, x - x^>
 
-makes the estimate ``|q|^2 + b(x) - 2 <q, x^>`` exact for that query, and right on average for those around it. One byte
-says which of 256 levels is nearest to it: the means of the best 256 groups of the offsets of training rows. Where that
-rounding would cost more than three centroids gain, the offset has four bytes, as float32: let r = x - x^ be what M
-centroids leave of a row, y its neighbours, d^2 their mean squared distance, and e the rounding; the choice has the
-lesser mean of
+makes the estimate ``|q|^2 + b(x) - 2 <q, x^>`` exact for that query, and right on average for those around it. It is
+kept in one of three ways, with M = n_bytes minus its bytes:
 
-    ((2 <y - s * x, r>)^2 + e^2) / d^4,     M + 1 = n_bytes with levels,  M + 4 = n_bytes and e = 0 without.
+    1 byte    the number of the nearest of 256 levels, the means of the best 256 groups of the offsets of training rows;
+    4 bytes   float32, for rows whose lengths differ so much that 256 levels are too coarse;
+    0 bytes   |x^|^2 in its place, which follows from the centroids: the usual estimate, with one more centroid.
 
-A search adds up M numbers from tables, as in product quantisation.
+``fit`` takes what finds most of the ten nearest of some training rows. A search adds up M numbers from
+tables, as in product quantisation. Without an offset it adds M (M + 1) / 2 of them, and so this way is tried for short
+codes only (at most 4 bytes), and taken if it finds at least one in a hundred more.
 """
 
 from __future__ import annotations
@@ -44,8 +45,10 @@ __all__ = ["ResidualQuantiser"]
 
 _CENTROIDS = 256
 _LEAST_COMPONENTS = 128
-_FLOAT = 4  # bytes of an offset that is not rounded
-_LEAST_SCALE = 1e-3  # of the median
+_LEVEL, _FLOAT = 1, 4  # bytes of an offset
+_MOST_BYTES_WITHOUT = 4  # of a code without an offset: the tables of more do not fit into the cache
+_LEAST_GAIN = 0.01  # in recall, of a code without an offset, which is slower to search
+_NEAR, _QUERIES = 10, 500  # what is sought to choose between them, of how many rows
 _BLOCK = 128  # rows whose neighbours are held at a time
 _SAMPLE = 10_000  # rows whose neighbours are looked at, and among which they are sought
 
@@ -56,7 +59,7 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     n_bytes : int, default=16
-        Bytes of a code: one or four of them are the offset, each of the others one of 256 centroids.
+        Bytes of a code: none, one or four of them are the offset, each of the others one of 256 centroids.
     n_components : int, default=None
         Principal coordinates that are coded; None: 8 a byte, at least 128, as far as there are so many.
     n_neighbours : int, default=200
@@ -69,9 +72,9 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     mean_, axes_ : of the principal coordinates.
-    centroids_ : array of shape (n_bytes - 1, 256, n_components), or n_bytes - 4 of them.
+    centroids_ : array of shape (n_bytes minus the bytes of the offset, 256, n_components).
     slopes_ : s of the formula.
-    offset_levels_ : the 256 offsets that the last byte can say, rising; empty if the last four bytes are the offset.
+    offset_levels_ : the 256 offsets that the last byte can say, rising; empty if the offset has no byte or four.
 
     References
     ----------
@@ -124,23 +127,32 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
         self.mean_ = np.asarray(rows.mean(axis=0, dtype=np.float64))
         self.axes_ = np.asarray(principal_axes(rows, self.mean_.astype(rows.dtype), m)[0], dtype=np.float64)
         Z = self._coordinates(rows)
-        self.centroids_ = self._learned(Z, seed)
-        near = _Neighbours(Z, self.n_neighbours, seed)
-        self.slopes_ = near.slopes()
-        parts = self._nearest(Z)
-        offsets = self._offsets(rows, Z, parts)
-        self.offset_levels_ = _levels(offsets)
-        if self.n_bytes > _FLOAT and self._float_pays(near, Z, parts, offsets):
-            # Centroids are learned one after the other: the first ones are those of a shorter code.
-            self.centroids_, self.offset_levels_ = self.centroids_[: self.n_bytes - _FLOAT], np.empty(0)
+        self.slopes_ = _slopes(Z, self.n_neighbours, seed)
+        learned = self._learned(Z, seed)
+        self._take(self._best_size(rows, Z, learned, seed), learned, rows, Z)
         return self
 
-    def _float_pays(self, near: _Neighbours, Z: Floats, parts: Codes, offsets: Floats) -> bool:
-        """Whether four bytes of offset are worth three centroids."""
-        fewer = parts[:, : self.n_bytes - _FLOAT]
-        rounding = offsets - self.offset_levels_[self._level(offsets)]
-        with_levels = near.squared_error(Z - self._decoded(parts), self.slopes_, rounding)
-        return near.squared_error(Z - self._decoded(fewer), self.slopes_, np.zeros(len(Z))) < with_levels
+    def _best_size(self, rows: Array, Z: Floats, learned: Array, seed: int) -> int:
+        """Return the bytes of the offset with which most of the nearest are found."""
+        queries = _Queries(rows, seed)
+        recalls = {}
+        for size in self._offset_sizes():
+            parts, offsets = self._take(size, learned, rows, Z)
+            kept = self._read(self._written(offsets, size), parts)
+            recalls[size] = queries.recall(Z, self._decoded(parts), kept) - (0 if size else _LEAST_GAIN)
+        return max(recalls, key=lambda size: recalls[size])
+
+    def _take(self, size: int, learned: Array, rows: Array, Z: Floats) -> tuple[Codes, Floats]:
+        """Set centroids and levels for offsets of that many bytes; return the numbers of the centroids, and offsets."""
+        # Centroids are learned one after the other: the first ones are those of a shorter code.
+        self.centroids_ = learned[: self.n_bytes - size]
+        parts = self._nearest(Z)
+        offsets = self._offsets(rows, Z, parts)
+        self.offset_levels_ = _levels(offsets) if size == _LEVEL else np.empty(0)
+        return parts, offsets
+
+    def _offset_sizes(self) -> tuple[int, int]:
+        return (_LEVEL, _FLOAT) if self.n_bytes > _MOST_BYTES_WITHOUT else (_LEVEL, 0)
 
     def transform(self, X: npt.ArrayLike) -> Codes:
         """Return the codes of rows, ``n_bytes`` bytes each: the numbers of the centroids, then the offset."""
@@ -148,16 +160,13 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
         Z = self._coordinates(rows)
         parts = self._nearest(Z)
         offsets = self._offsets(rows, Z, parts)
-        if not len(self.offset_levels_):
-            return np.hstack([parts, offsets.astype("<f4")[:, None].view(np.uint8)])
-        return np.hstack([parts, self._level(offsets).astype(np.uint8)[:, None]])
+        return np.hstack([parts, self._written(offsets, self.n_bytes - parts.shape[1])])
 
     def distances(self, queries: npt.ArrayLike, codes: npt.ArrayLike) -> Floats:
         """Return estimates of the squared distance of each query to each code: ``|q|^2 + b(x) - 2 <q, x^>``."""
         rows, packed = self._checked(queries), self._checked_codes(codes)
         m, lengths = len(self.centroids_), ((rows - self.mean_) ** 2).sum(axis=1)
-        last = np.ascontiguousarray(packed[:, m:])
-        offsets = self.offset_levels_[last[:, 0]] if len(self.offset_levels_) else last.view("<f4")[:, 0]
+        offsets = self._read(packed[:, m:], packed[:, :m])
         return np.asarray(lengths[:, None] + offsets - 2 * self._coordinates(rows) @ self._decoded(packed[:, :m]).T)
 
     def index(self, codes: npt.ArrayLike) -> Any:
@@ -169,12 +178,14 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
 
         packed = self._checked_codes(codes)
         m, d = self.axes_.shape[1], self.n_features_in_
-        kind = "ST_norm_cqint8" if len(self.offset_levels_) else "ST_norm_float"
+        kind = {_LEVEL: "ST_norm_cqint8", _FLOAT: "ST_norm_float"}.get(self._offset_size, "ST_norm_from_LUT")
         kinds = faiss.AdditiveQuantizer
         inner = faiss.IndexResidualQuantizer(m, len(self.centroids_), 8, faiss.METRIC_L2, getattr(kinds, kind))
         _set_centroids(inner.rq, self.centroids_)
-        if len(self.offset_levels_):
+        if self._offset_size == _LEVEL:
             inner.rq.qnorm.add(self.offset_levels_.astype(np.float32)[:, None])  # where faiss keeps levels of |x^|^2
+        if self._offset_size == 0:
+            inner.rq.compute_codebook_tables()
         inner.is_trained = True
         faiss.copy_array_to_vector(packed.ravel(), inner.codes)
         inner.ntotal = len(packed)
@@ -206,8 +217,10 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
 
     def _check_shapes(self) -> None:
         d, m = self.n_features_in_, self.axes_.shape[1]
-        n_levels = _CENTROIDS if len(self.offset_levels_) else 0
-        n_parts = self.n_bytes - (1 if n_levels else _FLOAT)
+        if self._offset_size not in self._offset_sizes():
+            raise model_file.ModelFileError(f"it has {len(self.centroids_)} centroids a row for {self.n_bytes} bytes.")
+        n_levels = _CENTROIDS if self._offset_size == _LEVEL else 0
+        n_parts = self.n_bytes - self._offset_size
         wanted = {"mean_": (d,), "axes_": (d, m), "slopes_": (m,), "offset_levels_": (n_levels,)}
         for name, shape in {**wanted, "centroids_": (n_parts, _CENTROIDS, m)}.items():
             if getattr(self, name).shape != shape:
@@ -231,11 +244,12 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
         return np.asarray((rows - self.mean_) @ self.axes_)
 
     def _learned(self, Z: Floats, seed: int) -> Array:
-        quantiser = self._faiss(Z.shape[1], self.n_bytes - 1)
+        n_parts = self.n_bytes - min(self._offset_sizes())
+        quantiser = self._faiss(Z.shape[1], n_parts)
         quantiser.cp.seed = seed
         quantiser.train(np.ascontiguousarray(Z, dtype=np.float32))
         centroids = faiss_module().vector_to_array(quantiser.codebooks)
-        return np.array(centroids.reshape(self.n_bytes - 1, _CENTROIDS, -1))
+        return np.array(centroids.reshape(n_parts, _CENTROIDS, -1))
 
     def _faiss(self, m: int, n_parts: int) -> Any:
         faiss = faiss_module()
@@ -253,9 +267,27 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
 
     def _decoded(self, parts: Codes) -> Floats:
         total = np.zeros((len(parts), self.centroids_.shape[2]))
-        for column, centroids in zip(parts.T, self.centroids_, strict=False):  # the first parts are a code too
+        for column, centroids in zip(parts.T, self.centroids_, strict=True):
             total += centroids[column]
         return total
+
+    @property
+    def _offset_size(self) -> int:
+        return int(self.n_bytes) - len(self.centroids_)
+
+    def _written(self, offsets: Floats, size: int) -> Codes:
+        """Return the bytes of offsets."""
+        if size == _LEVEL:
+            return self._level(offsets).astype(np.uint8)[:, None]
+        return offsets.astype("<f4")[:, None].view(np.uint8)[:, :size]
+
+    def _read(self, written: Codes, parts: Codes) -> Floats:
+        """Return the offsets that bytes say; without a byte it is the squared length of the sum of the centroids."""
+        if written.shape[1] == _LEVEL:
+            return np.asarray(self.offset_levels_[written[:, 0]])
+        if written.shape[1] == _FLOAT:
+            return np.asarray(np.ascontiguousarray(written).view("<f4")[:, 0], dtype=np.float64)
+        return np.asarray((self._decoded(parts) ** 2).sum(axis=1))
 
     def _level(self, offsets: Floats) -> Ints:
         """Return the number of the nearest level."""
@@ -284,37 +316,34 @@ def _levels(offsets: Floats) -> Floats:
     return np.sort(faiss_module().vector_to_array(clustering.centroids)).astype(np.float64)
 
 
-class _Neighbours:
-    """Neighbours of some rows among themselves."""
+def _slopes(Z: Floats, n_neighbours: int, seed: int) -> Floats:
+    """Slope of the mean coordinate of a row's neighbours on its own: sum x y / sum x^2, for each coordinate."""
+    rows = np.ascontiguousarray(Z[np.sort(np.random.RandomState(seed).permutation(len(Z))[:_SAMPLE])], dtype=np.float32)
+    index = faiss_module().IndexFlatL2(Z.shape[1])
+    index.add(rows)
+    # The first is the row itself, or its double.
+    near = index.search(rows, min(n_neighbours, max(1, len(rows) // 4)) + 1)[1][:, 1:]
+    products, squares = np.zeros(rows.shape[1]), (rows.astype(np.float64) ** 2).sum(axis=0)
+    for start in range(0, len(rows), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        products += (rows[block] * rows[near[block]].mean(axis=1, dtype=np.float64)).sum(axis=0)
+    return np.asarray(products / np.where(squares > 0, squares, 1))
 
-    def __init__(self, Z: Floats, n_neighbours: int, seed: int) -> None:
-        self.sample = np.sort(np.random.RandomState(seed).permutation(len(Z))[:_SAMPLE])
-        self.rows = np.ascontiguousarray(Z[self.sample], dtype=np.float32)
-        index = faiss_module().IndexFlatL2(Z.shape[1])
-        index.add(self.rows)
-        # The first is the row itself, or its double.
-        squared, near = index.search(self.rows, min(n_neighbours, max(1, len(self.rows) // 4)) + 1)
-        self.near, scale = near[:, 1:], squared[:, 1:].mean(axis=1, dtype=np.float64)
-        # Rows with many doubles must not outweigh all others.
-        self.scale = np.maximum(scale, _LEAST_SCALE * (np.median(scale) or 1.0))
 
-    def slopes(self) -> Floats:
-        """Slope of the mean coordinate of a row's neighbours on its own: sum x y / sum x^2, for each coordinate."""
-        products, squares = np.zeros(self.rows.shape[1]), (self.rows.astype(np.float64) ** 2).sum(axis=0)
-        for block in self._blocks():
-            means = self.rows[self.near[block]].mean(axis=1, dtype=np.float64)
-            products += (self.rows[block] * means).sum(axis=0)
-        return np.asarray(products / np.where(squares > 0, squares, 1))
+class _Queries:
+    """Some rows as queries, and those nearest to them."""
 
-    def squared_error(self, residuals: Floats, slopes: Floats, rounding: Floats) -> float:
-        """Mean of ``((2 <y - s * x, r>)^2 + e^2) / d^4`` over rows x and neighbours y; residuals r, rounding e."""
-        total = 0.0
-        for block in self._blocks():
-            r, own = residuals[self.sample[block]], self.rows[block] * slopes
-            products = np.einsum("ikj,ij->ik", self.rows[self.near[block]], r) - (own * r).sum(axis=1)[:, None]
-            errors = 4 * (products**2).mean(axis=1) + rounding[self.sample[block]] ** 2
-            total += float((errors / self.scale[block] ** 2).sum())
-        return total / len(self.rows)
+    def __init__(self, rows: Array, seed: int) -> None:
+        self.sample = np.random.RandomState(seed).permutation(len(rows))[:_SAMPLE]
+        some = np.ascontiguousarray(rows[self.sample], dtype=np.float32)
+        index = faiss_module().IndexFlatL2(some.shape[1])
+        index.add(some)
+        self.near = index.search(some[:_QUERIES], _NEAR + 1)[1][:, 1:]  # the first is the row itself, or its double
 
-    def _blocks(self) -> list[slice]:
-        return [slice(start, start + _BLOCK) for start in range(0, len(self.rows), _BLOCK)]
+    def recall(self, Z: Floats, decoded: Floats, offsets: Floats) -> float:
+        """Return the share of the nearest that ``b(x) - 2 <q, x^>`` finds among as many."""
+        queries = Z[self.sample[: len(self.near)]]
+        estimates = offsets[self.sample] - 2 * queries @ decoded[self.sample].T
+        np.fill_diagonal(estimates, np.inf)  # the query itself
+        found = np.argpartition(estimates, _NEAR, axis=1)[:, :_NEAR]
+        return float(np.mean([np.isin(a, b).mean() for a, b in zip(self.near, found, strict=True)]))
