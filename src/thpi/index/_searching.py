@@ -18,7 +18,7 @@ from thpi.index._ids import Neighbours, check_integer
 from thpi.index._tune import Approximate, TuneReport, build, smallest, tune
 from thpi.kernels import available
 
-_WORTH_KERNELS = 2**20  # bytes of codes
+_WORTH_KERNELS = 2**15  # bytes of codes
 
 
 class Snapshot:

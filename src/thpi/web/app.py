@@ -15,6 +15,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from thpi.web.bodies import Bodies
 from thpi.web.catalogue import Catalogue
@@ -46,6 +47,19 @@ class _ItemId(Convertor[str]):
 register_url_convertor("item_id", _ItemId())
 
 
+class _App(FastAPI):
+    """FastAPI behind an entrance: what every request passes, and searches that need no route."""
+
+    entrance: ASGIApp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.entrance(scope, receive, send)
+
+    async def route(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request by its route."""
+        await super().__call__(scope, receive, send)
+
+
 def create_app(catalogue: Catalogue, settings: Settings | None = None) -> FastAPI:
     """Make the application that serves a catalogue; any ASGI server runs it.
 
@@ -70,13 +84,13 @@ def create_app(catalogue: Catalogue, settings: Settings | None = None) -> FastAP
         check_writable(catalogue)
     # Without FastAPI's interactive documentation, which loads scripts from other servers.
     common = failures(401, 422)
-    app = FastAPI(
+    app = _App(
         title="thpi", version=__version__, docs_url=None, redoc_url=None, responses=common, lifespan=watch.lifespan
     )
     _add_page(app, "index.html" if catalogue.comparison is None else "compare.html")
     _add_items(app, catalogue, settings)
     bodies = Bodies(settings)
-    _add_search(app, catalogue, settings, counters, bodies)
+    shortcut = _add_search(app, catalogue, settings, counters, bodies)
     _add_changes(app, catalogue, settings, bodies)
 
     @app.get("/healthz", tags=["state"])
@@ -95,21 +109,21 @@ def create_app(catalogue: Catalogue, settings: Settings | None = None) -> FastAP
         return Response(counters.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     _add_error_handlers(app)
-    app.add_middleware(Gate, settings=settings, counters=counters)
+    app.entrance = Gate(shortcut, settings, counters)
     return app
 
 
-def _add_search(app: FastAPI, catalogue: Catalogue, settings: Settings, counters: Counters, bodies: Bodies) -> None:
-    shortcut = Searches(catalogue, settings, counters, bodies)
+def _add_search(app: _App, catalogue: Catalogue, settings: Settings, counters: Counters, bodies: Bodies) -> Shortcut:
+    searches = Searches(catalogue, settings, counters, bodies)
     answers = {200: {"model": SearchAnswer}, **failures(400, 404, 406, 408, 409, 413, 415, 503)}
 
     @app.post("/search", tags=["search"], openapi_extra=_body(), responses=answers, response_class=Response)
     async def search_items(request: Request) -> Response:
         """Find the nearest items to a vector, to an item, or to each vector or code of a batch."""
-        answer = await shortcut.answer(request.scope, request.receive)
+        answer = await searches.answer(request.scope, request.receive)
         return Response(answer.body, headers={name.decode(): value.decode() for name, value in answer.headers})
 
-    app.add_middleware(Shortcut, route=app.routes[-1], searches=shortcut, refuse=_refusal)
+    return Shortcut(app.route, app.routes[-1], searches, _refusal)
 
 
 def _add_changes(app: FastAPI, catalogue: Catalogue, settings: Settings, bodies: Bodies) -> None:

@@ -32,8 +32,11 @@ class GivenUp(BaseException):
 
 
 class _Waiting(Generic[Asked, Answer]):
-    def __init__(self, asked: Asked, size: int, future: asyncio.Future[Answer]) -> None:
-        self.asked, self.size, self.future = asked, size, future
+    def __init__(self, asked: Asked, size: int, receive: Receive, loop: asyncio.AbstractEventLoop) -> None:
+        self.asked, self.size, self.receive = asked, size, receive
+        self.future: asyncio.Future[Answer] = loop.create_future()
+        self.begin = loop.time()
+        self.watch: asyncio.Task[None] | None = None
         self.given_up = False
 
     def fail(self, error: BaseException) -> None:
@@ -58,6 +61,8 @@ class Batches(Generic[Asked, Answer]):
             settings.n_threads, "thpi-search", initializer=threadpool_limits, initargs=(settings.library_threads,)
         )
         self._queue: deque[_Waiting[Asked, Answer]] = deque()
+        self._open: dict[_Waiting[Asked, Answer], None] = {}
+        self._pause = min(_SOON, settings.time_limit / 4)
 
     async def run(self, asked: Asked, size: int, receive: Receive) -> Answer:
         """Return the answer; ``size`` is the number of bytes of the body.
@@ -65,23 +70,31 @@ class Batches(Generic[Asked, Answer]):
         After the time limit, or if the client of ``receive`` has gone, this raises an error at once.
         """
         loop = asyncio.get_running_loop()
-        waiting = _Waiting[Asked, Answer](asked, size, loop.create_future())
+        waiting = _Waiting[Asked, Answer](asked, size, receive, loop)
+        if not self._open:
+            loop.call_later(self._pause, self._look, loop)
+        self._open[waiting] = None
+        if not self._queue:
+            loop.call_soon(self._start, loop)  # after the requests that have arrived together with this one
         self._queue.append(waiting)
-        loop.call_soon(self._start, loop)  # after the requests that have arrived together with this one
-        gone: list[asyncio.Task[None]] = []
-        late = RequestError(503, f"the search took longer than {self._limit:g} seconds.")
-        timers = (
-            loop.call_later(self._limit, waiting.fail, late),
-            loop.call_later(_SOON, lambda: gone.append(loop.create_task(_watch(receive, waiting)))),
-        )
         try:
             return await waiting.future
         finally:
             waiting.given_up = True
-            for timer in timers:
-                timer.cancel()
-            for task in gone:
-                task.cancel()
+            del self._open[waiting]
+            if waiting.watch is not None:
+                waiting.watch.cancel()
+
+    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Look after the requests that take long. One timer for all of them: most are answered before it."""
+        now = loop.time()
+        for waiting in self._open:
+            if now - waiting.begin >= self._limit:
+                waiting.fail(RequestError(503, f"the search took longer than {self._limit:g} seconds."))
+            elif waiting.watch is None and now - waiting.begin >= self._pause:
+                waiting.watch = loop.create_task(_watch(waiting))
+        if self._open:
+            loop.call_later(self._pause, self._look, loop)
 
     def _start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Give what waits to the threads that are free."""
@@ -135,8 +148,8 @@ class Batches(Generic[Asked, Answer]):
         self._start(loop)
 
 
-async def _watch(receive: Receive, waiting: _Waiting[Any, Any]) -> None:
+async def _watch(waiting: _Waiting[Any, Any]) -> None:
     """Give up if the client goes."""
-    while (await receive())["type"] != "http.disconnect":
+    while (await waiting.receive())["type"] != "http.disconnect":
         pass
     waiting.fail(RequestError(499, "the client has closed the connection."))

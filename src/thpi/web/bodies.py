@@ -23,7 +23,7 @@ class Body:
 
     def __init__(self, bodies: Bodies) -> None:
         self._bodies, self.parts = bodies, list[bytes]()
-        self.scope = anyio.CancelScope()
+        self.scope: anyio.CancelScope | None = None
         self.size = 0
 
     def take(self) -> bytes:
@@ -71,7 +71,7 @@ class Bodies:
     async def receive(self, request: Request) -> AsyncIterator[Body]:
         """Read the body of a request, and hold it until it is taken or the context ends."""
         body = Body(self)
-        with body.scope:
+        with anyio.CancelScope() as body.scope:
             try:
                 await self._read(request, body)
                 yield body
@@ -113,7 +113,8 @@ class Bodies:
             largest = max(held, key=held.__getitem__)
             self.held.pop(largest, None)
             largest.parts.clear()
-            largest.scope.cancel()
+            if largest.scope is not None:
+                largest.scope.cancel()
 
 
 def _first(message: Message, receive: Receive) -> Receive:

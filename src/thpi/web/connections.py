@@ -56,6 +56,7 @@ class Connection(HttpToolsProtocol):
     unparsed = b""
     refused = False
     timer: asyncio.TimerHandle | None = None
+    since = 0.0  # when the present state began, or its client was last seen to read
     unread = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -197,19 +198,25 @@ class Connection(HttpToolsProtocol):
         self.wait()
 
     def wait(self) -> None:
-        """Start the timer of the present state."""
-        if self.timer is not None:
+        """Begin the time limit of the present state anew."""
+        self.since, self.unread = self.loop.time(), self.transport.get_write_buffer_size()
+        if self.state is State.CLOSED and self.timer is not None:
             self.timer.cancel()
-        self.timer, self.unread = None, self.transport.get_write_buffer_size()
-        if self.state in _TIMED:
+        elif self.timer is None and self.state is not State.CLOSED:
             self.timer = self.loop.call_later(self.settings.idle_limit, self.expire)
 
     def expire(self) -> None:
-        """Close the connection, unless its client is reading an answer."""
-        if self.state is State.READER and self.transport.get_write_buffer_size() < self.unread:
+        """Close the connection if the limit is over, unless its client is reading an answer.
+
+        One timer stays for all states of a connection: setting one for each of them would take longer than the rest.
+        """
+        left = self.since + self.settings.idle_limit - self.loop.time()
+        if self.state in _TIMED and left <= 0:
+            if self.state is not State.READER or self.transport.get_write_buffer_size() >= self.unread:
+                self.give_up()
+                return
             self.wait()
-        else:
-            self.give_up()
+        self.timer = self.loop.call_later(left if left > 0 else self.settings.idle_limit, self.expire)
 
     def give_up(self) -> None:
         """Close the connection at once, also if its client reads nothing."""

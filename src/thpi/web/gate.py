@@ -55,6 +55,16 @@ class Counters:
             codes.labels(engine.method, str(engine.n_bits)).set_function(engine.index.__len__)
         Info("thpi_build", "The package.", registry=known).info({"version": __version__})
 
+        self._of_route: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
+
+    def answered(self, route: str, status: int, seconds: float) -> None:
+        """Count an answer. The counters of a route and a status are looked up once, which takes long."""
+        if (known := self._of_route.get((route, status))) is None:
+            known = self.requests.labels(route, str(status)), self.seconds.labels(route)
+            self._of_route[route, status] = known
+        known[0].inc()
+        known[1].observe(seconds)
+
     def text(self) -> bytes:
         """Return the counters in Prometheus text form, of all workers of a server together."""
         if self.known is self.registry:
@@ -65,7 +75,7 @@ class Counters:
 
 
 class Gate:
-    """ASGI middleware around the app."""
+    """ASGI application around the others."""
 
     def __init__(self, app: ASGIApp, settings: Settings, counters: Counters) -> None:
         self.app, self.counters = app, counters
@@ -87,18 +97,18 @@ class Gate:
                 message["headers"] = [*message["headers"], *_HEADERS]
             await send(message)
 
+        self.counters.running.inc()
         try:
-            with self.counters.running.track_inprogress():
-                refusal = self._refusal(scope)
-                if refusal is None:
-                    await self.app(scope, receive, send_on)
-                else:
-                    await refusal(scope, receive, send_on)
+            refusal = self._refusal(scope)
+            if refusal is None:
+                await self.app(scope, receive, send_on)
+            else:
+                await refusal(scope, receive, send_on)
         finally:
+            self.counters.running.dec()
             # The route's pattern, not the address: the number of addresses has no limit.
             route = getattr(scope.get("route"), "path", "other")
-            self.counters.requests.labels(route, str(status)).inc()
-            self.counters.seconds.labels(route).observe(time.perf_counter() - start)
+            self.counters.answered(route, status, time.perf_counter() - start)
 
     def _refusal(self, scope: Scope) -> JSONResponse | None:
         headers = dict(scope["headers"])

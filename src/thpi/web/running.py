@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import math
 import os
 import signal
@@ -136,4 +137,7 @@ def _serve(
         timeout_graceful_shutdown=int(2 * settings.time_limit) + 1,
     )
     speak_seldom()
+    # What is there now stays. Without it a full collection is ten times as fast, and nobody waits for it.
+    gc.collect()
+    gc.freeze()
     _Server(config, stop, ready, pipe).run(sockets=[listening])
