@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from scipy import sparse
+from threadpoolctl import threadpool_limits
 
 import thpi
 from thpi import ITQ, GroupITQ, NeighbourHash
@@ -35,6 +36,19 @@ def helpful():
 def _auto(relevance, views, **params):
     X, S, S_U = views
     return AutoHasher(16, relevance=relevance, random_state=0, **params).fit(X, privileged=S, source=S_U)
+
+
+@pytest.mark.parametrize("relevance", ["target", "source"])
+def test_the_bytes_do_not_depend_on_the_number_of_threads(relevance):
+    rng = np.random.RandomState(0)
+    S = rng.standard_normal((250, 100)) * np.linspace(3, 0.1, 100)
+    X = S @ rng.standard_normal((100, 150)) + rng.standard_normal((250, 150))
+    found = []
+    for n in (1, 2):
+        with threadpool_limits(n):
+            found.append(_auto(relevance, (X[:160], S[:160], S[160:])))
+    np.testing.assert_array_equal(found[0].projection_, found[1].projection_)
+    assert found[0].fingerprint_ == found[1].fingerprint_
 
 
 def _itq(hasher):

@@ -5,7 +5,7 @@ import threading
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from thpi.kernels._threads import n_threads, one_blas_thread, own_threads, run_in_order
+from thpi.kernels._threads import n_threads, one_blas_thread, own_threads, run_in_order, small_products
 
 
 def test_limits_of_other_libraries_hold():
@@ -28,6 +28,14 @@ def test_kernels_keep_the_threads_that_blas_gives_up():
         assert (_blas_threads(), n_threads()) == (2, 2)
         with one_blas_thread(), own_threads():
             assert n_threads() == 1
+
+
+def test_few_rows_have_one_thread():
+    with threadpool_limits(2):
+        with small_products(2000):
+            assert _blas_threads() == 1
+        with small_products(2001):
+            assert _blas_threads() == 2
 
 
 def test_threads_are_given_back_after_an_error():

@@ -19,6 +19,7 @@ from thpi.auto._relevance import Candidate, Relevance
 from thpi.auto._relevances import RELEVANCES, candidates, find_relevance
 from thpi.auto._trial import LEAST_PAIRS, Plan, Trial
 from thpi.base import BaseHasher, Views
+from thpi.kernels._threads import small_products
 from thpi.pairing._relation import (
     UnrelatedLabelsWarning,
     UnrelatedPairsWarning,
@@ -257,14 +258,16 @@ class AutoHasher(BaseHasher):
         return vars(self)[name]
 
     def _fit(self, views: Views, rng: np.random.RandomState) -> Fitted:
-        trial = self._trial(views, rng)
-        decision = self._decide(trial)
+        with small_products(views.X.shape[0]):
+            trial = self._trial(views, rng)
+            decision = self._decide(trial)
+            learned = {"pairs_r2_": trial.r2, "labels_p_": trial.labels_p} | trial.learn(decision.chosen)
         # Seen from the caller of fit.
         if views.S is not None and not trial.related:
             warnings.warn(relation(views.X.shape[0], trial.r2), UnrelatedPairsWarning, stacklevel=3)
         if not trial.labels_related:
             warnings.warn(label_relation(trial.labels_p), UnrelatedLabelsWarning, stacklevel=3)
-        return decision.fitted | {"pairs_r2_": trial.r2, "labels_p_": trial.labels_p} | trial.learn(decision.chosen)
+        return decision.fitted | learned
 
     def _decide(self, trial: Trial) -> Decision:
         plan, trust = trial.plan, {"may_use_source": trial.related, "trusted": trial.trusted}

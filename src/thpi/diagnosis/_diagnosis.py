@@ -17,6 +17,7 @@ from thpi.diagnosis._answer import Answer, Diagnosis
 from thpi.diagnosis._folds import divide
 from thpi.diagnosis._learning_curve import learning_curve
 from thpi.evaluation import PairedDifference
+from thpi.kernels._threads import small_products
 from thpi.pairing._relation import least_r2
 
 CURVE_FOLDS = 3
@@ -71,7 +72,8 @@ def diagnose(
     if not 2 <= n_folds <= n // 4:
         raise ValueError(f"n_folds={n_folds!r} must be from 2 to a quarter of the {n} pairs.")
     kept = np.sort(np.random.RandomState(int(seed)).permutation(n)[:CURVE_PAIRS])
-    found = [_answer(hasher, rows, kept, on_step) for hasher, rows in zip(hashers, views, strict=True)]
+    with small_products(n):
+        found = [_answer(hasher, rows, kept, on_step) for hasher, rows in zip(hashers, views, strict=True)]
     answers, r2 = tuple(answer for answer, _ in found), max(r2 for _, r2 in found)
     n_source, n_target = (0 if rows is None else rows.shape[0] for rows in (views[0].S_U, views[0].X_more))
     return Diagnosis(n, n_source, n_target, n_bits, n_folds, r2, r2 > least_r2(n), answers)

@@ -7,7 +7,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_FEW_ROWS = 2000
 _own: ContextVar[int] = ContextVar("_own", default=0)
 
 
@@ -83,6 +84,15 @@ def stream_in_order(tasks: Iterable[Callable[[], T]], n: int, *, most_held: floa
 def one_blas_thread() -> AbstractContextManager[object]:
     """Return a context in which BLAS has one thread, so that threads running products do not wait for each other."""
     return _controller().limit(limits=1)  # type: ignore[no-any-return]
+
+
+def small_products(n_rows: int) -> AbstractContextManager[object]:
+    """Return a context in which BLAS has one thread if there are few rows.
+
+    Products of small matrices take longer with several threads, and much longer if other programs use the processor:
+    the threads wait for each other by spinning. With one thread the last digits do not depend on the machine either.
+    """
+    return one_blas_thread() if n_rows <= _FEW_ROWS else nullcontext()
 
 
 @contextmanager

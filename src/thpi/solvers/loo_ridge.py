@@ -53,11 +53,11 @@ def loo_ridge(X: Array, T: Array, *, extra: tuple[Array, Array] | None = None, s
     rows = spread(n, JUDGED_ROWS)
     columns = np.argsort(-np.einsum("ij,ij->j", T, T), kind="stable")[:_JUDGED_COLUMNS]
     U, answers, judged = (X[rows] @ V) / s, T[np.ix_(rows, columns)], cross[:, columns]
-    total = float((answers**2).sum())
+    total, squared = float((answers**2).sum()), U**2
     best, penalty = np.inf, PENALTIES[-1]
     for candidate in PENALTIES:
         shrink = squares / (squares + candidate * mean_square)
-        leverage = np.minimum((U**2) @ shrink + 1 / n, 1 - 1e-6)
+        leverage = np.minimum(squared @ shrink + 1 / n, 1 - 1e-6)
         residual = (answers - U @ (shrink[:, None] * judged)) / (1 - leverage)[:, None]
         error = float((residual**2).sum())
         if error < best:
