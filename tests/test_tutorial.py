@@ -46,8 +46,7 @@ def shop(blocks: list[tuple[str, str]], tmp_path_factory: pytest.TempPathFactory
 
 
 def _run(command: list[str], folder: Path) -> str:
-    # 80 columns and one thread: the page shows just that.
-    given = os.environ | {"COLUMNS": "80", "MPLBACKEND": "agg", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    given = os.environ | {"COLUMNS": "80", "MPLBACKEND": "agg"}  # the page shows 80 columns
     done = subprocess.run(command, cwd=folder, env=given, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return done.stdout

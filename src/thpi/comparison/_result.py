@@ -81,6 +81,19 @@ class Comparison:
         return next((result for result in self.frontier if self.recall(result) >= self.wished), None)
 
     @property
+    def choice_in_all(self) -> Result | None:
+        """The code that takes least memory for just these rows, with what they share; None if none is good enough.
+
+        Projections and centroids weigh more than the codes if rows are few.
+        """
+        enough = (result for result in self.results if self.recall(result) >= self.wished)
+        return min(enough, key=self.total_bytes, default=None)
+
+    def total_bytes(self, result: Result) -> int:
+        """Return the bytes of all codes of the database, with what they share."""
+        return self.n_database * result.n_bytes + result.shared_bytes
+
+    @property
     def sentence(self) -> str:
         """The answer in words."""
         what = f"recall {100 * self.wished:g} % of the {self.cut.k} nearest"
@@ -89,7 +102,15 @@ class Comparison:
         if best is None:
             top = self.frontier[-1]
             return f"No code reaches {what}{among}. {top.name} comes nearest: {_in_words(top, self.cut)}."
-        return f"The smallest code with {what}{among} is {best.name}: {_in_words(best, self.cut)}."
+        answer = f"The smallest code with {what}{among} is {best.name}: {_in_words(best, self.cut)}."
+        least = self.choice_in_all
+        if least is None or self.total_bytes(least) == self.total_bytes(best):
+            return answer
+        shared, here, there = map(_size, (best.shared_bytes, self.total_bytes(least), self.total_bytes(best)))
+        return (
+            f"{answer} It needs {shared} besides, which all rows share. "
+            f"For only {self.n_database:,} rows, {least.name} takes less in all: {here} against {there}."
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
@@ -101,6 +122,7 @@ class Comparison:
             **self.cut._asdict(),
             "sentence": self.sentence,
             "choice": self.choice and self.choice.to_dict(),
+            "choice_in_all": self.choice_in_all and self.choice_in_all.to_dict(),
             "frontier": [{"method": r.method, "order": r.order, "n_bytes": r.n_bytes} for r in self.frontier],
             "results": [result.to_dict() for result in self.results],
             "meaning": self.meaning,
@@ -122,3 +144,7 @@ class Comparison:
 def _in_words(result: Result, cut: Cut) -> str:
     value, low, high = (100 * number for number in result.recalls[cut])
     return f"{result.n_bytes} bytes, recall {value:.1f} % ({low:.1f} to {high:.1f})"
+
+
+def _size(n: int) -> str:
+    return f"{n / 1e6:.1f} MB" if n >= 1e6 else f"{n / 1e3:.0f} kB"
