@@ -15,7 +15,7 @@ import numpy as np
 
 import thpi
 from benchmarks._table import lined_up
-from thpi.datasets import SHOP_ROLES, info, load_shop
+from thpi.datasets import shop_task
 from thpi.ground_truth import label_relevance
 from thpi.index import asymmetric_distances
 from thpi.metrics import ranked_average_precision
@@ -32,13 +32,8 @@ FACTORIES = {
 
 
 def main() -> None:
-    shop = load_shop()
-    assert shop.labels is not None
-    pairs, texts, queries = (np.arange(shop.n)[SHOP_ROLES[role]] for role in ("pairs", "texts", "queries"))
-    database = np.concatenate([pairs, texts])
-    _, tags = info("shop").pipelines()
-    X, S = np.asarray(shop.target), np.asarray(tags.fit(shop.source[database]).transform(shop.source))
-    relevant = label_relevance(shop.labels[queries], shop.labels[database])
+    _, X, S, labels, pairs, texts, queries, database = shop_task()
+    relevant = label_relevance(labels[queries], labels[database])
     rows = []
 
     def add(name: str, n_bytes: int, several: list[np.ndarray]) -> None:

@@ -26,7 +26,7 @@ from threadpoolctl import threadpool_limits
 
 import thpi
 from thpi import plot
-from thpi.datasets import SHOP_ROLES, info, load_shop
+from thpi.datasets import shop_task
 from thpi.ground_truth import label_relevance
 from thpi.index import HammingIndex, asymmetric_distances
 from thpi.metrics import ranked_average_precision
@@ -41,13 +41,8 @@ def main() -> None:
     default = Path(__file__).resolve().parents[1] / "docs" / "pictures" / "retrieval.png"
     parser.add_argument("--output", type=Path, default=default)
     args = parser.parse_args()
-    shop = load_shop()
-    assert shop.labels is not None
-    pairs, texts, queries = (np.arange(shop.n)[SHOP_ROLES[role]] for role in ("pairs", "texts", "queries"))
-    database = np.concatenate([pairs, texts])
-    _, tags = info("shop").pipelines()
-    X, S = np.asarray(shop.target), np.asarray(tags.fit(shop.source[database]).transform(shop.source))
-    relevant = label_relevance(shop.labels[queries], shop.labels[database])
+    shop, X, S, labels, pairs, texts, queries, database = shop_task()
+    relevant = label_relevance(labels[queries], labels[database])
     found, right, precision = {}, [], []
     for title, hasher in (
         ("ITQ", thpi.ITQ(BITS, random_state=0)),
@@ -59,7 +54,7 @@ def main() -> None:
         index = HammingIndex(BITS)
         index.add(codes, ids=database)
         nearest = index.search(projections, SHOWN).ids
-        right.append(np.sum(shop.labels[nearest] == shop.labels[queries][:, None], axis=1))
+        right.append(np.sum(labels[nearest] == labels[queries][:, None], axis=1))
         precision.append(ranked_average_precision(asymmetric_distances(projections, codes), relevant))
         found[f"{title}: {right[-1].mean():.1f} of {SHOWN} right on average"] = nearest
         print(f"{title}: MAP {100 * precision[-1].mean():.1f}, {right[-1].mean():.2f} of the first {SHOWN} right")
@@ -68,15 +63,15 @@ def main() -> None:
         f"AutoHasher finds more for {(more > 0).mean():.0%} of {len(more)} queries, fewer for {(more < 0).mean():.0%}"
     )
     for label, name in enumerate(shop.label_names):
-        means = [counts[shop.labels[queries] == label].mean() for counts in right]
+        means = [counts[labels[queries] == label].mean() for counts in right]
         print(f"  {name}: {means[0]:.1f} and {means[1]:.1f} of {SHOWN}")
-    chosen = upper_quartiles(more, shop.labels[queries])
-    names = [shop.label_names[label].replace("_and_symbols", "") for label in shop.labels[queries[chosen]]]
+    chosen = upper_quartiles(more, labels[queries])
+    names = [shop.label_names[label].replace("_and_symbols", "") for label in labels[queries[chosen]]]
     with rc_context({"text.color": INK, "axes.labelcolor": INK, "font.size": 9}):
         figure = Figure(figsize=(10, 5))
         ax = figure.add_axes((0, 0, 1, 1))
         shown = {title: ids[chosen] for title, ids in found.items()}
-        plot.retrieved(queries[chosen], shown, shop.show, relevant=shop.labels, captions=names, ax=ax)
+        plot.retrieved(queries[chosen], shown, shop.show, relevant=labels, captions=names, ax=ax)
         width, height = (abs(high - low) for low, high in (ax.get_xlim(), ax.get_ylim()))
         figure.set_size_inches(10, 10 * height / width)
         write(figure, args.output)

@@ -14,16 +14,12 @@ import numpy as np
 
 import thpi
 from thpi import plot
-from thpi.datasets import SHOP_ROLES, info, load_shop
+from thpi.datasets import shop_task
 from thpi.ground_truth import label_relevance
 from thpi.index import HammingIndex
 from thpi.metrics import mean_average_precision
 
-shop = load_shop()
-rows = {role: np.arange(shop.n)[part] for role, part in SHOP_ROLES.items()}
-database = np.concatenate([rows["pairs"], rows["texts"]])
-X = shop.target
-S = info("shop").pipelines()[1].fit(shop.source[database]).transform(shop.source)
+shop, X, S, labels, pairs, texts, new, database = shop_task()
 
 # %%
 # ITQ learns from the drawings alone. AutoHasher also gets the tags. Neither knows the categories: with
@@ -34,7 +30,7 @@ hashers = {
     "AutoHasher with tags": thpi.AutoHasher(n_bits=32, relevance="groups", random_state=0),
 }
 for hasher in hashers.values():
-    hasher.fit(X[rows["pairs"]], privileged=S[rows["pairs"]], source=S[rows["texts"]])
+    hasher.fit(X[pairs], privileged=S[pairs], source=S[texts])
 
 # %%
 # In a notebook, a fitted AutoHasher shows what it tried and how much the source adds.
@@ -45,21 +41,21 @@ hashers["AutoHasher with tags"]
 # New drawings are the queries. Take the first of each category, search the others, and mark what is of the query's
 # category.
 
-_, first = np.unique(shop.labels[rows["queries"]], return_index=True)
-queries = rows["queries"][first]
+_, first = np.unique(labels[new], return_index=True)
+queries = new[first]
 found = {}
 for name, hasher in hashers.items():
     index = HammingIndex(32)
     index.add(hasher.transform(X[database]), ids=database)
     found[name] = index.search(hasher.decision_function(X[queries]), k=6).ids
 
-plot.retrieved(queries, found, shop.show, relevant=shop.labels, captions=shop.label_names)
+plot.retrieved(queries, found, shop.show, relevant=labels, captions=shop.label_names)
 
 # %%
 # Eight queries prove nothing. This is mean average precision by category over all 200:
 
-relevant = label_relevance(shop.labels[rows["queries"]], shop.labels[database])
+relevant = label_relevance(labels[new], labels[database])
 for name, hasher in hashers.items():
     codes = hasher.transform(X)
-    quality = mean_average_precision(codes[rows["queries"]], codes[database], relevant, 32)
+    quality = mean_average_precision(codes[new], codes[database], relevant, 32)
     print(f"{name}: MAP {100 * quality.value:.1f}")

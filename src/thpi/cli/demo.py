@@ -68,18 +68,13 @@ def _measured(bits: int) -> list[_Line]:
     from threadpoolctl import threadpool_limits
 
     import thpi
-    from thpi.datasets import SHOP_ROLES, info, load_shop
+    from thpi.datasets import shop_task
     from thpi.ground_truth import label_relevance
     from thpi.index import asymmetric_distances
     from thpi.metrics import ranked_average_precision
 
-    shop = load_shop()
-    assert shop.labels is not None
-    pairs, texts, queries = (np.arange(shop.n)[SHOP_ROLES[role]] for role in ("pairs", "texts", "queries"))
-    database = np.concatenate([pairs, texts])
-    _, tags = info("shop").pipelines()
-    X, S = np.asarray(shop.target), np.asarray(tags.fit(shop.source[database]).transform(shop.source))
-    relevant = label_relevance(shop.labels[queries], shop.labels[database])
+    _, X, S, labels, pairs, texts, queries, database = shop_task()
+    relevant = label_relevance(labels[queries], labels[database])
     hashers: dict[str, BaseHasher | None] = {
         "ITQ, pictures": thpi.ITQ(bits, random_state=0),
         "AutoHasher, pictures": thpi.AutoHasher(bits, relevance="source", use_source=False, random_state=0),
@@ -100,7 +95,7 @@ def _measured(bits: int) -> list[_Line]:
                 distances = asymmetric_distances(hasher.decision_function(X[queries]), hasher.transform(X[database]))
             precision = 100 * float(np.nanmean(ranked_average_precision(distances, relevant)))
             nearest = database[np.argsort(distances, axis=1, kind="stable")[:, :SHOWN]]
-            right = (shop.labels[nearest] == shop.labels[queries][:, None]).sum(axis=1).mean()
+            right = (labels[nearest] == labels[queries][:, None]).sum(axis=1).mean()
             lines.append(_Line(name, precision, float(right), nearest))
             update(advance=1)
     return lines

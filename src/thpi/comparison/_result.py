@@ -147,4 +147,4 @@ def _in_words(result: Result, cut: Cut) -> str:
 
 
 def _size(n: int) -> str:
-    return f"{n / 1e6:.1f} MB" if n >= 1e6 else f"{n / 1e3:.0f} kB"
+    return f"{n / 1e6:.1f} MB" if n >= 999_500 else f"{n / 1e3:.0f} kB"

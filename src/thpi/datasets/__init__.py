@@ -30,6 +30,7 @@ from thpi.datasets._registry import DATASETS, UnknownDatasetError, info, list_da
 from thpi.datasets._reuters import load_reuters
 from thpi.datasets._shop import SHOP_ROLES, load_shop
 from thpi.datasets._shop_tables import SHOP_TABLES, write_shop_tables
+from thpi.datasets._shop_task import ShopTask, shop_task
 from thpi.datasets._stamps import load_stamps
 from thpi.datasets._wikipedia import load_wikipedia
 
@@ -46,6 +47,7 @@ __all__ = [
     "PaperRole",
     "SHOP_ROLES",
     "SHOP_TABLES",
+    "ShopTask",
     "TransferRole",
     "UnknownDatasetError",
     "data_home_path",
@@ -63,6 +65,7 @@ __all__ = [
     "load_shop",
     "load_stamps",
     "load_wikipedia",
+    "shop_task",
     "verify",
     "write_example",
     "write_shop_tables",
