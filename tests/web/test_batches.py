@@ -202,3 +202,35 @@ def test_work_for_a_client_that_has_gone_ends() -> None:
         assert await made.run(lambda _: 42, 1, stays) == 42
 
     asyncio.run(run())
+
+
+def test_one_timer_looks_after_all_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = []
+    look = Batches._look
+
+    def counted_look(self: Batches[Any, Any], loop: asyncio.AbstractEventLoop) -> None:
+        looks.append(loop.time())
+        look(self, loop)
+
+    monkeypatch.setattr(Batches, "_look", counted_look)
+
+    async def run() -> None:
+        made = Batches[Work, Any](one_by_one, Settings())
+        end = time.monotonic() + 5.5 * batches._SOON
+        while time.monotonic() < end:
+            await asyncio.gather(*(made.run(lambda _: 42, 1, stays) for _ in range(3)))
+
+    asyncio.run(run())
+    assert 1 <= len(looks) <= 6
+
+
+def test_the_limit_holds_in_another_event_loop() -> None:
+    """A test client runs each request in a loop of its own."""
+    made = Batches[Work, Any](one_by_one, Settings(time_limit=0.2, n_threads=1))
+
+    async def one(work: Work) -> Any:
+        return await made.run(work, 1, stays)
+
+    assert asyncio.run(one(lambda _: 42)) == 42  # its timer is never called
+    with pytest.raises(RequestError, match=r"longer than 0\.2 seconds"):
+        asyncio.run(one(endless(set())))

@@ -231,7 +231,10 @@ def _add_page(app: FastAPI, first: str) -> None:
     app.get("/favicon.ico", include_in_schema=False)(lambda: file("icon.svg"))
 
 
-def _refusal(error: RequestError) -> Response:
+def _refusal(error: Exception, where: str) -> Response:
+    if not isinstance(error, RequestError):
+        _log.error("%s failed", where, exc_info=error)
+        return JSONResponse({"error": "the server failed on this request; its log says why."}, 500)
     # The unread rest of a body must not be taken for the next request.
     headers = {"connection": "close"} if error.status in (408, 413, 503) else None
     return JSONResponse({"error": error.message}, error.status, headers)
@@ -239,8 +242,9 @@ def _refusal(error: RequestError) -> Response:
 
 def _add_error_handlers(app: FastAPI) -> None:
     @app.exception_handler(RequestError)
-    async def refused(request: Request, error: RequestError) -> Response:
-        return _refusal(error)
+    @app.exception_handler(Exception)
+    async def refused(request: Request, error: Exception) -> Response:
+        return _refusal(error, f"{request.method} {short(request.url.path)}")
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
@@ -250,8 +254,3 @@ def _add_error_handlers(app: FastAPI) -> None:
     async def http_error(request: Request, error: HTTPException) -> JSONResponse:
         where = f"{request.method} {short(request.url.path)}"
         return JSONResponse({"error": f"{where}: {error.detail}."}, error.status_code, headers=error.headers)
-
-    @app.exception_handler(Exception)
-    async def failed(request: Request, error: Exception) -> JSONResponse:
-        _log.error("%s %s failed", request.method, short(request.url.path), exc_info=error)
-        return JSONResponse({"error": "the server failed on this request; its log says why."}, 500)

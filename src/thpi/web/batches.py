@@ -62,6 +62,7 @@ class Batches(Generic[Asked, Answer]):
         )
         self._queue: deque[_Waiting[Asked, Answer]] = deque()
         self._open: dict[_Waiting[Asked, Answer], None] = {}
+        self._looking: asyncio.AbstractEventLoop | None = None  # whose timer calls _look
         self._pause = min(_SOON, settings.time_limit / 4)
 
     async def run(self, asked: Asked, size: int, receive: Receive) -> Answer:
@@ -71,12 +72,12 @@ class Batches(Generic[Asked, Answer]):
         """
         loop = asyncio.get_running_loop()
         waiting = _Waiting[Asked, Answer](asked, size, receive, loop)
-        if not self._open:
-            loop.call_later(self._pause, self._look, loop)
         self._open[waiting] = None
-        if not self._queue:
-            loop.call_soon(self._start, loop)  # after the requests that have arrived together with this one
+        if self._looking is not loop:
+            self._looking = loop
+            loop.call_later(self._pause, self._look, loop)
         self._queue.append(waiting)
+        loop.call_soon(self._start, loop)  # after the requests that have arrived together with this one
         try:
             return await waiting.future
         finally:
@@ -95,6 +96,8 @@ class Batches(Generic[Asked, Answer]):
                 waiting.watch = loop.create_task(_watch(waiting))
         if self._open:
             loop.call_later(self._pause, self._look, loop)
+        else:
+            self._looking = None
 
     def _start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Give what waits to the threads that are free."""

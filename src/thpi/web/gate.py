@@ -54,7 +54,6 @@ class Counters:
         for engine in catalogue.engines:
             codes.labels(engine.method, str(engine.n_bits)).set_function(engine.index.__len__)
         Info("thpi_build", "The package.", registry=known).info({"version": __version__})
-
         self._of_route: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
 
     def answered(self, route: str, status: int, seconds: float) -> None:

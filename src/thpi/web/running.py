@@ -137,7 +137,7 @@ def _serve(
         timeout_graceful_shutdown=int(2 * settings.time_limit) + 1,
     )
     speak_seldom()
-    # What is there now stays. Without it a full collection is ten times as fast, and nobody waits for it.
+    # What is there now stays: a full collection need not go through it while requests wait.
     gc.collect()
     gc.freeze()
     _Server(config, stop, ready, pipe).run(sockets=[listening])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qsl
@@ -14,11 +13,8 @@ from thpi.web.answering import Answer, Asked, answer_all
 from thpi.web.batches import Batches
 from thpi.web.bodies import Bodies, Body
 from thpi.web.catalogue import Catalogue
-from thpi.web.errors import RequestError
 from thpi.web.gate import Counters
 from thpi.web.settings import Settings
-
-_log = logging.getLogger("thpi.web")
 
 
 class Searches:
@@ -52,7 +48,9 @@ class Searches:
 class Shortcut:
     """ASGI application that answers the requests of the route of searches, and hands others on."""
 
-    def __init__(self, app: ASGIApp, route: Any, searches: Searches, refuse: Callable[[RequestError], ASGIApp]) -> None:
+    def __init__(
+        self, app: ASGIApp, route: Any, searches: Searches, refuse: Callable[[Exception, str], ASGIApp]
+    ) -> None:
         self._app, self._route, self._searches, self._refuse = app, route, searches, refuse
         self._path, (self._method,) = route.path, route.methods
 
@@ -64,13 +62,8 @@ class Shortcut:
         scope["route"] = self._route
         try:
             answer = await self._searches.answer(scope, receive)
-        except RequestError as error:
-            await self._refuse(error)(scope, receive, send)
         except Exception as error:
-            _log.error("a search failed", exc_info=error)
-            await self._refuse(RequestError(500, "the server failed on this request; its log says why."))(
-                scope, receive, send
-            )
+            await self._refuse(error, f"{self._method} {self._path}")(scope, receive, send)
         else:
             await send({"type": "http.response.start", "status": 200, "headers": answer.headers})
             await send({"type": "http.response.body", "body": answer.body})
