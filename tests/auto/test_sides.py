@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -110,3 +112,17 @@ def test_the_interval_of_the_gain_is_that_of_the_folds():
     gain, low, high = Sides(one, two).gain
     assert low < gain < high
     assert gain == pytest.approx((two.precisions - one.precisions).mean())
+
+
+@pytest.mark.parametrize(("max_pairs", "kernel"), [(500, True), (100, False)])
+def test_folds_of_a_part_of_the_pairs_do_not_choose_the_kernel(max_pairs, kernel):
+    """By the scores of the folds the kernel is better; on all pairs, which depend linearly, the plain one is."""
+    rng = np.random.RandomState(0)
+    S = rng.standard_normal((400, 12))
+    X = S @ rng.standard_normal((12, 30)) + 0.1 * rng.standard_normal((400, 30))
+    hasher = thpi.AutoHasher(8, relevance="source", sides="two", max_pairs=max_pairs, n_landmarks=32, random_state=0)
+    trial = hasher._trial(hasher._check_views(X, None, S, None, None), np.random.RandomState(0))
+    scores = {candidate: SimpleNamespace(mean=float(candidate.kernel)) for candidate in trial.plan.two_sided}
+    assert len(scores) == 2
+    assert trial.best_two_sided(scores).kernel is kernel
+    assert trial.best_two_sided(None) is trial.plan.two_sided[0]

@@ -283,7 +283,7 @@ class AutoHasher(BaseHasher):
                 )
             return decision
         scores = trial.sides_scores(decision.chosen)
-        return decide_sides(decision, plan.two_sided, scores, forced=forced)
+        return decide_sides(decision, plan.two_sided, trial.best_two_sided(scores), scores, forced=forced)
 
     def _trial(self, views: Views, rng: np.random.RandomState, *, scored: bool = True) -> Trial:
         return Trial(views, self._plan(views), rng, scored=scored)

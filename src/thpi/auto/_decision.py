@@ -110,17 +110,19 @@ def decide(
 
 
 def decide_sides(
-    decision: Decision, candidates: Sequence[Candidate], scores: dict[Candidate, FoldScores] | None, *, forced: bool
+    decision: Decision,
+    candidates: Sequence[Candidate],
+    best: Candidate,
+    scores: dict[Candidate, FoldScores] | None,
+    *,
+    forced: bool,
 ) -> Decision:
-    """Choose between the one-sided choice and two-sided ``candidates``; ``scores`` have both.
+    """Choose between the one-sided choice and the ``best`` of the two-sided ``candidates``; ``scores`` have both.
 
     A two-sided code asks for the source rows of items. So the interval of its gain has to be above 0, or it is
     ``forced``.
     """
-    best, sides = candidates[0], None
-    if scores is not None:
-        best = max(candidates, key=lambda c: scores[c].mean)
-        sides = Sides(scores[decision.chosen], scores[best])
+    sides = None if scores is None else Sides(scores[decision.chosen], scores[best])
     two_sided = forced or (sides is not None and sides.gain[1] > 0)
     chosen = best if two_sided else decision.chosen
     # Two-sided candidates have no score by Hamming distance, as others have.

@@ -17,6 +17,7 @@ from thpi.base import TooManyBitsError, Views
 from thpi.hashers._class_itq import class_indicators
 from thpi.hashers._geometry import Geometry, Limits, Steps
 from thpi.hashers._geometry_hasher import GeometryLearner, ViewGeometry, learn
+from thpi.hashers._two_sided_itq import predicted_source
 from thpi.kernels._threads import one_blas_thread
 from thpi.pairing._relation import UNRELATED_LABELS, least_r2
 from thpi.solvers.blocks import spread
@@ -117,6 +118,22 @@ class Trial:
             return None
         with one_blas_thread():
             return self._score([chosen, *self.plan.two_sided], range(folds.division.n_repeats), Folds.score_sides)
+
+    def best_two_sided(self, scores: dict[Candidate, FoldScores] | None) -> Candidate:
+        """The best two-sided candidate: on the folds or, if these learn from a part of the pairs, on all of them.
+
+        Landmarks may be enough for some hundred pairs and too few for thousands. What leave-one-out explains of the
+        source shows it, and takes all pairs at little cost. Without scores it is the first.
+        """
+        if scores is None:
+            return self.plan.two_sided[0]
+        if len(self.linear.geometry.X) <= self.plan.max_pairs:
+            return max(self.plan.two_sided, key=lambda candidate: scores[candidate].mean)
+        with one_blas_thread():
+            return max(
+                self.plan.two_sided,
+                key=lambda candidate: self.space(candidate).geometry.once(predicted_source).explained,
+            )
 
     def _score(
         self,

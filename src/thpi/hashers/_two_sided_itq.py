@@ -97,12 +97,12 @@ class TwoSidedITQ(GeometryHasher):
             tuple(found.objective),
             found.converged,
             offset=(geometry.pairs_mean - geometry.mean) @ W - answers.mean(axis=0),
-            facts={"source_r2_": float(geometry.once(_predicted).explained)},
+            facts={"source_r2_": float(geometry.once(predicted_source).explained)},
             source_projection=coding,
         )
 
 
-def _predicted(geometry: Geometry) -> RidgeFit:
+def predicted_source(geometry: Geometry) -> RidgeFit:
     """Ridge from the target rows to the coordinates of their source rows."""
     assert geometry.source is not None
     return geometry.predict(geometry.source.coordinates.values[geometry.rows])
@@ -111,7 +111,7 @@ def _predicted(geometry: Geometry) -> RidgeFit:
 def _axes(geometry: Geometry, taught: str, taught_weight: float) -> Array:
     """Directions of the source that are coded, at most one per bit."""
     assert geometry.source is not None
-    S, predicted = geometry.source.coordinates.values, geometry.paired @ geometry.once(_predicted).W
+    S, predicted = geometry.source.coordinates.values, geometry.paired @ geometry.once(predicted_source).W
     scatter = predicted.T @ predicted / len(predicted) + FLOOR * (S.T @ S) / len(S)
     values, Q = eigenvectors_signed_by_rule(scatter)
     return metric_axes(values, Q, _teacher(geometry, taught), taught_weight, geometry.n_bits)
