@@ -23,6 +23,8 @@ from thpi.solvers.quantisation import to_signs
 
 # Selection needs the order of the candidates, not their last digit.
 FOLD_LIMITS = Limits(Steps(1e-4, 20), Steps(1e-4, 15), 300)
+LEAST_STARTS = 2
+"""Random starts of a fold, in all repetitions: in which local optimum a search ends is luck, so it is averaged."""
 MOST_MORE = 1000
 """Further target rows that a fold learns from."""
 
@@ -163,13 +165,17 @@ class Folds:
         self, candidate: Candidate, repeats: Sequence[int], precisions: Callable[[Ints, Learned, Array], Floats]
     ) -> FoldScores:
         found = np.full((len(repeats), len(self.X)), np.nan)
+        n_starts = -(-LEAST_STARTS // self.division.n_repeats)
         for row, repeat in zip(found, repeats, strict=True):
             for fold in range(self.division.n_folds):
                 held = np.flatnonzero(self.fold_of[repeat] == fold)
                 geometry = self._geometry(repeat, fold)
                 shown = geometry if candidate.uses_source else geometry.without_source
-                learned = learn(candidate.make(self.n_bits), shown, start=repeat, limits=FOLD_LIMITS)
-                row[held] = 100 * precisions(held, learned, geometry.mean)
+                by_start = []
+                for start in range(repeat * n_starts, (repeat + 1) * n_starts):
+                    learned = learn(candidate.make(self.n_bits), shown, start=start, limits=FOLD_LIMITS)
+                    by_start.append(precisions(held, learned, geometry.mean))
+                row[held] = 100 * np.mean(by_start, axis=0)
         return FoldScores(found, self.fold_of[list(repeats)])
 
     def score_start(self, learned: Learned, rows: Array) -> float:

@@ -49,16 +49,18 @@ def kernel_space(views: Views, linear: Space, kind: KernelKind, rng: np.random.R
     if len(drawn) > kind.n_landmarks:
         drawn = np.sort(rng.choice(len(drawn), kind.n_landmarks, replace=False))
     landmarks = X[drawn]
-    squared = squared_distances(landmarks.astype(np.float64), landmarks.astype(np.float64), views.mean)
+    # In double precision, whatever the rows have: the root of the kernel magnifies rounding errors.
+    rows, mean_row = X.astype(np.float64), views.mean.astype(np.float64)
+    squared = squared_distances(rows[drawn], rows[drawn], mean_row)
     wanted = kind.rows, kind.directions
     gammas = [median_exponent(each, WIDEST) if used else 0.0 for each, used in zip(squared, wanted, strict=True)]
-    root = inverse_root(kernel_values(landmarks.astype(np.float64), landmarks.astype(np.float64), views.mean, *gammas))
+    root = inverse_root(kernel_values(rows[drawn], rows[drawn], mean_row, *gammas))
     if not root.size:  # all rows are equal
         root = np.zeros((len(drawn), 1))
-    kernel = kernel_values(X, landmarks, views.mean, *gammas)
+    kernel = kernel_values(rows, rows[drawn], mean_row, *gammas)
     mean = kernel.mean(axis=0)
     coordinates = few_coordinates(kernel @ root, mean @ root, other.n_bits)
-    values = coordinates.values.astype(np.float64)
+    values = coordinates.values
     more = values[n:]
     geometry = Geometry(
         values[:n], other.n_bits, other.seed, other.source, widths=other.widths, more=more, labels=other.labels

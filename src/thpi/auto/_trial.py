@@ -235,7 +235,7 @@ class Trial:
                 merits = [folds.score_start(learned, geometry.X) for learned in found]
             else:  # for neighbours in the target, and for two sides, it says more than rows that were learned from
                 merits = [-learned.objective[-1] for learned in found]
-            start = numbers[int(np.argmax(merits))]
+            start = numbers[first_of_best(merits)]
         return fitted(learn(hasher, geometry, start=start, limits=FINAL_LIMITS))
 
     def _fit_on_rows(self, candidate: Candidate) -> Fitted:
@@ -284,6 +284,16 @@ class Trial:
             source=source, labels=labels,
         )  # fmt: skip
         return folds if folds.can_score else None
+
+
+def first_of_best(merits: Sequence[float]) -> int:
+    """Number of the first merit that is as high as the highest but for rounding: two starts may end at the same codes.
+
+    >>> first_of_best([1.0, 3.0, 3.0 + 1e-14])
+    1
+    """
+    best = max(merits)
+    return next(number for number, merit in enumerate(merits) if merit >= best - 1e-9 * abs(best))
 
 
 def _parts(scores: FoldScores) -> tuple[Array, Array]:

@@ -10,7 +10,7 @@ from thpi._params import parameter, positive, weight
 from thpi._types import Array
 from thpi.hashers._geometry import Geometry, Learned, Limits
 from thpi.hashers._geometry_hasher import GeometryHasher
-from thpi.solvers.loo_ridge import RidgeFit, loo_ridge
+from thpi.solvers.loo_ridge import RidgeFit
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -88,7 +88,7 @@ def taught_by_labels(geometry: Geometry, pseudo_label_weight: float, equal_class
         return geometry.predict(Y, shrinkage)
     root = np.sqrt(pseudo_label_weight)
     extra = root * geometry.imputed_beside_pairs, root * geometry.impute(Y)
-    return loo_ridge(geometry.paired, Y, extra=extra, shrinkage=shrinkage)
+    return geometry.ridge.fit(Y, extra=extra, shrinkage=shrinkage)
 
 
 def class_indicators(labels: Array, *, equal_classes: bool = True) -> Array:

@@ -16,8 +16,8 @@ from thpi.base import Views
 from thpi.hashers._source_features import MAX_REGRESSION_ROWS, SourceFeatures
 from thpi.solvers.blocks import spread
 from thpi.solvers.kernel_features import kernel_map
-from thpi.solvers.loo_ridge import RidgeFit, loo_ridge
-from thpi.solvers.procrustes import random_orthonormal
+from thpi.solvers.loo_ridge import LooRidge, RidgeFit
+from thpi.solvers.procrustes import random_frame
 from thpi.solvers.quantisation import frame_quantisation
 
 Made = TypeVar("Made")
@@ -71,11 +71,20 @@ class Learned(NamedTuple):
 
 
 class Imputation(NamedTuple):
-    """Features of the source, the width of their kernel (None: linear), and the share of the target they explain."""
+    """Regression of the target on features of the source: the width of their kernel (None: linear), their mean, ridge
+    regression on them, the pairs that it uses, and its fit of the target rows."""
 
     features: Callable[[Array], Array]
     width: float | None
-    explained: float
+    middle: Array
+    ridge: LooRidge
+    pairs: Array
+    of_target: RidgeFit
+
+    @property
+    def explained(self) -> float:
+        """Share of the target that the source explains, by leave-one-out."""
+        return self.of_target.explained
 
 
 class Geometry:
@@ -83,7 +92,7 @@ class Geometry:
 
     ``X`` are the target rows of the pairs and ``labels`` their labels. ``real`` also has ``more``, target rows without
     a source, which take part in whatever needs no pairs: mean, scatter, ITQ, neighbours and groups of the target.
-    ``rows`` are the numbers of the pairs among those of ``source``.
+    ``rows`` are the numbers of the pairs among those of ``source``. ``ridge`` is ridge regression on ``paired``.
     """
 
     def __init__(
@@ -106,6 +115,7 @@ class Geometry:
         self.widths, self.labels = widths, labels
         self.rows = np.arange(len(X)) if rows is None else rows
         self.unpaired = slice(0 if source is None else source.n, None)
+        self.ridge = LooRidge(self.paired)
         self._plain: dict[int, Learned] = {} if start is None else {0: Learned(start)}
         self._spectra: dict[float, tuple[Array, Array]] = {}
         self._made: dict[Hashable, Any] = {}
@@ -139,7 +149,7 @@ class Geometry:
             axes = metric_axes(*self._spectrum(0.0), None, 0.0, self.n_bits)
             Y = self.real @ axes
             stream = np.random.RandomState((self.seed + start) % 2**32)
-            rotated = Y @ random_orthonormal(Y.shape[1], self.n_bits, stream)
+            rotated = Y @ random_frame(Y, self.n_bits, stream)
             found = frame_quantisation(Y, rotated, max_iter=50)
             self._plain[start] = Learned(axes @ found.R, tuple(found.objective), found.converged)
         return self._plain[start]
@@ -166,26 +176,27 @@ class Geometry:
         found = []
         for width in self.widths:
             features: Callable[[Array], Array] = _identity if width is None else kernel_map(landmarks, width).__call__
-            found.append(Imputation(features, width, self._regress(features, self.paired)[2]))
+            some = spread(len(self.rows), MAX_REGRESSION_ROWS)
+            paired = features(self.source.linear[self.rows[some]])
+            middle = paired.mean(axis=0)
+            ridge = LooRidge(paired - middle)
+            found.append(Imputation(features, width, middle, ridge, some, ridge.fit(self.paired[some])))
         return max(found, key=lambda imputation: imputation.explained)
 
-    def _regress(self, features: Callable[[Array], Array], answers: Array) -> tuple[Array, Array, float]:
+    @cached_property
+    def _unpaired_features(self) -> Array:
+        """Features of the unpaired source rows, as the imputation has them."""
         assert self.source is not None
-        some = spread(len(self.rows), MAX_REGRESSION_ROWS)
-        paired = features(self.source.linear[self.rows[some]])
-        middle = paired.mean(axis=0)
-        fit = loo_ridge(paired - middle, answers[some])
-        return fit.W, middle, fit.explained
+        return self.imputation.features(self.source.linear[self.unpaired]) - self.imputation.middle
 
     def impute(self, answers: Array) -> Array:
         """Predict what the pairs have and the unpaired source rows lack."""
-        features = self.imputation.features
         assert self.source is not None
-        unpaired = self.source.linear[self.unpaired]
-        if not len(unpaired):
+        if not len(self.source.linear[self.unpaired]):
             return np.empty((0, answers.shape[1]))
-        W, middle, _ = self._regress(features, answers)
-        return (features(unpaired) - middle) @ W
+        _, _, _, ridge, some, of_target = self.imputation
+        fit = of_target if answers is self.paired else ridge.fit(answers[some])
+        return self._unpaired_features @ fit.W
 
     @cached_property
     def imputed(self) -> Array:
@@ -200,7 +211,7 @@ class Geometry:
 
     def predict(self, answers: Array, shrinkage: float = 1.0) -> RidgeFit:
         """Ridge from the target rows of the pairs to answers, one row per pair."""
-        return loo_ridge(self.paired, answers - answers.mean(axis=0), shrinkage=shrinkage)
+        return self.ridge.fit(answers - answers.mean(axis=0), shrinkage=shrinkage)
 
     def quantise(
         self, taught: RidgeFit | None, weight: float, imputed_weight: float, *, start: int, steps: Steps

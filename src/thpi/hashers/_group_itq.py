@@ -14,7 +14,7 @@ from thpi.hashers._geometry_hasher import GeometryHasher
 from thpi.hashers._source_features import MAX_REGRESSION_ROWS, side_by_side
 from thpi.solvers.blocks import spread
 from thpi.solvers.diffusion_map import group_coordinates
-from thpi.solvers.loo_ridge import RidgeFit, loo_ridge
+from thpi.solvers.loo_ridge import LooRidge, RidgeFit
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -92,4 +92,5 @@ def taught_by_groups(geometry: Geometry, target_share: float) -> RidgeFit:
         X, of_source = X[: len(pairs)], geometry.source.diffusion[geometry.rows[pairs]]
         T = of_source if T is None else side_by_side(of_source, T[: len(pairs)], target_share)
     assert T is not None
-    return loo_ridge(X - X.mean(axis=0), T - T.mean(axis=0))
+    ridge = geometry.ridge if len(X) == n else LooRidge(X - X.mean(axis=0))
+    return ridge.fit(T - T.mean(axis=0))

@@ -134,7 +134,7 @@ def _neighbours(geometry: Geometry, space: str, perplexity: float, max_rows: int
         rows = np.vstack([geometry.X[some], geometry.imputed[others]])
         points = np.vstack([linear[geometry.rows[some]], linear[geometry.unpaired][others]])
     if len(rows) < 2:
-        return rows, np.zeros((len(rows), len(rows)), dtype=np.float32)
+        return rows, np.zeros((len(rows), len(rows)))
     return rows, neighbour_probabilities(points, perplexity)
 
 

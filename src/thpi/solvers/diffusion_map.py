@@ -22,6 +22,8 @@ _LEAST_NEIGHBOURS = 5
 _ROWS_PER_NEIGHBOUR = 60
 _DIFFUSION_STEPS = 4
 _BLOCK = 8192
+# Distances that differ by a smaller share are equal but for rounding.
+_TIE = 1e-6
 
 
 class DiffusionMap(NamedTuple):
@@ -36,14 +38,32 @@ class DiffusionMap(NamedTuple):
         """Return the coordinates of new rows: one step to their neighbours, then the other steps from there."""
         if self.neighbours is None:
             return np.zeros((len(rows), self.coordinates.shape[1]))
-        near = self.neighbours.kneighbors(rows, return_distance=False)
-        return np.asarray(self.one_step_less[near].mean(axis=1) - self.middle)
+        near = neighbour_graph(self.neighbours, rows)
+        return np.asarray(near @ self.one_step_less / near.sum(axis=1)[:, None] - self.middle)
+
+
+def neighbour_graph(neighbours: NearestNeighbors, rows: Array | None = None) -> sparse.csr_array:
+    """Return K with ``K_ij = 1`` where j is one of the k nearest to row i, or as near as the k-th of them.
+
+    Where distances are equal, as they often are between rows of small integers, rounding would choose among them. At
+    most 2 k rows are neighbours. ``rows`` None are the rows of the map, none of which is its own neighbour.
+
+    >>> found = neighbour_graph(NearestNeighbors(n_neighbors=1).fit([[0.0], [1.0], [3.0]]), np.array([[2.0]]))
+    >>> found.toarray()
+    array([[0., 1., 1.]])
+    """
+    n, k = neighbours.n_samples_fit_, neighbours.n_neighbors
+    distances, near = neighbours.kneighbors(rows, n_neighbors=min(2 * k, n - (rows is None)))
+    kept = distances <= (1 + _TIE) * distances[:, k - 1 : k]
+    ends = np.concatenate([[0], kept.sum(axis=1).cumsum()])
+    return sparse.csr_array((np.ones(int(ends[-1])), near[kept], ends), shape=(len(near), n))
 
 
 def diffusion_map(rows: Array, *, n_neighbors: int = 30, steps: int = 4, n_components: int = 100) -> DiffusionMap:
     """Diffusion map (Coifman and Lafon 2006) of the graph of nearest neighbours, each edge of weight 1.
 
-    ``A = (K + K') / 2`` with ``K_ij = 1`` where j is one of the ``n_neighbors`` nearest rows of i; a walker at i goes
+    ``A = (K + K') / 2`` with ``K_ij = 1`` where j is one of the ``n_neighbors`` nearest rows of i (equally near rows
+    included, see :func:`neighbour_graph`); a walker at i goes
     to j with the probability ``P_ij = A_ij / d_i``. With the eigenvectors ``P psi = lambda psi``, ``psi' D psi =
     tr(D)``, row i has the coordinates ``lambda^steps psi_i`` of the ``n_components`` largest eigenvalues. With all
     eigenvectors the distance of two rows is that of the distributions of walkers from them after ``steps`` steps:
@@ -62,7 +82,7 @@ def diffusion_map(rows: Array, *, n_neighbors: int = 30, steps: int = 4, n_compo
     if k < 1:
         return DiffusionMap(np.zeros((n, 1)), None, np.zeros((n, 1)), np.zeros(1))
     neighbours = NearestNeighbors(n_neighbors=k).fit(rows)
-    K = neighbours.kneighbors_graph()
+    K = neighbour_graph(neighbours)
     A = (K + K.T) / 2
     d = np.asarray(A.sum(axis=1)).ravel()
     root = 1 / np.sqrt(d)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from thpi._types import Array
 from thpi.solvers.blocks import spread
 
-__all__ = ["JUDGED_ROWS", "PENALTIES", "RidgeFit", "loo_ridge"]
+__all__ = ["JUDGED_ROWS", "LooRidge", "PENALTIES", "RidgeFit", "loo_ridge"]
 
 PENALTIES = tuple(float(value) for value in np.logspace(-4, 3, 15))
 """Penalties that are tried, relative to the mean squared singular value of the rows."""
@@ -29,6 +30,58 @@ class RidgeFit:
     explained: float
 
 
+class LooRidge:
+    """Ridge regression on the rows ``X``, which are factored once for all answers; see :func:`loo_ridge`."""
+
+    def __init__(self, X: Array) -> None:
+        self._X = X
+        self._rows = spread(len(X), JUDGED_ROWS)
+
+    @cached_property
+    def _factors(self) -> tuple[Array, Array]:
+        return _right_factors(self._X)
+
+    @cached_property
+    def _hats(self) -> tuple[Array, list[tuple[float, Array, Array]]]:
+        """Left factors of the rows that are left out; for each penalty its shrinkage and their ``1 - H_ii``."""
+        s, V = self._factors
+        U = (self._X[self._rows] @ V) / s
+        squares, squared, hats = s**2, U**2, []
+        for penalty in PENALTIES:
+            shrink = squares / (squares + penalty * squares.mean())
+            leverage = np.minimum(squared @ shrink + 1 / len(self._X), 1 - 1e-6)
+            hats.append((penalty, shrink, (1 - leverage)[:, None]))
+        return U, hats
+
+    def fit(self, T: Array, *, extra: tuple[Array, Array] | None = None, shrinkage: float = 1.0) -> RidgeFit:
+        """Fit the centred answers ``T``."""
+        X, (s, V) = self._X, self._factors
+        if not len(s):
+            return RidgeFit(np.zeros((X.shape[1], T.shape[1])), PENALTIES[-1], 0.0)
+        cross = (V.T @ (X.T @ T)) / s[:, None]
+        columns = np.argsort(-np.einsum("ij,ij->j", T, T), kind="stable")[:_JUDGED_COLUMNS]
+        answers, judged = T[np.ix_(self._rows, columns)], cross[:, columns]
+        total, best, penalty = float((answers**2).sum()), np.inf, PENALTIES[-1]
+        U, hats = self._hats
+        for candidate, shrink, rest in hats:
+            residual = (answers - U @ (shrink[:, None] * judged)) / rest
+            error = float(np.vdot(residual, residual))
+            if error < best:
+                best, penalty = error, candidate
+        explained = 1 - best / total if total > 0 else 0.0
+        penalty *= shrinkage
+        added = penalty * float((s**2).mean())
+        if extra is None:
+            W = V @ ((s / (s**2 + added))[:, None] * cross)
+        else:
+            X_e, T_e = extra
+            gram = X.T @ X + X_e.T @ X_e + added * np.eye(X.shape[1])
+            from scipy import linalg  # not at the top: what codes rows imports JUDGED_ROWS, and has no use for scipy
+
+            W = linalg.solve(gram, X.T @ T + X_e.T @ T_e, assume_a="pos")
+        return RidgeFit(W, penalty, explained)
+
+
 def loo_ridge(X: Array, T: Array, *, extra: tuple[Array, Array] | None = None, shrinkage: float = 1.0) -> RidgeFit:
     """Minimise ``||X W - T||^2 + penalty * s ||W||^2`` for centred rows, where s is the mean squared singular value.
 
@@ -44,35 +97,7 @@ def loo_ridge(X: Array, T: Array, *, extra: tuple[Array, Array] | None = None, s
     >>> fit.W.round(3).ravel() + 0.0, round(fit.explained, 3)
     (array([1., 2., 0.]), 1.0)
     """
-    n = len(X)
-    s, V = _right_factors(X)
-    if not len(s):
-        return RidgeFit(np.zeros((X.shape[1], T.shape[1])), PENALTIES[-1], 0.0)
-    squares, mean_square = s**2, float((s**2).mean())
-    cross = (V.T @ (X.T @ T)) / s[:, None]
-    rows = spread(n, JUDGED_ROWS)
-    columns = np.argsort(-np.einsum("ij,ij->j", T, T), kind="stable")[:_JUDGED_COLUMNS]
-    U, answers, judged = (X[rows] @ V) / s, T[np.ix_(rows, columns)], cross[:, columns]
-    total, squared = float((answers**2).sum()), U**2
-    best, penalty = np.inf, PENALTIES[-1]
-    for candidate in PENALTIES:
-        shrink = squares / (squares + candidate * mean_square)
-        leverage = np.minimum(squared @ shrink + 1 / n, 1 - 1e-6)
-        residual = (answers - U @ (shrink[:, None] * judged)) / (1 - leverage)[:, None]
-        error = float((residual**2).sum())
-        if error < best:
-            best, penalty = error, candidate
-    explained = 1 - best / total if total > 0 else 0.0
-    penalty *= shrinkage
-    if extra is None:
-        W = V @ ((s / (squares + penalty * mean_square))[:, None] * cross)
-    else:
-        X_e, T_e = extra
-        gram = X.T @ X + X_e.T @ X_e + penalty * mean_square * np.eye(X.shape[1])
-        from scipy import linalg  # not at the top: what codes rows imports JUDGED_ROWS, and has no use for scipy
-
-        W = linalg.solve(gram, X.T @ T + X_e.T @ T_e, assume_a="pos")
-    return RidgeFit(W, penalty, explained)
+    return LooRidge(X).fit(T, extra=extra, shrinkage=shrinkage)
 
 
 def _right_factors(X: Array) -> tuple[Array, Array]:

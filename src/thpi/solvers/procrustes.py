@@ -7,7 +7,7 @@ from scipy import linalg
 
 from thpi._types import Array
 
-__all__ = ["polar", "random_orthonormal", "tall_procrustes"]
+__all__ = ["polar", "random_frame", "random_orthonormal", "tall_procrustes"]
 
 # Least ratio of the sides at which the eigenvectors of the small Gram matrix are cheaper than the SVD.
 _TALL = 2
@@ -58,6 +58,24 @@ def random_orthonormal(rows: int, columns: int, rng: np.random.RandomState) -> A
     Q, R = linalg.qr(tall, mode="economic")
     Q = Q * np.where(np.diag(R) < 0, -1.0, 1.0)  # without this the distribution is not uniform (Mezzadri 2007)
     return np.ascontiguousarray(Q if rows >= columns else Q.T)
+
+
+def random_frame(Y: Array, columns: int, rng: np.random.RandomState) -> Array:
+    """Return a random matrix as :func:`random_orthonormal` does, drawn along the rows of ``Y`` and not along its axes.
+
+    It is ``polar(W'G)`` with Gaussian ``G`` (n x columns) and ``W`` the rows in units of their spread, ``W'W = I``.
+    ``Y R`` is then the same whatever orthonormal axes the rows are written in: eigenvectors have no sign of their own,
+    and those of near-equal eigenvalues no direction either, so a start along them would depend on rounding.
+
+    >>> Y, Q = np.random.RandomState(0).standard_normal((9, 3)), np.array([[0, 1, 0], [-1, 0, 0], [0, 0, 1]])
+    >>> rotated, plain = (rows @ random_frame(rows, 3, np.random.RandomState(0)) for rows in (Y @ Q, Y))
+    >>> np.allclose(rotated, plain)
+    True
+    """
+    values, Q = linalg.eigh(Y.T @ Y)
+    spread = np.sqrt(np.maximum(values, np.finfo(np.float64).tiny))
+    drawn = Q @ ((Q.T @ (Y.T @ rng.standard_normal((len(Y), columns)))) / spread[:, None])
+    return polar(drawn)
 
 
 def largest_eigenvalue(gram: Array) -> float:

@@ -19,6 +19,8 @@ Correlate: TypeAlias = Callable[[Array], tuple[Array, float]]
 
 # Samples on which a long alternation begins: rows per bit, and share of max_iter.
 _COARSE = ((64, 0.5), (256, 0.3))
+# Weight of the rotation before, far above rounding and far below what a bit of a row weighs.
+_STAY = 1e-6
 
 
 class QuantisationResult(NamedTuple):
@@ -95,6 +97,10 @@ def frame_quantisation(Y: Array, start: Array, *, tol: float = 1e-6, max_iter: i
     For p = c this is :func:`iterative_quantisation`. For p < c (fewer dimensions than bits) R has orthonormal rows, a
     tight frame: ``||Y R|| = ||Y||`` still holds, so both steps remain exact.
 
+    If all rows of a class share a code, ``Y'B`` has a lower rank than R, and many R are equally good. So a step is
+    ``R = polar(Y'B + 1e-6 ||Y'B|| R_before)``: of these R the one nearest to the R before it, and not the one that
+    rounding happens to choose. The loss still never rises.
+
     >>> Y = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]])
     >>> frame_quantisation(Y, np.hstack([Y, Y[:, :1]])).R.shape
     (2, 3)
@@ -102,18 +108,27 @@ def frame_quantisation(Y: Array, start: Array, *, tol: float = 1e-6, max_iter: i
     p, c = Y.shape[1], start.shape[1]
     if p > c:
         raise ValueError(f"Y has {p} columns and start {c}; reduce Y to at most as many columns as there are bits.")
-    energy = float(np.vdot(Y, Y))
+    energy, begin = float(np.vdot(Y, Y)), polar(Y.T @ start)
 
     def correlate(R: Array) -> tuple[Array, float]:
-        return Y.T @ to_signs(Y @ R if R.size else start.astype(Y.dtype)), energy
+        return Y.T @ to_signs(start.astype(Y.dtype) if R is begin else Y @ R), energy
 
-    return _alternate(correlate, np.empty((p, 0), dtype=Y.dtype), start.size, tol, max_iter)
+    return _alternate(correlate, begin, start.size, tol, max_iter, stay=_STAY)
 
 
 def _alternate(
-    correlate: Correlate, R: Array, size: int, tol: float, max_iter: int, *, look_ahead: bool = True
+    correlate: Correlate,
+    R: Array,
+    size: int,
+    tol: float,
+    max_iter: int,
+    *,
+    look_ahead: bool = True,
+    stay: float = 0.0,
 ) -> QuantisationResult:
     """Alternate from ``R``; ``correlate(R)`` returns ``Z' sgn(Z R)`` and ``||Z||^2``; ``size`` is n c.
+
+    ``stay`` is the weight of the rotation before, relative to ``||Z' sgn(Z R)||``.
 
     The loss is ``||Z||^2 + n c - 2 <B, Z R>``. Convergence is measured by the overlap ``<B, Z R>``, linear in Z's unit.
     """
@@ -122,7 +137,7 @@ def _alternate(
     kept = ahead = R
     for _ in range(max_iter):
         correlation, energy = correlate(ahead)
-        rotation = polar(correlation)
+        rotation = polar(correlation + stay * np.linalg.norm(correlation) * kept if stay else correlation)
         overlap = float(np.vdot(rotation, correlation))
         if overlaps and overlap < overlaps[-1]:
             if ahead is kept:
