@@ -7,6 +7,7 @@ import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,24 @@ settings.register_profile("thpi", deadline=None)
 settings.load_profile("thpi")
 
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+# Folders whose files share the results of one run of an experiment.
+TOGETHER = ("tests/experiments/paper/", "tests/experiments/transfer/")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Run the tests of a file in one process, in the order of the files: what they share is then made once."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            return next((folder for folder in TOGETHER if file.startswith(folder)), file)
+
+    config.option.loadscopereorder = False  # the last are the shortest, so that no process is idle at the end
+    return ByFile(config, log)
 
 
 @pytest.fixture(scope="session")
