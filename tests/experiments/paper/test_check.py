@@ -107,7 +107,7 @@ def test_the_tolerance_is_a_twentieth_of_a_point_and_a_seed_fixes_the_draw() -> 
     assert draw(fits, 5, 1) == draw(fits, 5, 1) != draw(fits, 5, 2)
 
 
-@pytest.mark.rerun
+@pytest.mark.long
 def test_the_committed_results_of_bbc_come_out_of_this_code(shared_data: Path) -> None:
     written = read_splits(COMMITTED)
     cheap = [Fit("bbc", "paper", 0.5, 0, 8, method) for method in ("LSH", "ITQ", "CVH")]
