@@ -11,8 +11,13 @@ from thpi.codes import hamming_distances, pack
 from thpi.index import HammingIndex
 from thpi.stores import Qdrant
 
-qdrant_client = pytest.importorskip("qdrant_client", reason="needs qdrant-client: pip install 'thpi[qdrant]'")
 pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True, scope="module")
+def package() -> Any:
+    """Skip without the package. It is imported here because that takes a second."""
+    return pytest.importorskip("qdrant_client", reason="needs qdrant-client: pip install 'thpi[qdrant]'")
 
 
 def random_codes(n: int, n_bits: int, seed: int = 0) -> np.ndarray:
@@ -52,8 +57,8 @@ def test_nothing_is_left_behind_by_a_mistake(tmp_path: Path) -> None:
         Qdrant(str(tmp_path / "file"), "codes", 8)
 
 
-def test_foreign_collection_is_refused(tmp_path: Path) -> None:
-    client, models = qdrant_client.QdrantClient(path=str(tmp_path)), qdrant_client.models
+def test_foreign_collection_is_refused(tmp_path: Path, package: Any) -> None:
+    client, models = package.QdrantClient(path=str(tmp_path)), package.models
     client.create_collection("orders", vectors_config=models.VectorParams(size=8, distance=models.Distance.DOT))
     client.close()
     with pytest.raises(ValueError, match="'orders' exists"):
@@ -82,8 +87,8 @@ def test_many_ties_and_more_than_one_batch(qdrant_address: str) -> None:
         assert [item for item, _ in store] == list(range(1300))
 
 
-def test_a_folder_that_somebody_else_has_open_is_an_error(tmp_path: Path) -> None:
-    other = qdrant_client.QdrantClient(path=str(tmp_path))
+def test_a_folder_that_somebody_else_has_open_is_an_error(tmp_path: Path, package: Any) -> None:
+    other = package.QdrantClient(path=str(tmp_path))
     with pytest.raises(ConnectionError, match="another program has it open"):
         Qdrant(str(tmp_path), "codes", 8)
     other.close()

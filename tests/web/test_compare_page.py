@@ -162,6 +162,7 @@ def test_a_token_is_asked_for_and_then_used(open_shop: Any, compared: Catalogue,
     api.expect(page.locator("#query img")).not_to_have_js_property("naturalWidth", 0)
 
 
+@pytest.mark.long
 def test_stamps_are_shown_from_their_folder(
     real_demo: Callable[[str], Catalogue], open_shop: Any, live: Callable[..., str]
 ) -> None:

@@ -54,7 +54,7 @@ def test_an_unknown_data_set_is_refused() -> None:
         demo_catalogue("../digits")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["openclipart", "ddtp"])
 def test_other_data_sets_are_shown_from_their_folder(name: str, real_demo: Callable[[str], Catalogue]) -> None:
     catalogue = real_demo(name)

@@ -230,6 +230,7 @@ def test_a_model_and_index_of_ones_own(open_page: Any, shop: Catalogue, live: Ca
     assert page.locator(".method h3").all_inner_texts() == ["LSH"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["openclipart", "ddtp"])
 def test_pictures_and_texts_are_shown(
     name: str,
