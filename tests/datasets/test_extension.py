@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from experiments.harness.data import DataSpec, data_identity, load_rows
-from thpi import datasets
+from thpi import datasets, web
 from thpi.cli import run
 from thpi.datasets import DATASETS, DatasetInfo, Demo, PairedDataset, PaperRole
 from thpi.datasets.preprocessing import fit_transform_views, standardised
@@ -74,6 +75,7 @@ def test_the_server_shows_it(toy: DatasetInfo, tmp_path: Path, monkeypatch: pyte
     served: list[Catalogue] = []
     run_server: Callable[..., None] = lambda catalogue, *_: served.append(catalogue)  # noqa: E731
     monkeypatch.setattr(running, "serve", run_server)  # everything but listening on a port
+    monkeypatch.setattr(web, "demo_catalogue", partial(web.demo_catalogue, bits=[8]))
     assert run(["serve", "--demo", "toy", "--data-home", str(tmp_path)]) == 0
     (catalogue,) = served
     assert catalogue.title == "Toy"
