@@ -114,6 +114,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, st
     return {name: (int(memory), answer) for name, (memory, _, answer) in zip(FILES, parts, strict=True)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_a_sparse_file_is_judged_by_its_first_bytes(answers: dict[str, tuple[int, str]], name: str) -> None:
     mebibytes, answer = answers[name]
