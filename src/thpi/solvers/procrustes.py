@@ -6,6 +6,7 @@ import numpy as np
 from scipy import linalg
 
 from thpi._types import Array
+from thpi.solvers.descent import check_descent
 
 __all__ = ["polar", "random_frame", "random_orthonormal", "tall_procrustes"]
 
@@ -106,7 +107,8 @@ def tall_procrustes(
         candidate = polar(a * R - GR + cross)
         G_candidate = gram @ candidate
         lower = float(np.vdot(candidate, G_candidate) - 2 * np.vdot(candidate, cross))
-        if lower > loss:  # only rounding can do this, at a stationary point
+        if lower > loss:  # at a stationary point, by rounding
+            check_descent("tall Procrustes", loss, lower, a * R.shape[1] + scale, gram.dtype)
             break
         done = loss - lower <= tol * scale
         R, GR, loss = candidate, G_candidate, lower
