@@ -39,7 +39,12 @@ def polar(A: Array) -> Array:
 def _polar_by_gram(A: Array) -> Array | None:
     """Return ``A (A'A)^(-1/2)``, or None if ``A'A`` is too ill-conditioned for it."""
     tall = A.astype(np.float64, copy=False)
-    values, V = linalg.eigh(tall.T @ tall, check_finite=False)
+    try:
+        values, V = linalg.eigh(tall.T @ tall, check_finite=False)
+    except (
+        linalg.LinAlgError
+    ):  # LAPACK gives up on some that are nearly of rank 1: seen with one row far from all others
+        return None
     if not values[0] > _LEAST_GRAM * values[-1]:
         return None
     Q = tall @ ((V / np.sqrt(values)) @ V.T)
