@@ -73,10 +73,11 @@ def test_learning_never_sees_targets_or_labels_that_are_held_out(candidate):
     )
     changed.labels = np.where(held, rng.permutation(folds.labels), folds.labels)
     after = learn(candidate.make(6), changed._geometry(1, 2), 0, FOLD_LIMITS)
-    np.testing.assert_array_equal(after.projection, before.projection)
+    np.testing.assert_allclose(after.projection, before.projection, atol=1e-9)
     # In a fold that learns from them it does not.
     other = learn(candidate.make(6), changed._geometry(1, 0), 0, FOLD_LIMITS)
-    assert (other.projection != learn(candidate.make(6), folds._geometry(1, 0), 0, FOLD_LIMITS).projection).any()
+    shown = learn(candidate.make(6), folds._geometry(1, 0), 0, FOLD_LIMITS)
+    assert not np.allclose(other.projection, shown.projection, atol=1e-3)
 
 
 def _learned(folds, candidate, repeat, fold):
@@ -140,7 +141,7 @@ def _kept(trial, candidate):
     found = [hasher.learn_start(geometry, number, FINAL_LIMITS) for number in range(1, FINAL_STARTS + 1)]
     assert trial.trusted
     projection = trial.learn(candidate)["projection_"]
-    same = [np.array_equal(trial.linear.fitted(each)["projection_"], projection) for each in found]
+    same = [np.allclose(trial.linear.fitted(each)["projection_"], projection, atol=1e-9) for each in found]
     assert any(same)
     return found, same.index(True)
 
