@@ -219,7 +219,7 @@ def test_an_encoder_imports_neither_scikit_learn_nor_scipy_nor_pandas(saved, dig
 @pytest.mark.parametrize("kind", ["csv", "npy"])
 def test_commands_that_code_rows_do_not_import_them_either(digits, tmp_path, kind):
     X = digits[0]
-    thpi.AutoHasher(n_bits=16, random_state=0).fit(X[:150], privileged=digits[1][:150]).save(tmp_path / "shop.thpi")
+    thpi.AutoHasher(n_bits=16, random_state=0).fit(X[:60], privileged=digits[1][:60]).save(tmp_path / "shop.thpi")
     rows = tmp_path / f"rows.{kind}"
     np.save(rows, X) if kind == "npy" else np.savetxt(rows, X, delimiter=",")
     code = f"import sys; from thpi.cli import run; assert run(sys.argv[1:]) == 0; print({HEAVY})"
