@@ -13,6 +13,7 @@ from thpi.hashers._geometry import Geometry, Steps, metric_axes
 from thpi.hashers._group_itq import taught_by_groups
 from thpi.hashers._source_features import SourceFeatures, side_by_side
 from thpi.hashers._transfer_itq import taught_by_source
+from thpi.hashers._two_sided_itq import FLOOR, _axes
 from thpi.solvers.diffusion_map import group_coordinates
 from thpi.solvers.loo_ridge import RidgeFit, loo_ridge
 
@@ -145,3 +146,22 @@ def test_groups_of_source_and_target_teach_by_their_share(geometry, share):
     expected = loo_ridge(X - X.mean(axis=0), T - T.mean(axis=0))
     found = taught_by_groups(geometry, share)
     np.testing.assert_allclose(found.W @ found.W.T, expected.W @ expected.W.T, atol=1e-8)
+
+
+@pytest.mark.parametrize("taught", ["source", "labels", "groups"])
+def test_two_sided_directions_are_those_that_queries_can_tell_and_a_floor_of_all_others(geometry, taught):
+    S, X = geometry.source.coordinates.values, geometry.paired
+    predicted = X @ loo_ridge(X, S[:40] - S[:40].mean(axis=0)).W
+    # Rows whose scatter is that of the formula.
+    Z = np.vstack([predicted / np.sqrt(40), np.sqrt(FLOOR / 90) * S])
+    A = _axes(geometry, taught, 16.0)
+    if taught == "source":
+        expected = np.linalg.svd(Z)[2][:4].T
+    else:
+        if taught == "labels":
+            rows, T = S[:40] - S[:40].mean(axis=0), class_indicators(geometry.labels)
+        else:
+            rows, T = S - S.mean(axis=0), geometry.source.diffusion - geometry.source.diffusion.mean(axis=0)
+        expected = _principal_in_the_metric(Z, loo_ridge(rows, T).W, 16.0, 4)
+    np.testing.assert_allclose(np.abs(np.sum(A * expected, axis=0)), np.sum(expected**2, axis=0), rtol=1e-7)
+    np.testing.assert_allclose(np.linalg.norm(A, axis=0), np.linalg.norm(expected, axis=0), rtol=1e-7)
