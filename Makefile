@@ -1,5 +1,6 @@
-# make demo | test | test-fast | lint | hooks | docs | bench | paper | paper-check | transfer | clean
+# make demo | test | test-fast | mutants | lint | hooks | docs | bench | paper | paper-check | transfer | clean
 # PYTHON=python3.12 picks another interpreter; PYTEST_ARGS="-k itq" goes to pytest; make bench FULL=1 takes the sizes of the targets;
+# mutants tries a sample of wrong versions of the code, all of them with FULL=1; MUTANTS_ARGS='thpi.solvers.balance.*' some.
 # PAPER_ARGS and TRANSFER_ARGS pass options, such as --data-home DIR.
 # test runs everything. test-fast leaves out tests marked slow and takes about two minutes on two cores.
 PYTHON ?= python3
@@ -8,7 +9,7 @@ BIN := $(VENV)/bin
 # Tests run one process per core; threads inside each process would only get in each other's way.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-fast lint hooks docs bench paper paper-check transfer clean
+.PHONY: demo test test-fast mutants lint hooks docs bench paper paper-check transfer clean
 
 demo: $(VENV)/.core
 	$(BIN)/thpi demo --force
@@ -18,6 +19,9 @@ test: $(VENV)/.test
 
 test-fast: $(VENV)/.test
 	$(ONE_THREAD) $(BIN)/python -m pytest -n auto -m "not slow" $(PYTEST_ARGS)
+
+mutants: $(VENV)/.mutants
+	$(ONE_THREAD) nice -n 15 $(BIN)/python -m tools.mutants $(if $(FULL),--all) $(MUTANTS_ARGS)
 
 lint: $(VENV)/.test $(VENV)/.lint
 	$(BIN)/ruff check .
