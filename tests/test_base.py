@@ -43,9 +43,9 @@ def _fit(method, views, **params):
     return method(**{"n_bits": 11, "random_state": 0} | params).fit(X, privileged=S, source=S_U)
 
 
-@pytest.mark.parametrize("method", MARKED)
-def test_outputs_agree_with_each_other(method, views):
-    hasher = _fit(method, views)
+@pytest.mark.parametrize(("method", "kernel"), [*(_marked(m, False) for m in METHODS), _marked(thpi.AutoHasher, True)])
+def test_outputs_agree_with_each_other(method, kernel, views):
+    hasher = _fit(method, views, **({"kernel": kernel} if issubclass(method, thpi.AutoHasher) else {}))
     X = views[0]
     values = hasher.decision_function(X)
     assert values.shape == (80, 11)
@@ -58,7 +58,11 @@ def test_outputs_agree_with_each_other(method, views):
     np.testing.assert_array_equal(codes, pack_signs(values))
     np.testing.assert_array_equal(unpack_signs(codes, 11), signs)
     assert hasher.codes_.shape == (80, 2)
-    if not getattr(hasher, "bends_", False):
+    if kernel:  # of the kernels of a row and the landmarks, here all rows
+        assert hasher.is_kernel_
+        assert hasher.projection_.shape == (80, 11)
+        np.testing.assert_allclose(hasher.centre_, X.mean(axis=0))
+    else:
         assert hasher.projection_.shape == (14, 11)
         np.testing.assert_allclose(hasher.mean_, X.mean(axis=0))
     assert len(hasher.objective_) == hasher.n_iter_

@@ -70,8 +70,9 @@ def test_without_lengths_that_of_a_centred_row_does_not_matter(ring):
     assert hasher.gamma_ == 0 < hasher.unit_gamma_
     np.testing.assert_array_equal(hasher.transform(centre + 7 * (unseen - centre)), hasher.transform(unseen))
     assert np.all(np.isfinite(hasher.decision_function(centre[None])))
-    linear = _fitted(ring, kernel=False, use_lengths=False)
-    assert not any(entry["params"].get("offsets") for entry in linear.candidates_)
+    for use_lengths in (True, False):
+        linear = AutoHasher(8, relevance="target", kernel=False, use_lengths=use_lengths, random_state=0).fit(ring[0])
+        assert any(entry["params"].get("offsets") for entry in linear.candidates_) == use_lengths
 
 
 @pytest.mark.slow

@@ -38,6 +38,21 @@ def test_distances_are_those_of_walkers_after_so_many_steps(n, k, steps, seed):
     assert np.all(expected - found <= slack + 1e-8)
 
 
+@pytest.mark.parametrize("steps", [1, 3])
+def test_coordinates_are_those_of_the_leading_eigenvectors(steps):
+    rows = np.random.RandomState(4).standard_normal((40, 3))
+    A, P = _walk(rows, 6)
+    d = A.sum(axis=1)
+    values, psi = np.linalg.eig(P)
+    order = np.argsort(-values.real)[:4]
+    values, psi = values.real[order], psi.real[:, order]
+    psi = psi * np.sqrt(d.sum() / np.einsum("ij,i,ij->j", psi, d, psi))
+    found = diffusion_map(rows, n_neighbors=6, steps=steps, n_components=4).coordinates
+    # The first eigenvector is constant, and taken out.
+    np.testing.assert_allclose(found[:, 0], 0, atol=1e-9)
+    np.testing.assert_allclose(np.abs(found[:, 1:]), np.abs(psi * values**steps)[:, 1:], atol=1e-8)
+
+
 def test_lanczos_gives_what_the_whole_decomposition_gives(monkeypatch):
     rows = np.random.RandomState(0).standard_normal((300, 4))
     whole = diffusion_map(rows, n_neighbors=6, n_components=20).coordinates

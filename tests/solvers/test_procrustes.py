@@ -26,6 +26,19 @@ def test_polar_maximises_the_trace_over_semi_orthogonal_matrices(d, c):
     assert all(np.vdot(random_orthonormal(d, c, rng), A) < best for _ in range(200))
 
 
+@pytest.mark.parametrize(("d", "c"), [(9, 4), (4, 9)])
+def test_polar_is_found_where_the_eigenvectors_of_the_gram_matrix_are_not(d, c, monkeypatch):
+    """LAPACK fails on some matrices with an "internal error", on some processors; there the SVD is taken."""
+
+    def fail(*arguments, **options):
+        raise np.linalg.LinAlgError("Internal Error.")
+
+    A = np.random.RandomState(0).standard_normal((d, c))
+    expected = polar(A)
+    monkeypatch.setattr("thpi.solvers.procrustes.linalg.eigh", fail)
+    np.testing.assert_allclose(polar(A), expected, atol=1e-9)
+
+
 @pytest.mark.parametrize(("d", "c"), [(6, 2), (2, 6), (4, 4)])
 def test_random_orthonormal_is_semi_orthogonal_and_uniform(d, c):
     rng = np.random.RandomState(0)

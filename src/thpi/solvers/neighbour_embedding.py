@@ -10,6 +10,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from thpi._types import Array
 from thpi.solvers.blocks import spread
+from thpi.solvers.descent import check_descent
 
 __all__ = ["NeighbourResult", "neighbour_embedding", "neighbour_probabilities"]
 
@@ -102,10 +103,10 @@ def neighbour_embedding(
     hold, most = start_penalty / c, _MOST_LOG_TC - np.log(c)
     both = A + A.T
     entropy = float((A * np.log(np.maximum(A, np.finfo(np.float64).tiny))).sum())
-    latest = np.inf
+    latest = scale = np.inf
 
     def value(x: Array) -> tuple[float, Array]:
-        nonlocal latest
+        nonlocal latest, scale
         P, b, t = x[: p * c].reshape(p, c), x[p * c : -1], float(np.exp(min(x[-1], most)))
         H = np.tanh(rows @ P - b) if offsets else np.tanh(rows @ P)
         E = (t * H) @ H.T
@@ -115,20 +116,27 @@ def neighbour_embedding(
         # sum_ij A_ij h_i'h_j and sum_ij Q_ij h_i'h_j, with the products that the gradient needs as well.
         wanted, seen = both @ H, (E @ H) / total
         drawn = float(np.vdot(wanted, H)) / 2
-        divergence = entropy + float(np.log(total).sum()) - t * drawn
+        normalisers = float(np.log(total).sum())
+        divergence = entropy + normalisers - t * drawn
         pull = t * (seen + E @ (H / total) - wanted) * (1 - H * H) / n
         moved = P - P0
         held = C @ moved
         slope = rows.T @ pull + 2 * hold * held
         by_b = 2 * hold * b - pull.sum(axis=0) if offsets else b
         by_t = t * (float(np.vdot(seen, H)) - drawn) / n if x[-1] <= most else 0.0
-        latest = divergence / n + hold * (float(np.vdot(moved, held)) + float(b @ b))
+        penalty = hold * (float(np.vdot(moved, held)) + float(b @ b))
+        latest, scale = divergence / n + penalty, (abs(entropy) + abs(normalisers) + t * abs(drawn)) / n + penalty
         return latest, np.concatenate([slope.ravel(), by_b, [by_t]])
 
     x = np.concatenate([P0.ravel(), np.zeros(c if offsets else 0), [np.log(4 / np.sqrt(c))]])
     objective = [value(x)[0]]
+
+    def record(_: Array) -> None:
+        check_descent("neighbour embedding", objective[-1], latest, scale, np.float64)
+        objective.append(latest)
+
     found = minimize(
-        value, x, jac=True, method="L-BFGS-B", callback=lambda _: objective.append(latest),
+        value, x, jac=True, method="L-BFGS-B", callback=record,
         options={"maxiter": max_iter, "maxcor": 8, "ftol": tol},
     )  # fmt: skip
     offset = found.x[p * c : -1] if offsets else np.zeros(c)

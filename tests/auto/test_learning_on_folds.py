@@ -1,0 +1,177 @@
+"""What a fold learns from and what it scores, and which of several starts is kept."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from thpi import ITQ, AutoHasher, ClassITQ, TransferITQ, TwoSidedITQ
+from thpi.auto import Candidate
+from thpi.auto._folds import FOLD_LIMITS, LEAST_STARTS
+from thpi.auto._trial import FINAL_LIMITS, FINAL_STARTS, first_of_best
+from thpi.codes import pack_signs
+from thpi.hashers._geometry_hasher import learn
+from thpi.metrics import average_precision, ranked_average_precision
+
+PLAIN = Candidate(ITQ, uses_source=False)
+TRANSFER = Candidate(TransferITQ, {"source_weight": 8.0})
+LABELS = Candidate(ClassITQ)
+SIDES = Candidate(TwoSidedITQ)
+
+
+def _views(n=70):
+    rng = np.random.RandomState(0)
+    S = rng.standard_normal((n + 40, 5))
+    X = S[:n] @ rng.standard_normal((5, 9)) + rng.standard_normal((n, 9)) + 2
+    y = (S[:n, 0] > 0) + 2 * (S[:n, 1] > 0)
+    return X, y, S[:n], S[n:], rng.standard_normal((20, 9)) + 2
+
+
+def _trial(views=None, relevance="source", **params):
+    hasher = AutoHasher(6, relevance=relevance, kernel=False, **({"n_repeats": 2, "random_state": 0} | params))
+    X, y, S, S_U, more = _views() if views is None else views
+    return hasher._trial(hasher._check_views(X, y, S, S_U, more), np.random.RandomState(0))
+
+
+@pytest.mark.parametrize("n_folds", [2, 3, 5])
+def test_every_pair_is_held_out_once_in_every_repetition(n_folds):
+    fold_of = _trial(n_folds=n_folds, n_repeats=3).linear.folds.fold_of
+    assert fold_of.shape == (3, 70)
+    for row in fold_of:
+        sizes = np.bincount(row, minlength=n_folds)
+        assert len(sizes) == n_folds
+        assert np.ptp(sizes) <= 1
+    # Divided anew, not in the order of the rows.
+    assert len(np.unique(fold_of, axis=0)) == 3
+    assert (np.diff(fold_of[0]) < 0).any()
+
+
+def test_a_fold_learns_from_all_pairs_outside_it_and_from_no_other():
+    trial = _trial(relevance="labels")
+    folds, whole = trial.linear.folds, trial.linear.geometry
+    for repeat in range(2):
+        for fold in range(3):
+            geometry = folds._geometry(repeat, fold)
+            outside = np.flatnonzero(folds.fold_of[repeat] != fold)
+            np.testing.assert_array_equal(geometry.rows, outside)
+            np.testing.assert_allclose(geometry.X + geometry.mean, whole.X[outside], atol=1e-12)
+            np.testing.assert_array_equal(geometry.labels, whole.labels[outside])
+            np.testing.assert_allclose(geometry.real[len(outside) :] + geometry.mean, whole.real[70:], atol=1e-12)
+            assert geometry.without_source.source is None
+
+
+@pytest.mark.parametrize("candidate", [PLAIN, TRANSFER, LABELS, SIDES])
+def test_learning_never_sees_targets_or_labels_that_are_held_out(candidate):
+    """With other target rows and labels in their places, a fold learns the same."""
+    trial = _trial(relevance="labels")
+    folds = trial.linear.folds
+    held = folds.fold_of[1] == 2
+    before = learn(candidate.make(6), folds._geometry(1, 2), 0, FOLD_LIMITS)
+    rng = np.random.RandomState(1)
+    changed = folds.in_other_coordinates(
+        np.where(held[:, None], 100 * rng.standard_normal(folds.X.shape), folds.X), folds._more, folds._widths
+    )
+    changed.labels = np.where(held, rng.permutation(folds.labels), folds.labels)
+    after = learn(candidate.make(6), changed._geometry(1, 2), 0, FOLD_LIMITS)
+    np.testing.assert_allclose(after.projection, before.projection, atol=1e-9)
+    # In a fold that learns from them it does not.
+    other = learn(candidate.make(6), changed._geometry(1, 0), 0, FOLD_LIMITS)
+    shown = learn(candidate.make(6), folds._geometry(1, 0), 0, FOLD_LIMITS)
+    assert not np.allclose(other.projection, shown.projection, atol=1e-3)
+
+
+def _learned(folds, candidate, repeat, fold):
+    """The geometry, and what is learned from each start of a repetition."""
+    geometry = folds._geometry(repeat, fold)
+    shown = geometry if candidate.uses_source else geometry.without_source
+    n_starts = -(-LEAST_STARTS // folds.division.n_repeats)
+    starts = range(repeat * n_starts, (repeat + 1) * n_starts)
+    return geometry, [learn(candidate.make(6), shown, start, FOLD_LIMITS) for start in starts]
+
+
+@pytest.mark.parametrize("n_repeats", [1, 2])
+@pytest.mark.parametrize("candidate", [PLAIN, TRANSFER])
+def test_held_out_rows_are_queries_among_the_others_of_their_fold(candidate, n_repeats):
+    folds = _trial(n_repeats=n_repeats).linear.folds
+    scores = folds.score(candidate, range(n_repeats))
+    np.testing.assert_array_equal(scores.fold_of, folds.fold_of)
+    for repeat in range(n_repeats):
+        for fold in range(3):
+            geometry, learned = _learned(folds, candidate, repeat, fold)
+            held = np.flatnonzero(folds.fold_of[repeat] == fold)
+            for query in held:
+                others = held[held != query]
+                relevant = folds.relevant[query, others][None]
+                expected = []
+                for each in learned:
+                    codes = pack_signs((folds.X - geometry.mean) @ each.projection)
+                    expected.append(average_precision(codes[[query]], codes[others], relevant, 6)[0])
+                np.testing.assert_allclose(scores.precisions[repeat, query], 100 * np.mean(expected))
+
+
+@pytest.mark.parametrize("candidate", [PLAIN, SIDES])
+def test_by_sides_queries_are_projections_and_items_codes(candidate):
+    folds = _trial().linear.folds
+    scores = folds.score_sides(candidate, [1])
+    for fold in range(3):
+        geometry, (learned,) = _learned(folds, candidate, 1, fold)
+        held = np.flatnonzero(folds.fold_of[1] == fold)
+        queries = (folds.X[held] - geometry.mean) @ learned.projection
+        if learned.offset is not None:
+            queries = queries - learned.offset
+        items = queries
+        if candidate is SIDES:
+            items = folds.source.coordinates.values[held] @ learned.source_projection
+        distances = -queries @ np.where(items >= 0, 1.0, -1.0).T
+        for row, query in enumerate(held):
+            others = np.arange(len(held)) != row
+            relevant = folds.found_by_search[query, held[others]]
+            expected = ranked_average_precision(distances[[row]][:, others], relevant[None])[0]
+            # The query itself comes last among its items: it is relevant to nobody, so it changes nothing.
+            np.testing.assert_allclose(scores.precisions[0, query], 100 * expected)
+
+
+# ---------------------------------------------------------------- starts
+
+
+def _kept(trial, candidate):
+    """What all starts learn, and the number of the one that is kept."""
+    geometry = trial.linear.geometry
+    hasher = candidate.make(6)
+    found = [hasher.learn_start(geometry, number, FINAL_LIMITS) for number in range(1, FINAL_STARTS + 1)]
+    assert trial.trusted
+    projection = trial.learn(candidate)["projection_"]
+    same = [np.allclose(trial.linear.fitted(each)["projection_"], projection, atol=1e-9) for each in found]
+    assert any(same)
+    return found, same.index(True)
+
+
+def test_for_neighbours_in_the_target_the_start_of_the_lowest_loss_is_kept():
+    found, kept = _kept(_trial(relevance="target"), TRANSFER)
+    losses = [each.objective[-1] for each in found]
+    assert losses[kept] == pytest.approx(min(losses), rel=1e-8)
+    assert max(losses) > 1.001 * min(losses)
+
+
+@pytest.mark.parametrize(("relevance", "candidate"), [("source", TRANSFER), ("labels", LABELS)])
+def test_else_the_start_by_which_the_pairs_find_each_other_best_is_kept(relevance, candidate):
+    trial = _trial(relevance=relevance)
+    found, kept = _kept(trial, candidate)
+    relevant = trial.linear.folds.relevant
+    merits = []
+    for each in found:
+        codes = pack_signs(trial.linear.geometry.X @ each.projection)
+        precisions = []
+        for query in np.flatnonzero(relevant.any(axis=1)):
+            others = np.delete(np.arange(70), query)
+            precisions.append(average_precision(codes[[query]], codes[others], relevant[[query]][:, others], 6)[0])
+        merits.append(np.mean(precisions))
+    assert merits[kept] == pytest.approx(max(merits), rel=1e-8)
+    assert min(merits) < 0.99 * max(merits)
+
+
+def test_of_equal_merits_the_first_is_taken():
+    assert first_of_best([1.0, 2.0, 2.0]) == 1
+    assert first_of_best([-3.0, -1.0, -2.0]) == 1
+    assert first_of_best([2.0 - 1e-13, 2.0, 1.0]) == 0
+    assert first_of_best([2.0 - 1e-6, 2.0, 1.0]) == 1

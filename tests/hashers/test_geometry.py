@@ -1,0 +1,147 @@
+"""What the methods that learn in a geometry share, written out: imputed rows, the metric, and ITQ in it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import linalg
+from sklearn.linear_model import Ridge
+
+from thpi.base import Views
+from thpi.hashers._class_itq import class_indicators, taught_by_labels
+from thpi.hashers._geometry import Geometry, Steps, metric_axes
+from thpi.hashers._group_itq import taught_by_groups
+from thpi.hashers._source_features import SourceFeatures, side_by_side
+from thpi.hashers._transfer_itq import taught_by_source
+from thpi.solvers.diffusion_map import group_coordinates
+from thpi.solvers.loo_ridge import RidgeFit, loo_ridge
+
+
+@pytest.fixture(scope="module")
+def geometry():
+    """Forty pairs of six columns, of another mean than the further target rows; fifty unpaired source rows; classes."""
+    rng = np.random.RandomState(0)
+    S = rng.standard_normal((90, 4))
+    X = S[:40] @ rng.standard_normal((4, 6)) + 0.5 * rng.standard_normal((40, 6))
+    more = rng.standard_normal((15, 6)) + 1
+    labels = np.arange(40) % 3
+    source = SourceFeatures(Views(X, S[:40], S[40:]), rng, 3000)
+    return Geometry(X, 4, 5, source, more=more, labels=labels, widths=(None,))
+
+
+def _alpha(X, penalty):
+    s = np.linalg.svd(X, compute_uv=False)
+    return penalty * (s[s > 1e-6 * s[0]] ** 2).mean()
+
+
+def test_imputed_rows_are_the_ridge_prediction_from_the_source(geometry):
+    S, X = geometry.source.linear, geometry.real[:40]
+    penalty = geometry.imputation.of_target.penalty
+    model = Ridge(alpha=_alpha(S[:40] - S[:40].mean(axis=0), penalty)).fit(S[:40], X)
+    np.testing.assert_allclose(geometry.imputed, model.predict(S[40:]), atol=1e-8)
+    np.testing.assert_allclose(geometry.imputed_beside_pairs, model.predict(S[40:]) - X.mean(axis=0), atol=1e-8)
+
+
+def test_the_kernel_of_the_imputation_is_the_one_that_explains_most():
+    rng = np.random.RandomState(0)
+    S = rng.standard_normal((80, 1))
+    X = np.hstack([S**2, np.abs(S)])
+    source = SourceFeatures(Views(X, S), rng, 3000)
+    found = Geometry(X, 2, 0, source)
+    alone = [Geometry(X, 2, 0, source, widths=(width,)).imputation.explained for width in found.widths]
+    assert found.imputation.width == found.widths[int(np.argmax(alone))] is not None
+    assert found.imputation.explained == pytest.approx(max(alone))
+
+
+def _principal_in_the_metric(Z, W, weight, n_bits):
+    """``A`` with ``Z A`` the leading principal coordinates of ``Z M^(1/2)``, by the root of M; the signs are free."""
+    k = np.linalg.norm(Z) ** 2 / np.linalg.norm(Z @ W) ** 2
+    root = linalg.sqrtm(np.eye(Z.shape[1]) + weight * k * W @ W.T).real
+    return root @ np.linalg.svd(Z @ root)[2][:n_bits].T
+
+
+def _quantised(Y, codes, n_iter):
+    """ITQ from some codes, with plain steps."""
+    for _ in range(n_iter):
+        U, _, Vt = np.linalg.svd(Y.T @ codes, full_matrices=False)
+        codes = np.where(Y @ (U @ Vt) >= 0, 1.0, -1.0)
+    return U @ Vt
+
+
+@pytest.mark.parametrize("imputed_weight", [0.0, 0.25, 3.0])
+@pytest.mark.parametrize("weight", [0.0, 2.0])
+def test_quantisation_in_the_metric_is_the_formula(geometry, weight, imputed_weight):
+    W = np.random.RandomState(1).standard_normal((6, 2))
+    taught = RidgeFit(W, 1.0, 0.0)
+    found = geometry.quantise(taught, weight, imputed_weight, start=0, steps=Steps(0.0, 200)).projection
+    Z = np.vstack([geometry.real, np.sqrt(imputed_weight) * geometry.imputed])
+    A = _principal_in_the_metric(Z, W, weight, 4)
+    begin = np.where(Z @ geometry.plain().projection >= 0, 1.0, -1.0)
+    expected = A @ _quantised(Z @ A, begin, 200)
+    # Looking ahead may end in another optimum than plain steps do. Both are fixed points, in the same directions.
+    span = A @ np.linalg.pinv(A)
+    np.testing.assert_allclose(span @ found, found, atol=1e-8)
+    R = np.linalg.lstsq(A, found, rcond=None)[0]
+    np.testing.assert_allclose(R.T @ R, np.eye(4), atol=1e-8)
+    np.testing.assert_allclose(_quantised(Z @ A, np.where(Z @ found >= 0, 1.0, -1.0), 1), R, atol=1e-5)
+
+    def loss(P):
+        return np.sum((np.where(Z @ P >= 0, 1, -1) - Z @ P) ** 2)
+
+    assert loss(found) <= 1.05 * loss(expected)
+    _, s, _ = np.linalg.svd(Z @ A, full_matrices=False)
+    np.testing.assert_allclose(np.linalg.svd(Z @ found)[1], s, rtol=1e-8)
+
+
+def test_a_whole_weight_counts_imputed_rows_so_many_times_in_the_directions(geometry):
+    W = np.random.RandomState(1).standard_normal((6, 2))
+    repeated = np.vstack([geometry.real, *[geometry.imputed] * 3])
+    expected = metric_axes(*linalg.eigh(repeated.T @ repeated), W, 2.0, 4)
+    A = metric_axes(*geometry._spectrum(3.0), W, 2.0, 4)
+    np.testing.assert_allclose(A @ A.T, expected @ expected.T, atol=1e-8)
+
+
+@pytest.mark.parametrize("weight", [1, 4])
+@pytest.mark.parametrize("equal_classes", [False, True])
+def test_a_whole_weight_counts_pseudo_labels_so_many_times(geometry, weight, equal_classes):
+    X, Y = geometry.paired, class_indicators(geometry.labels, equal_classes=equal_classes)
+    S = geometry.source.linear
+    centred = S[:40] - S[:40].mean(axis=0)
+    pseudo = (S[40:] - S[:40].mean(axis=0)) @ loo_ridge(centred, Y).W
+    found = taught_by_labels(geometry, float(weight), equal_classes, 2.0)
+    alpha = _alpha(X, 2.0 * loo_ridge(X, Y).penalty)
+    rows = np.vstack([X, *[geometry.imputed_beside_pairs] * weight])
+    expected = Ridge(alpha=alpha, fit_intercept=False).fit(rows, np.vstack([Y, *[pseudo] * weight])).coef_.T
+    np.testing.assert_allclose(found.W, expected, atol=1e-8)
+
+
+def test_indicators_of_classes_and_tags():
+    labels = np.array(["b", "a", "b", "b"])
+    counts = np.array([[0, 1], [1, 0], [0, 1], [0, 1]])
+    for given in (labels, counts):
+        plain, equal = (class_indicators(given, equal_classes=each) for each in (False, True))
+        np.testing.assert_allclose(plain, counts - [0.25, 0.75])
+        np.testing.assert_allclose(equal, plain / np.sqrt([1, 3]))
+
+
+@pytest.mark.parametrize("features", ["linear", "rbf", "diffusion"])
+def test_the_source_teaches_the_ridge_of_its_features_on_the_pairs(geometry, features):
+    X, T = geometry.paired, geometry.source.named(features, 4)[:40]
+    expected = loo_ridge(X, T - T.mean(axis=0), shrinkage=3.0)
+    np.testing.assert_allclose(taught_by_source(geometry, features, 3.0).W, expected.W, atol=1e-10)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_groups_of_source_and_target_teach_by_their_share(geometry, share):
+    pairs, all_rows = geometry.real[:40], geometry.real
+    of_target = group_coordinates(all_rows, geometry.seed)
+    of_source = geometry.source.diffusion[:40]
+    if share == 1:
+        X, T = all_rows, of_target
+    elif share == 0:
+        X, T = pairs, of_source
+    else:
+        X, T = pairs, side_by_side(of_source, of_target[:40], share)
+    expected = loo_ridge(X - X.mean(axis=0), T - T.mean(axis=0))
+    found = taught_by_groups(geometry, share)
+    np.testing.assert_allclose(found.W @ found.W.T, expected.W @ expected.W.T, atol=1e-8)
