@@ -7,16 +7,35 @@ import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-# Nothing depends on time: a busy machine may take longer than the default deadline.
-settings.register_profile("thpi", deadline=None)
+# Nothing depends on time: a busy machine may take longer than hypothesis allows for an example, or for making some.
+settings.register_profile("thpi", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("thpi")
 
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+# Files whose names begin like this share what takes long to make, such as the results of a run of an experiment.
+TOGETHER = ("tests/experiments/paper/", "tests/experiments/transfer/", "tests/web/test_compar")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Run the tests of a file in one process, in the order of the files: what they share is then made once."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            return next((start for start in TOGETHER if file.startswith(start)), file)
+
+    config.option.loadscopereorder = False  # the last are the shortest, so that no process is idle at the end
+    return ByFile(config, log)
 
 
 @pytest.fixture(scope="session")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import subprocess
 import sys
 import tracemalloc
 import warnings
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -43,9 +45,16 @@ def _fit(method, views, **params):
     return method(**{"n_bits": 11, "random_state": 0} | params).fit(X, privileged=S, source=S_U)
 
 
+@pytest.fixture(scope="module")
+def fitted(views):
+    """Give a function that gives a method fitted on the views: fitted once, and a copy for each test."""
+    once = cache(lambda method, **params: _fit(method, views, **params))
+    return lambda method, **params: copy.deepcopy(once(method, **params))
+
+
 @pytest.mark.parametrize(("method", "kernel"), [*(_marked(m, False) for m in METHODS), _marked(thpi.AutoHasher, True)])
-def test_outputs_agree_with_each_other(method, kernel, views):
-    hasher = _fit(method, views, **({"kernel": kernel} if issubclass(method, thpi.AutoHasher) else {}))
+def test_outputs_agree_with_each_other(method, kernel, views, fitted):
+    hasher = fitted(method, **({"kernel": kernel} if issubclass(method, thpi.AutoHasher) else {}))
     X = views[0]
     values = hasher.decision_function(X)
     assert values.shape == (80, 11)
@@ -73,8 +82,8 @@ BENT = ("SpectralHashing", "DSH", "TwoSidedITQ", "AutoHasher")
 
 
 @pytest.mark.parametrize("method", [m for m in METHODS if m.__name__ not in BENT])
-def test_the_projection_is_the_whole_hash_function(method, views):
-    hasher = _fit(method, views)
+def test_the_projection_is_the_whole_hash_function(method, views, fitted):
+    hasher = fitted(method)
     values = (views[0] - hasher.mean_) @ hasher.projection_
     np.testing.assert_array_equal(hasher.transform(views[0]), pack_signs(values))
 
@@ -90,8 +99,8 @@ def test_float32_stays_float32(method, views):
 
 
 @pytest.mark.parametrize("method", MARKED)
-def test_kinds_of_input_give_the_same_codes(method, views, tmp_path):
-    expected = _fit(method, views).transform(views[0])
+def test_kinds_of_input_give_the_same_codes(method, views, fitted, tmp_path):
+    expected = fitted(method).transform(views[0])
     mapped = []
     for i, view in enumerate(views):
         np.save(tmp_path / f"{i}.npy", view)
@@ -148,18 +157,18 @@ def test_integers_and_repeated_fits_are_deterministic(method, views):
     second = _fit(method, whole)
     assert first.projection_.tobytes() == second.projection_.tobytes()
     assert first.codes_.tobytes() == second.codes_.tobytes()
-    if method.__name__ not in ("SpectralHashing", "CVH"):
+    if method.__name__ not in ("SpectralHashing", "CVH", "AutoHasher"):  # these may find the same from another state
         assert first.projection_.tobytes() != _fit(method, whole, random_state=1).projection_.tobytes()
 
 
 @pytest.mark.parametrize("method", MARKED)
 @pytest.mark.parametrize("units", [(2.0**20, 1.0), (2.0**-20, 1.0), (1.0, 2.0**20), (1.0, 2.0**-20)])
-def test_units_of_target_and_source_do_not_matter(method, units, views):
+def test_units_of_target_and_source_do_not_matter(method, units, views, fitted):
     """Powers of two, which change no digit: the codes are the same to the bit."""
     X, S, S_U = views
     in_units = units[0] * X, units[1] * S, units[1] * S_U
     meaning = {"relevance": "source"} if "relevance" in method().get_params() else {}
-    expected = _fit(method, views, **meaning).transform(X)
+    expected = fitted(method, **meaning).transform(X)
     np.testing.assert_array_equal(_fit(method, in_units, **meaning).transform(units[0] * X), expected)
 
 
@@ -170,11 +179,11 @@ import sys, hashlib, numpy as np, thpi
 from threadpoolctl import threadpool_limits
 methods = thpi.HASHERS.values()  # loads scipy's BLAS, which the limit below must find
 rng = np.random.RandomState(0)
-S = rng.standard_normal((300, 20)); X = S[:200] @ rng.standard_normal((20, 30))
+S = rng.standard_normal((150, 20)); X = S[:100] @ rng.standard_normal((20, 30))
 with threadpool_limits(1):
     digest = hashlib.sha256()
     for method in methods:
-        hasher = method(n_bits=16, random_state=5).fit(X, privileged=S[:200], source=S[200:])
+        hasher = method(n_bits=16, random_state=5).fit(X, privileged=S[:100], source=S[100:])
         digest.update(hasher.projection_.tobytes())
 print(digest.hexdigest())
 """
@@ -190,10 +199,10 @@ def test_thread_count_changes_no_code_on_ordinary_data(views):
 
 
 @pytest.mark.parametrize("method", MARKED)
-def test_transform_runs_over_blocks(method, views, monkeypatch):
+def test_transform_runs_over_blocks(method, views, fitted, monkeypatch):
     from thpi.solvers import blocks
 
-    hasher = _fit(method, views)
+    hasher = fitted(method)
     whole = hasher.transform(views[0])
     for limit in ("_CACHED", "_LARGEST"):
         monkeypatch.setattr(blocks, limit, 8 * 14 * 7)
@@ -272,7 +281,7 @@ BAD_FOR_ALL = {
     "empty X": ({"X": lambda X: X[:0]}, "X: .*0 sample"),
     "no columns": ({"X": lambda X: X[:, :0]}, "X: .*0 feature"),
     "one row": ({"X": lambda X: X[:1], "privileged": lambda S: S[:1]}, "X: .*1 sample"),
-    "strings": ({"X": lambda X: np.full(X.shape, "red")}, "X: .*(string|convert)"),
+    "strings": ({"X": lambda X: np.full(X.shape, "red")}, "X holds texts, such as 'red'; it must hold numbers"),
     "one dimension": ({"X": lambda X: X[0]}, "X: .*2D array"),
 }
 BAD_FOR_PAIRED = {
@@ -280,13 +289,16 @@ BAD_FOR_PAIRED = {
     "other number of rows": ({"privileged": lambda S: S[1:]}, "privileged has 79 rows and X has 80"),
     "NaN in privileged": ({"privileged": _poke(np.nan)}, "privileged contains NaN"),
     "too large numbers in privileged": ({"privileged": lambda S: S * 1e200}, "privileged holds"),
-    "strings in privileged": ({"privileged": lambda S: np.full(S.shape, "red")}, "privileged: "),
+    "strings in privileged": (
+        {"privileged": lambda S: np.full(S.shape, "red")},
+        "privileged holds texts, such as 'red'",
+    ),
     "empty privileged": ({"privileged": lambda S: S[:0]}, "privileged: .*0 sample"),
 }
 BAD_FOR_SOURCE = {
     "other width": ({"source": lambda S: S[:, 1:]}, "source has 11 columns and privileged has 12"),
     "a number as source": ({"source": lambda S: 5}, "source: .*2D array"),
-    "text as source": ({"source": lambda S: "abc"}, "source: "),
+    "text as source": ({"source": lambda S: "abc"}, "source holds texts, such as 'abc'"),
     "ragged source": ({"source": lambda S: [[1.0], [1.0, 2.0]]}, "source: "),
     "empty source of another width": ({"source": lambda S: S[:0, 1:]}, "source has 11 columns and privileged has 12"),
     "NaN in source": ({"source": _poke(np.nan)}, "source contains NaN"),
@@ -299,18 +311,18 @@ BAD_FOR_SOURCE = {
     + [_marked(m, c) for m in PAIRED for c in BAD_FOR_PAIRED]
     + [_marked(m, c) for m in METHODS if m.uses_source for c in BAD_FOR_SOURCE],
 )
-def test_bad_input_is_named_and_leaves_nothing_behind(method, case, views):
+def test_bad_input_is_named_and_leaves_nothing_behind(method, case, views, fitted):
     changes, message = (BAD_FOR_ALL | BAD_FOR_PAIRED | BAD_FOR_SOURCE)[case]
     arguments = _bad(views, **changes)
     fresh = method(n_bits=4, random_state=0)
     with pytest.raises(ValueError, match=message):
         fresh.fit(**arguments)
     assert set(vars(fresh)) == set(method().get_params())
-    fitted = _fit(method, views, n_bits=4)
-    before = fitted.transform(views[0])
+    hasher = fitted(method, n_bits=4)
+    before = hasher.transform(views[0])
     with pytest.raises(ValueError, match=message):
-        fitted.fit(**arguments)
-    np.testing.assert_array_equal(fitted.transform(views[0]), before)
+        hasher.fit(**arguments)
+    np.testing.assert_array_equal(hasher.transform(views[0]), before)
 
 
 @pytest.mark.parametrize("method", MARKED)
@@ -345,10 +357,10 @@ def test_too_many_bits_for_the_groups_of_dsh(views):
 
 
 @pytest.mark.parametrize("method", MARKED)
-def test_errors_of_transform(method, views):
+def test_errors_of_transform(method, views, fitted):
     with pytest.raises(ValueError, match="not fitted"):
         method().transform(views[0])
-    hasher = _fit(method, views)
+    hasher = fitted(method)
     with pytest.raises(ValueError, match="X has 13 features, but .* is expecting 14"):
         hasher.transform(views[0][:, 1:])
     with pytest.raises(ValueError, match="X contains NaN"):

@@ -81,16 +81,6 @@ def _run(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(arguments) == 0, line
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=_name)
-def test_examples_run(example, tmp_path, monkeypatch):
-    pyplot = pytest.importorskip("matplotlib.pyplot", reason="needs matplotlib")
-    monkeypatch.chdir(tmp_path)
-    pyplot.switch_backend("agg")
-    exec(compile(_text(example), str(example), "exec"), {"__name__": "__main__", "__file__": str(example)})
-    pyplot.close("all")
-
-
 def test_the_pages_that_show_how_to_use_it_have_blocks():
     for page in (DOCS / "tutorial.md", DOCS / "develop" / "architecture.md"):
         assert _blocks(page), _name(page)

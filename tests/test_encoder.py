@@ -115,7 +115,8 @@ def test_names_of_columns_are_checked(digits, tmp_path):
         (np.zeros(4), r"X has shape \(4,\); it must be 2-D"),
         (np.zeros((0, 4)), r"X has shape \(0, 4\)"),
         (np.zeros((2, 3)), "X has 3 columns; the model was fitted on 4"),
-        (np.array([["a", "b", "c", "d"]]), "X must hold numbers"),
+        (np.array([["a", "b", "c", "d"]]), "X holds texts, such as 'a'; it must hold numbers"),
+        (np.array([[{}, 0, 0, 0]]), "X must hold numbers"),
         (np.zeros((2, 4), dtype=complex), "X holds complex numbers"),
         (np.array([[0, 0, np.nan, 0]]), "X holds NaN or infinity"),
         (np.array([[0, 0, np.inf, 0]]), "X holds NaN or infinity"),
@@ -218,7 +219,7 @@ def test_an_encoder_imports_neither_scikit_learn_nor_scipy_nor_pandas(saved, dig
 @pytest.mark.parametrize("kind", ["csv", "npy"])
 def test_commands_that_code_rows_do_not_import_them_either(digits, tmp_path, kind):
     X = digits[0]
-    thpi.AutoHasher(n_bits=16, random_state=0).fit(X[:150], privileged=digits[1][:150]).save(tmp_path / "shop.thpi")
+    thpi.AutoHasher(n_bits=16, random_state=0).fit(X[:60], privileged=digits[1][:60]).save(tmp_path / "shop.thpi")
     rows = tmp_path / f"rows.{kind}"
     np.save(rows, X) if kind == "npy" else np.savetxt(rows, X, delimiter=",")
     code = f"import sys; from thpi.cli import run; assert run(sys.argv[1:]) == 0; print({HEAVY})"

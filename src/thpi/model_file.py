@@ -210,6 +210,9 @@ def _rebuild(contents: Contents, methods: Mapping[str, type[BaseHasher]]) -> Bas
     name = contents.method
     if not isinstance(name, str) or name not in methods:
         raise ModelFileError(f"it holds a {repr(name)[:80]}; this thpi knows {', '.join(methods)}.")
+    if gone := sorted(set(contents.params) - set(methods[name]().get_params())):
+        before = f"thpi {contents.header['thpi']} wrote it, whose {name} had a parameter {repr(gone[0])[:80]}"
+        raise ModelFileError(f"{before} that this one has not. Fit it again.")
     hasher = methods[name](**contents.params)
     hasher._validate_params()
     hasher.__dict__.update(contents.fitted())

@@ -63,15 +63,15 @@ def _claims_many_codes(path: Path) -> None:
 
 
 def _claims_a_long_record(path: Path) -> None:
-    path.write_bytes(_index(path) + struct.pack("<Qc", SPARSE // 8, b"a") + bytes(32))
+    path.write_bytes(_index(path) + struct.pack("<Qc", SPARSE // 16, b"a") + bytes(32))
 
 
 def _claims_a_long_text(path: Path) -> None:
     """Consistent but for the checksum: it is read, block by block, and not kept."""
     data = bytearray(_index(path, ["a", "b"]))
     header_length, body_length = struct.unpack_from("<QQ", data, 136)
-    struct.pack_into("<Q", data, 144, SPARSE // 8 - 152 - header_length)
-    struct.pack_into("<I", data, 152 + header_length + 4 + 9, SPARSE // 8 - body_length)
+    struct.pack_into("<Q", data, 144, SPARSE // 16 - 152 - header_length)
+    struct.pack_into("<I", data, 152 + header_length + 4 + 9, SPARSE // 16 - body_length)
     path.write_bytes(data)
 
 

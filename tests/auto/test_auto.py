@@ -38,6 +38,16 @@ def _auto(relevance, views, **params):
     return AutoHasher(16, relevance=relevance, random_state=0, **params).fit(X, privileged=S, source=S_U)
 
 
+@pytest.fixture(scope="module")
+def told_source(views):
+    return _auto("source", views)
+
+
+@pytest.fixture(scope="module")
+def helped(helpful):
+    return _auto("source", helpful)
+
+
 @pytest.mark.parametrize("relevance", ["target", "source"])
 def test_the_bytes_do_not_depend_on_the_number_of_threads(relevance):
     rng = np.random.RandomState(0)
@@ -56,8 +66,8 @@ def _itq(hasher):
 
 
 @pytest.mark.slow
-def test_a_source_that_helps_is_used(helpful):
-    hasher = _auto("source", helpful)
+def test_a_source_that_helps_is_used(helped):
+    hasher = helped
     assert hasher.uses_source_
     assert hasher.choice_.endswith(" with source")
     assert hasher.gain_interval_[0] > 0
@@ -69,26 +79,25 @@ def test_a_source_that_helps_is_used(helpful):
 
 
 @pytest.mark.slow
-def test_shuffled_pairs_lose_the_gain(helpful):
+def test_shuffled_pairs_lose_the_gain(helpful, helped):
     X, S, S_U = helpful
     order = np.random.RandomState(1).permutation(len(S))
     hasher = _auto("source", (X, S[order], S_U))
-    assert hasher.gain_ < 0.2 * _auto("source", helpful).gain_
+    assert hasher.gain_ < 0.2 * helped.gain_
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("relevance", RELEVANCES)
-def test_shuffled_pairs_are_found_out_and_the_source_is_left_alone(views, relevance):
+@pytest.mark.parametrize(("seed", "relevance"), enumerate(RELEVANCES))
+def test_shuffled_pairs_are_found_out_and_the_source_is_left_alone(views, told_source, seed, relevance):
     X, S, S_U = views
     y = np.arange(len(X)) % 3 if relevance == "labels" else None
-    assert _auto("source", views).pairs_r2_ > 0.05
-    for seed in range(3):
-        order = np.random.RandomState(seed).permutation(len(S))
-        hasher = AutoHasher(16, relevance=relevance, n_standard_errors=0.0, random_state=seed)
-        hasher.fit(X, y, privileged=S[order], source=S_U)
-        assert hasher.pairs_r2_ < 0.02
-        assert not hasher.uses_source_  # though any gain would do
-        assert any(entry["uses_source"] and entry["gain"] is not None for entry in hasher.candidates_)
+    assert told_source.pairs_r2_ > 0.05
+    order = np.random.RandomState(seed).permutation(len(S))
+    hasher = AutoHasher(16, relevance=relevance, n_standard_errors=0.0, random_state=seed)
+    hasher.fit(X, y, privileged=S[order], source=S_U)
+    assert hasher.pairs_r2_ < 0.02
+    assert not hasher.uses_source_  # though any gain would do
+    assert any(entry["uses_source"] and entry["gain"] is not None for entry in hasher.candidates_)
 
 
 @pytest.mark.slow
@@ -218,8 +227,8 @@ def test_if_the_source_is_noise_what_it_calls_relevant_has_no_part(views, releva
 
 
 @pytest.mark.slow
-def test_saved_with_its_evidence(views, tmp_path):
-    hasher = _auto("source", views)
+def test_saved_with_its_evidence(views, told_source, tmp_path):
+    hasher = told_source
     hasher.save(tmp_path / "model.thpi")
     again = thpi.load(tmp_path / "model.thpi")
     assert again.candidates_ == hasher.candidates_ == json.loads(json.dumps(hasher.candidates_))
@@ -229,8 +238,8 @@ def test_saved_with_its_evidence(views, tmp_path):
 
 
 @pytest.mark.slow
-def test_threads_and_limits_change_nothing_or_keep_to_the_rules(views):
-    one, two = _auto("source", views), _auto("source", views, n_jobs=2)
+def test_threads_and_limits_change_nothing_or_keep_to_the_rules(views, told_source):
+    one, two = told_source, _auto("source", views, n_jobs=2)
     assert one.candidates_ == two.candidates_
     assert one.projection_.tobytes() == two.projection_.tobytes()
     few = _auto("source", views, max_pairs=60, max_unpaired=50, n_repeats=1)
@@ -257,9 +266,9 @@ def test_of_many_pairs_a_fold_learns_from_few_and_holds_out_the_more(monkeypatch
 
 
 @pytest.mark.slow
-def test_a_source_that_is_withheld_leaves_folds_and_starts_as_they_are(views):
+def test_a_source_that_is_withheld_leaves_folds_and_starts_as_they_are(views, told_source):
     """What then differs from AutoHasher is due to the candidates that use the source, not to other folds."""
-    free, withheld = _auto("source", views), _auto("source", views, use_source=False)
+    free, withheld = told_source, _auto("source", views, use_source=False)
     assert not any(entry["uses_source"] for entry in withheld.candidates_)
     assert not withheld.uses_source_
     alone = [entry for entry in free.candidates_ if not entry["uses_source"]]

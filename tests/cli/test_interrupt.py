@@ -126,7 +126,7 @@ def test_from_the_first_moment_to_the_last(shop):
     """In the imports, in the work, or when Python ends: exit code 130, or 0 where all work was done; no traceback."""
     command = [sys.executable, "-c", _FIRST, "info", str(shop / "shop.thpi")]
     codes = set()
-    for wait in (*np.linspace(0, 0.05, 10), *np.linspace(0.06, 1, 25)):
+    for wait in (*np.linspace(0, 0.05, 6), *np.linspace(0.06, 1, 12)):
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             assert process.stdout.readline() == "begun\n"
             time.sleep(wait)

@@ -29,7 +29,7 @@ def start() -> Callable[..., subprocess.Popen[str]]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test that needs the results of a small run is slow: whichever comes first makes that run."""
+    """A test that needs the results of a small run is long: whichever comes first makes that run."""
     for item in items:
         if "experiments" in item.nodeid and {"quick", "tiny", "results"} & set(getattr(item, "fixturenames", ())):
-            item.add_marker(pytest.mark.slow)
+            item.add_marker(pytest.mark.long)

@@ -25,12 +25,15 @@ distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module", params=[2, 4])
-def client(request):
+@pytest.fixture(scope="module")
+def data(data):
+    return data[:8_003]
+
+
+@pytest.fixture(scope="module")
+def client():
     with (
-        distributed.LocalCluster(
-            n_workers=request.param, threads_per_worker=1, processes=True, dashboard_address=None
-        ) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client
@@ -67,7 +70,7 @@ def test_pairs_on_a_cluster_stay_there(client, data):
     )
     here = thpi.CCAITQ(4, random_state=0).fit(X, privileged=S)
     np.testing.assert_allclose(there.projection_, here.projection_, atol=1e-7)
-    with pytest.raises(ValueError, match="privileged has 20002 rows and X has 20003"):
+    with pytest.raises(ValueError, match="privileged has 8002 rows and X has 8003"):
         thpi.CCAITQ(4).fit(da.from_array(X), privileged=da.from_array(S[1:]))
 
 
@@ -140,9 +143,6 @@ class _Cluster:
                     break
                 time.sleep(0.05)
             self.address = json.loads(file.read_text())["address"]
-            self.add_worker()
-            with distributed.Client(self.address) as client:
-                client.wait_for_workers(1, timeout=30)
         except BaseException:
             self.stop()
             raise
@@ -151,10 +151,19 @@ class _Cluster:
         options = ("--nthreads", "1", "--no-dashboard", "--no-nanny", "--local-directory", str(self.folder))
         self.workers.append(_start("worker", self.address, *options))
 
+    def start_worker(self):
+        """Add a worker and wait for it, once the scheduler has missed those that were killed."""
+        with distributed.Client(self.address) as client:
+            while client.nthreads():
+                time.sleep(0.02)
+            self.add_worker()
+            client.wait_for_workers(1, timeout=30)
+
     def kill_workers(self):
         for worker in self.workers:
             worker.kill()
             worker.wait()
+        self.workers.clear()
 
     def stop(self):
         self.kill_workers()
@@ -162,11 +171,19 @@ class _Cluster:
         self.scheduler.wait()
 
 
-@pytest.fixture
-def cluster(tmp_path):
-    cluster = _Cluster(tmp_path)
+@pytest.fixture(scope="module")
+def commands(tmp_path_factory):
+    cluster = _Cluster(tmp_path_factory.mktemp("cluster"))
     yield cluster
     cluster.stop()
+
+
+@pytest.fixture
+def cluster(commands):
+    """The cluster with a worker, which the test before may have killed."""
+    if not commands.workers:
+        commands.start_worker()
+    return commands
 
 
 def _kill_when_it_holds_rows(cluster, client, then=lambda: None):
@@ -266,8 +283,17 @@ def test_a_fit_within_a_task_does_not_block_its_worker(cluster, data):
     np.testing.assert_allclose(there, thpi.ITQ(4, random_state=0).fit(data).projection_, atol=1e-8)
 
 
-def test_the_scheduler_gone_is_a_clear_error_and_finished_parts_are_kept(cluster, data, tmp_path):
-    scheduler, address = cluster.scheduler, cluster.address
+@pytest.fixture
+def own_cluster(tmp_path):
+    """A cluster for one test, which kills its scheduler."""
+    cluster = _Cluster(tmp_path)
+    cluster.start_worker()
+    yield cluster
+    cluster.stop()
+
+
+def test_the_scheduler_gone_is_a_clear_error_and_finished_parts_are_kept(own_cluster, data, tmp_path):
+    scheduler, address = own_cluster.scheduler, own_cluster.address
     rows = _parts(data, tmp_path / "rows", n_parts=8)
     hasher = thpi.ITQ(8, random_state=0).fit(data)
     client = distributed.Client(address)

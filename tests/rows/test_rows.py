@@ -188,9 +188,9 @@ def test_memory_stays_far_below_the_size_of_the_file(tmp_path):
         print(peak() - before)
     """
     X = np.lib.format.open_memmap(tmp_path / "X.npy", mode="w+", dtype=np.float32, shape=(1_638_400, 64))
-    rng = np.random.RandomState(0)
-    for start in range(0, len(X), 65_536):
-        X[start : start + 65_536] = rng.standard_normal((65_536, 64)).astype(np.float32) * np.linspace(2, 1, 64)
+    part = np.random.RandomState(0).standard_normal((65_536, 64)).astype(np.float32) * np.linspace(2, 1, 64)
+    for start in range(0, len(X), len(part)):
+        X[start : start + len(part)] = part
     X.flush()
     del X
     done = subprocess.run(

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.long,
     pytest.mark.skipif(
         (sys.platform, platform.machine()) != ("linux", "x86_64"), reason="the server's package is for Linux on x86_64"
     ),

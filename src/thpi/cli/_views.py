@@ -15,6 +15,8 @@ from thpi.cli._tables import TableRows, read_matrix
 if TYPE_CHECKING:
     from thpi.rows import Rows
 
+_PATIENCE = "10s"  # with a scheduler that does not answer
+
 
 def labels_of(table: TableRows, argument: str, labels: str | None, option: str, id: str | None) -> Any:
     """Return the labels of the rows of a table: from the table itself, or from the file of labels; None without."""
@@ -52,7 +54,7 @@ def cluster(address: str | None) -> Iterator[Any]:
     # The error reports a lost connection; Dask need not repeat it.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     try:
-        client = distributed.Client(address, timeout="10s")
+        client = distributed.Client(address, timeout=_PATIENCE)
     except (OSError, ValueError, TypeError) as error:
         raise ValueError(f"--scheduler {address!r} does not answer ({error}).") from None
     try:

@@ -24,6 +24,7 @@ Id: TypeAlias = "int | str"
 Stored: TypeAlias = "tuple[int, IdKind, str | None]"  # of a table: bits of a code, kind of the ids, model
 
 BIT_ORDER = "little"
+VERSION = 1  # of what files of codes say about themselves
 
 
 def check_name(argument: str, value: object, longest: int = 255) -> str:
@@ -40,7 +41,7 @@ def check_name(argument: str, value: object, longest: int = 255) -> str:
 
 
 def describe_codes(n_bits: int, model: str | None, **more: int | str) -> dict[str, int | str | None]:
-    about: dict[str, int | str | None] = {"format": "thpi-codes", "version": 1, "n_bits": n_bits}
+    about: dict[str, int | str | None] = {"format": "thpi-codes", "version": VERSION, "n_bits": n_bits}
     return {**about, "bit_order": BIT_ORDER, "model": check_fingerprint(model), **more}
 
 

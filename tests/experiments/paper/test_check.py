@@ -14,9 +14,9 @@ COMMITTED = Path(__file__).resolve().parents[3] / "docs" / "results"
 
 
 @pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give the report of one split of digits with 8 bits: 12 fits."""
-    folder = tmp_path_factory.mktemp("tiny")
+    folder = tmp_path_factory.mktemp("made")
     options = ["--quick", "--dataset", "digits", "--bits", "8", "--splits", "1", "--max-rows", "300", "--workers", "1"]
     written = folder / "report"
     assert run(["paper", "table1", *options, "--results", str(folder), "--output", str(written)]) == 0
@@ -42,22 +42,25 @@ def _raised(text: str, by: float, method: str = "ITQ,target") -> str:
     return text.replace(line, f"{head},{float(value) + by:.4f}")
 
 
-def test_settings_and_splits_are_read_as_they_were(tiny: Path) -> None:
+@pytest.mark.slow
+def test_settings_and_splits_are_read_as_they_were(made: Path) -> None:
     expected = quick_settings(bits=(8,), splits=1, max_rows=300)
-    assert read_settings(tiny) == expected
-    written = read_splits(tiny)
+    assert read_settings(made) == expected
+    written = read_splits(made)
     assert len(written) == 12
     assert Fit("digits", "paper", 0.5, 0, 8, "CCA-ITQ, tuned") in written
     assert all(set(values) == {"target", "labels", "source"} for values in written.values())
 
 
-def test_results_of_this_code_pass(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _check(tiny, "--cells", "100", "--dataset", "digits") == 0
+@pytest.mark.slow
+def test_results_of_this_code_pass(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _check(made, "--cells", "100", "--dataset", "digits") == 0
     assert "12 fits done anew, 36 values: all are as written, to 0.05 points." in capsys.readouterr().out
 
 
-def test_one_altered_value_fails_and_is_named(tiny: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = _altered(tiny, tmp_path / "copy", "splits.csv", lambda text: _raised(text, 0.06))
+@pytest.mark.slow
+def test_one_altered_value_fails_and_is_named(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = _altered(made, tmp_path / "copy", "splits.csv", lambda text: _raised(text, 0.06))
     assert _check(folder, "--cells", "100") == 1
     out = capsys.readouterr().out
     assert "digits, paper, alpha 0.5, split 0, 8 bits, ITQ, target: " in out
@@ -65,30 +68,33 @@ def test_one_altered_value_fails_and_is_named(tiny: Path, tmp_path: Path, capsys
     assert "LSH" not in out
 
 
-def test_an_altered_table_fails_without_its_fit(tiny: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.slow
+def test_an_altered_table_fails_without_its_fit(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def change(text: str) -> str:
         (line,) = [line for line in text.splitlines() if line.startswith("digits,paper,target,0.5,8,LSH,")]
         parts = line.split(",")
         return text.replace(line, ",".join([*parts[:7], str(float(parts[7]) + 0.01), *parts[8:]]))
 
-    folder = _altered(tiny, tmp_path / "copy", "table1.csv", change)
+    folder = _altered(made, tmp_path / "copy", "table1.csv", change)
     assert _check(folder, "--cells", "1") == 1
     assert "digits, paper, 0.5, 8, LSH, target: " in capsys.readouterr().out
 
 
-def test_a_cell_that_is_no_longer_run_fails(tiny: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.slow
+def test_a_cell_that_is_no_longer_run_fails(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     added = "digits,paper,0.5,0,8,KNN,target,50.0\n"
-    folder = _altered(tiny, tmp_path / "copy", "splits.csv", lambda text: text + added)
+    folder = _altered(made, tmp_path / "copy", "splits.csv", lambda text: text + added)
     assert _check(folder, "--cells", "100") == 1
     assert "8 bits, KNN, target: 50.0000 written, nan now" in capsys.readouterr().out
 
 
-def test_what_cannot_be_checked_is_an_error(tiny: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.slow
+def test_what_cannot_be_checked_is_an_error(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert _check(tmp_path / "nowhere") == 2
     assert "splits.csv" in capsys.readouterr().err
-    assert _check(tiny, "--dataset", "bbc") == 2
+    assert _check(made, "--dataset", "bbc") == 2
     assert "dataset='bbc' is not in" in capsys.readouterr().err
-    folder = _altered(tiny, tmp_path / "copy", "settings.json", lambda text: text.replace("quick", "quicker"))
+    folder = _altered(made, tmp_path / "copy", "settings.json", lambda text: text.replace("quick", "quicker"))
     assert _check(folder) == 2
     assert "settings.json is not of this version" in capsys.readouterr().err
 
@@ -101,7 +107,7 @@ def test_the_tolerance_is_a_twentieth_of_a_point_and_a_seed_fixes_the_draw() -> 
     assert draw(fits, 5, 1) == draw(fits, 5, 1) != draw(fits, 5, 2)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_committed_results_of_bbc_come_out_of_this_code(shared_data: Path) -> None:
     written = read_splits(COMMITTED)
     cheap = [Fit("bbc", "paper", 0.5, 0, 8, method) for method in ("LSH", "ITQ", "CVH")]

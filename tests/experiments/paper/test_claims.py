@@ -272,7 +272,6 @@ def test_a_verdict_is_that_of_the_mean_and_its_sentence_names_every_set() -> Non
     assert Verdict("x", "y", open_).sentence == "x: undecided (no data set was run)."
 
 
-@pytest.mark.slow
 def test_all_five_claims_are_judged_on_a_real_run(results: Results) -> None:
     verdicts = judge_claims(results, "paper")
     assert len(verdicts) == 5

@@ -35,7 +35,6 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
 
-@pytest.mark.slow
 def test_all_files_are_there_and_small(quick: Path) -> None:
     names = {path.name for path in (quick / "report").iterdir()}
     figures = {f"{f}-{p}.{e}" for f in ("figure1", "figure2") for p in ("paper", "standard") for e in ("png", "svg")}
@@ -47,7 +46,6 @@ def test_all_files_are_there_and_small(quick: Path) -> None:
     assert sum(path.stat().st_size for path in (quick / "report").iterdir()) < 1_000_000
 
 
-@pytest.mark.slow
 def test_the_page_stands_alone_and_is_well_formed(quick: Path, results: Results) -> None:
     text = (quick / "report" / "report.html").read_text("utf-8")
     page = Page()
@@ -72,7 +70,6 @@ def test_the_page_stands_alone_and_is_well_formed(quick: Path, results: Results)
         assert phrase in text
 
 
-@pytest.mark.slow
 def test_splits_have_the_mean_of_the_table_and_the_seeds_of_the_splits(quick: Path, results: Results) -> None:
     rows = list(csv.DictReader((quick / "report" / "splits.csv").open()))
     names = ("dataset", "protocol", "alpha", "bits", "method", "relevance")
@@ -92,13 +89,11 @@ def test_splits_have_the_mean_of_the_table_and_the_seeds_of_the_splits(quick: Pa
     assert list(kept.values()) == pytest.approx(found, abs=1e-4)
 
 
-@pytest.mark.slow
 def test_claims_in_json_are_those_of_the_results(quick: Path, results: Results) -> None:
     claims = json.loads((quick / "report" / "claims.json").read_text())
     assert [c["sentence"] for c in claims["paper"]] == [v.sentence for v in judge_claims(results, "paper")]
 
 
-@pytest.mark.slow
 def test_a_second_run_fits_nothing_and_writes_the_same_bytes(
     quick: Path, quick_options: list[str], tmp_path: Path
 ) -> None:
@@ -110,7 +105,6 @@ def test_a_second_run_fits_nothing_and_writes_the_same_bytes(
         assert path.read_bytes() == (tmp_path / path.name).read_bytes(), path.name
 
 
-@pytest.mark.slow
 def test_a_damaged_result_is_made_again(quick: Path, quick_options: list[str], tmp_path: Path) -> None:
     good = (quick / "report" / "table1.csv").read_bytes()
     for path in list((quick / "measures").iterdir())[:1]:
@@ -120,7 +114,6 @@ def test_a_damaged_result_is_made_again(quick: Path, quick_options: list[str], t
     assert (tmp_path / "table1.csv").read_bytes() == good
 
 
-@pytest.mark.slow
 def test_a_figure_draws_every_method_and_reference_and_does_not_change(results: Results) -> None:
     figure = draw_figure1(results, "paper")
     (legend,) = figure.legends

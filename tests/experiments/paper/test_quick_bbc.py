@@ -10,7 +10,7 @@ import pytest
 from experiments.__main__ import run
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_quick_run_on_bbc_shows_the_order_of_the_methods(shared_data, tmp_path):
     folder = tmp_path / "results"
     options = ["--dataset", "bbc", "--data-home", str(shared_data), "--results", str(folder), "--protocol", "paper"]

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from experiments.paper.results import Results
 from experiments.paper.runs import MethodRun
 from experiments.paper.settings import METHODS
 
 
-@pytest.mark.slow
 def test_every_cell_of_the_quick_run_has_a_value_for_every_meaning(results: Results) -> None:
     assert results.datasets == ("digits",)
     assert results.protocols == ("paper", "standard")
@@ -21,7 +19,6 @@ def test_every_cell_of_the_quick_run_has_a_value_for_every_meaning(results: Resu
                 assert ((values > 0) & (values <= 100)).all()
 
 
-@pytest.mark.slow
 def test_sizes_are_those_of_the_split(results: Results) -> None:
     facts = results.facts("digits", "standard", 0.5)
     assert (facts["n_rows"], facts["n_train"], facts["n_queries"], facts["n_database"]) == (1000, 500, 50, 950)
@@ -29,7 +26,6 @@ def test_sizes_are_those_of_the_split(results: Results) -> None:
     assert results.facts("digits", "paper", 0.9) == {}
 
 
-@pytest.mark.slow
 def test_precision_is_ordered_by_k_up_to_the_database(results: Results) -> None:
     curve = results.precision_at("digits", "paper", 0.5, MethodRun("ITQ", 16))
     assert list(curve) == [1, 10, 20, 30, 40, 50, *range(100, 451, 50)]
@@ -41,7 +37,6 @@ def test_precision_is_ordered_by_k_up_to_the_database(results: Results) -> None:
     assert max(long) == 500
 
 
-@pytest.mark.slow
 def test_what_was_not_run_is_empty(results: Results) -> None:
     assert results.mean("digits", "paper", 0.5, MethodRun("ITQ", 64)) is None
     assert results.splits("bbc", "paper", 0.5, MethodRun("ITQ", 8)).size == 0

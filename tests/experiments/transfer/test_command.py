@@ -41,7 +41,7 @@ def _well_formed(page: Path) -> str:
     return text
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is sent as a signal")
 def test_a_stopped_run_goes_on_where_it_was_and_gives_the_same_files(
     tmp_path: Path, start: Callable[..., subprocess.Popen[str]]

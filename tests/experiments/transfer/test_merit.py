@@ -64,7 +64,6 @@ def test_where_nothing_was_run_with_and_without_the_source_there_is_no_picture(c
     assert draw_merits([cell for cell in cells if cell.line == AUTO]) is None
 
 
-@pytest.mark.slow
 def test_of_a_run_they_add_up_to_what_the_tables_say(results):
     for meaning in MEANINGS:
         cells = summary_values(results, meaning.relevance)
@@ -78,7 +77,6 @@ def test_of_a_run_they_add_up_to_what_the_tables_say(results):
     assert merits(changed, LABELS) == []
 
 
-@pytest.mark.slow
 def test_the_command_draws_it(tiny):
     page = (tiny / "transfer-report" / "report.html").read_text()
     assert "what the source adds to it" in page

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from experiments.harness.report import markdown_tables
 from experiments.transfer.lines import AUTO, NO_SOURCE
@@ -9,7 +8,6 @@ from experiments.transfer.orders import FINER, FINER_NO_SOURCE, ORDER_COLUMNS, o
 from experiments.transfer.page import TransferReport
 
 
-@pytest.mark.slow
 def test_a_row_is_the_means_of_its_runs(results):
     rows = order_rows(results, "source")
     assert [row.set for row in rows] == list(results.sets("source"))
@@ -20,7 +18,6 @@ def test_a_row_is_the_means_of_its_runs(results):
         assert row.gain.low <= row.gain.mean <= row.gain.high
 
 
-@pytest.mark.slow
 def test_both_orders_are_of_the_same_codes(results):
     """What was chosen does not hang on the order."""
     for name in results.sets("source"):
@@ -28,7 +25,6 @@ def test_both_orders_are_of_the_same_codes(results):
         assert both[0] == both[1]
 
 
-@pytest.mark.slow
 def test_the_tables_stand_by_themselves(results):
     text = "\n".join(markdown_tables(TransferReport(), results))
     assert text.count("The same codes in asymmetric order") == len(results.settings.relevances)
@@ -36,7 +32,6 @@ def test_the_tables_stand_by_themselves(results):
     assert "ITQ, asymmetric order" not in text  # no column of the tables by Hamming distance
 
 
-@pytest.mark.slow
 def test_the_mean_is_over_sets(results):
     rows = order_rows(results, "target")
     name, *texts = order_texts(rows)[-1]

@@ -12,7 +12,6 @@ from experiments.transfer.rivals import best_rivals, every_rival_grids, rival_re
 from experiments.transfer.tables import summary_values
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("relevance", "judged"), [("target", AUTO), ("labels", AUTO), ("labels", UNLABELLED), ("source", FINER)]
 )
@@ -27,7 +26,6 @@ def test_the_best_rival_is_the_highest_of_those_that_were_told_the_same(results,
     assert ("groups" in {LINES[key].told_as for key in told}) == (judged == UNLABELLED)
 
 
-@pytest.mark.slow
 def test_every_comparison_is_on_record(results):
     found = {(record["relevance"], record["line"]) for record in rival_records(results)}
     assert found == {(kind, line) for kind in ("target", "labels", "source") for line in (AUTO, FINER)} | {
@@ -35,7 +33,6 @@ def test_every_comparison_is_on_record(results):
     }
 
 
-@pytest.mark.slow
 def test_rivals_have_tables_of_their_own(results):
     text = "\n".join(markdown_tables(TransferReport(), results))
     assert text.count("| set | AutoHasher | best rival | its MAP | difference |") == 7

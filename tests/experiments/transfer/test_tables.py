@@ -70,7 +70,6 @@ def test_a_setting_without_a_value_is_left_out_for_all_lines():
     assert {c.n_settings for c in cells.values()} == {1}
 
 
-@pytest.mark.slow
 def test_summary_of_a_real_run_follows_from_its_runs(results):
     rows = list(csv.DictReader(io.StringIO(to_csv(run_records(results)))))
     assert len(rows) == 3 * 2

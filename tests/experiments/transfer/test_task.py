@@ -47,7 +47,6 @@ def _direct(hasher, alpha, seed, kind, shuffled=False, y=False, paired=None):
     return 100 * np.nanmean(average_precision(codes[split.query], codes[rows], relevant, hasher.n_bits))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["target", "labels", "source"])
 def test_values_equal_a_direct_computation(results, kind):
     at = Setting(0.1, 16)
@@ -56,7 +55,6 @@ def test_values_equal_a_direct_computation(results, kind):
         assert value == pytest.approx(_direct(thpi.ITQPlus(16, random_state=seed), 0.1, seed, kind), abs=1e-9)
 
 
-@pytest.mark.slow
 def test_the_control_shuffles_the_pairs_and_nothing_else(results):
     hasher = HASHERS["AutoHasher"](16, relevance="source", random_state=0)
     value = results.splits("digits-fac-pix", "source", "auto_shuffled", Setting(0.1, 16))[0]
@@ -101,7 +99,6 @@ def test_a_fit_that_two_lines_share_is_made_once(tmp_path, monkeypatch):
     assert task.left(store) == 0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("line", "told"), [("auto_unlabelled", "groups"), ("auto_told_source", "source")])
 def test_a_learner_without_source_and_labels_is_judged_by_class(results, line, told):
     hasher = HASHERS["AutoHasher"](16, relevance=told, use_source=False, random_state=0)
@@ -109,7 +106,6 @@ def test_a_learner_without_source_and_labels_is_judged_by_class(results, line, t
     assert value == pytest.approx(_direct(hasher, 0.1, 0, "labels"), abs=1e-9)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("shuffled", [False, True])
 @pytest.mark.parametrize(("line", "told"), [("auto_unlabelled", "groups"), ("auto_told_source", "source")])
 def test_a_source_without_labels_is_judged_by_class(results, line, told, shuffled):
@@ -119,7 +115,6 @@ def test_a_source_without_labels_is_judged_by_class(results, line, told, shuffle
     assert value == pytest.approx(_direct(hasher, 0.1, 0, "labels", shuffled=shuffled), abs=1e-9)
 
 
-@pytest.mark.slow
 def test_all_pairs_are_those_of_every_row_that_is_no_query(results):
     hasher = HASHERS["AutoHasher"](16, relevance="source", random_state=0)
     value = results.splits("digits-fac-pix", "source", "auto_all", Setting(0.1, 16))[0]
