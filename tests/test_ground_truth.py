@@ -190,3 +190,11 @@ def test_nearest_is_exact_far_from_the_origin():
     both = ((b[:, None] - b) ** 2).sum(axis=2)
     expected = np.sqrt(np.sort(both, axis=1)[:, 5]).mean()
     assert neighbour_radius(b, form="plain", k=5) == pytest.approx(expected, rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("query_tags", "database_tags"), [([1, 0], [[1, 0]]), ([[1, 0]], [1, 0]), ([[1, 0]], [[1, 0, 1]])]
+)
+def test_tags_that_are_no_two_tables_of_the_same_columns_are_named(query_tags, database_tags):
+    with pytest.raises(ValueError, match="both must be 2-D with the same columns"):
+        multilabel_relevance(query_tags, database_tags)

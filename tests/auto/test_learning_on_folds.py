@@ -175,3 +175,24 @@ def test_of_equal_merits_the_first_is_taken():
     assert first_of_best([-3.0, -1.0, -2.0]) == 1
     assert first_of_best([2.0 - 1e-13, 2.0, 1.0]) == 0
     assert first_of_best([2.0 - 1e-6, 2.0, 1.0]) == 1
+
+
+# ---------------------------------------------------------------- the best candidate
+
+
+def test_without_scores_the_best_is_the_first_of_its_kind():
+    trial = _trial(tuple(None if rows is None else rows[:8] for rows in _views()))
+    assert trial.scores is None
+    for uses_source in (False, True):
+        of_kind = [each for each in trial.plan.candidates if each.uses_source == uses_source]
+        assert trial.best(uses_source=uses_source) is of_kind[0]
+
+
+def test_the_best_has_the_highest_mean_of_those_with_all_repetitions():
+    trial = _trial()
+    for uses_source in (False, True):
+        rivals = [c for c in trial.plan.candidates if c.uses_source == uses_source and c in trial.scores]
+        whole = [c for c in rivals if len(trial.scores[c].precisions) == 2]
+        best = trial.best(uses_source=uses_source)
+        assert best in whole
+        assert trial.scores[best].mean == max(trial.scores[c].mean for c in whole)

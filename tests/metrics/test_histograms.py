@@ -161,3 +161,15 @@ def test_a_thousand_queries_against_a_million_rows_stay_below_one_gib():
     pytest.importorskip("resource")
     done = subprocess.run([sys.executable, "-c", _LARGE], capture_output=True, text=True, check=True)
     assert int(done.stdout) < 2**30
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])
+@pytest.mark.parametrize("n", [40_000, 40_001])
+def test_long_rows_of_any_type_are_counted_one_by_one(dtype, n):
+    rng = np.random.default_rng(0)
+    distances = rng.integers(0, 101, (2, n)).astype(dtype)
+    relevant = rng.random(distances.shape) < 0.3
+    expected = [
+        [np.bincount(d[r == kind], minlength=101) for kind in (0, 1)] for d, r in zip(distances, relevant, strict=True)
+    ]
+    np.testing.assert_array_equal(count_by_distance(distances, relevant, 100), expected)

@@ -115,3 +115,16 @@ def test_errors_name_what_is_wrong(monkeypatch):
     monkeypatch.setattr(moments, "EXACT_LIMIT", 5)
     with pytest.raises(ValueError, match="8 rows and 9 columns is too large.*TruncatedSVD"):
         full_rank_coordinates(sparse.csr_matrix(np.eye(8, 9)), np.zeros(9))
+
+
+@pytest.mark.parametrize("n_components", [3, 9])
+def test_lanczos_gives_as_many_axes_as_are_asked_for_and_always_the_same(n_components, monkeypatch):
+    X = sparse.random(120, 150, density=0.2, random_state=0, format="csr")
+    mean = column_mean(X)
+    s = np.linalg.svd(X.toarray() - mean, compute_uv=False)
+    monkeypatch.setattr(moments, "EXACT_LIMIT", 50)
+    V, found = principal_axes(X, mean, n_components)
+    assert V.shape == (150, n_components)
+    np.testing.assert_allclose(found, s[:n_components], rtol=1e-8)
+    np.random.seed(1)  # noqa: NPY002 - what others draw makes no difference
+    np.testing.assert_array_equal(principal_axes(X, mean, n_components)[0], V)
