@@ -34,7 +34,6 @@ COMMANDS = (
     "serve",
     "diagnose",
     "compare",
-    "datasets",
 )
 
 

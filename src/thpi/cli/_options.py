@@ -41,6 +41,5 @@ AnyModel = Annotated[bool, Option("--any-model", help=_ANY_MODEL)]
 Seed = Annotated[int, Option("--seed", min=0, help="Same seed, same result.")]
 Force = Annotated[bool, Option("--force", help="Replace an existing output.")]
 Json = Annotated[bool, Option("--json", help="Print the result as JSON, for scripts.")]
-DataHome = Annotated[Optional[Path], Option(help="Folder of the data sets; else THPI_DATA, else ~/thpi_data.")]
 _CLUSTER = "Dask scheduler, for instance tcp://host:8786. Its workers read the files, under the same paths."
 Scheduler = Annotated[Optional[str], Option(metavar="ADDRESS", help=_CLUSTER)]
