@@ -9,6 +9,8 @@ from sklearn.decomposition import PCA, TruncatedSVD
 import thpi
 from thpi import AutoHasher
 from thpi.auto._kernel_space import affordable_landmarks, fitted_on_these_rows
+from thpi.hash_functions import KERNEL
+from thpi.hashers._geometry import Learned
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +76,12 @@ def test_inner_products_are_the_centred_kernel(use_lengths):
     H = np.eye(40) - 1 / 40
     for rows in (trial.kernel.geometry.real, trial.kernel.folds.X):
         np.testing.assert_allclose(rows @ rows.T, H @ K @ H, atol=1e-8)
+    # The hash function of a projection of these coordinates is that of the kernels of a row.
+    P, b = rng.standard_normal((rows.shape[1], 6)), rng.standard_normal(6)
+    for offset in (None, b):
+        fitted = trial.kernel.fitted(Learned(P, offset=offset))
+        expected = trial.kernel.geometry.real @ P - (0 if offset is None else offset)
+        np.testing.assert_allclose(KERNEL.project(X, fitted), expected, atol=1e-7)
 
 
 @pytest.mark.slow

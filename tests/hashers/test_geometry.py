@@ -132,6 +132,13 @@ def test_the_source_teaches_the_ridge_of_its_features_on_the_pairs(geometry, fea
     np.testing.assert_allclose(taught_by_source(geometry, features, 3.0).W, expected.W, atol=1e-10)
 
 
+def test_the_mean_of_the_answers_teaches_nothing(geometry):
+    T = geometry.source.linear[:40]
+    found, moved = (geometry.predict(answers, shrinkage=2.0) for answers in (T, T + 100))
+    np.testing.assert_allclose(moved.W, found.W, atol=1e-9)
+    assert (moved.penalty, moved.explained) == pytest.approx((found.penalty, found.explained))
+
+
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
 def test_groups_of_source_and_target_teach_by_their_share(geometry, share):
     pairs, all_rows = geometry.real[:40], geometry.real
@@ -143,6 +150,20 @@ def test_groups_of_source_and_target_teach_by_their_share(geometry, share):
         X, T = pairs, of_source
     else:
         X, T = pairs, side_by_side(of_source, of_target[:40], share)
+    expected = loo_ridge(X - X.mean(axis=0), T - T.mean(axis=0))
+    found = taught_by_groups(geometry, share)
+    np.testing.assert_allclose(found.W @ found.W.T, expected.W @ expected.W.T, atol=1e-8)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3])
+def test_of_many_rows_evenly_spaced_ones_teach_groups(geometry, share, monkeypatch):
+    monkeypatch.setattr("thpi.hashers._group_itq.MAX_REGRESSION_ROWS", 12)
+    pairs, others = (np.unique(np.linspace(0, n - 1, 12).astype(int)) for n in (40, 15))
+    T = geometry.source.diffusion[pairs]
+    if share:
+        of_target = group_coordinates(geometry.real[np.concatenate([pairs, 40 + others])], geometry.seed)
+        T = side_by_side(T, of_target[:12], share)
+    X = geometry.real[pairs]
     expected = loo_ridge(X - X.mean(axis=0), T - T.mean(axis=0))
     found = taught_by_groups(geometry, share)
     np.testing.assert_allclose(found.W @ found.W.T, expected.W @ expected.W.T, atol=1e-8)
