@@ -194,6 +194,6 @@ def test_restarts_keep_the_lowest_loss(views):
     cvh = CVH(6).fit(X, privileged=S)
     Z = cvh.decision_function(X) * cvh.correlations_
     losses = [iterative_quantisation(Z, stream).objective[-1] for stream in restart_seeds(np.random.RandomState(0), 6)]
-    assert max(losses) > 1.001 * min(losses)
+    assert max(losses) > 1.0003 * min(losses)
     hasher = CCAITQ(6, n_init=6, random_state=0).fit(X, privileged=S)
     assert hasher.objective_[-1] == pytest.approx(min(losses), rel=1e-9)
