@@ -217,6 +217,7 @@ def test_of_equal_merits_the_first_is_taken():
     assert first_of_best([-3.0, -1.0, -2.0]) == 1
     assert first_of_best([2.0 - 1e-13, 2.0, 1.0]) == 0
     assert first_of_best([2.0 - 1e-6, 2.0, 1.0]) == 1
+    assert first_of_best([-1.0, 0.0, 0.0]) == 1
 
 
 # ---------------------------------------------------------------- the best candidate

@@ -11,6 +11,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import thpi
 from thpi import CCAITQ, CVH
 from thpi.datasets import load_digits_views
+from thpi.hashers._itq import restart_seeds
 from thpi.rows import Blocks
 from thpi.solvers.quantisation import iterative_quantisation
 
@@ -190,3 +191,20 @@ def test_scikit_learn_checks_with_filled_directions(method):
     impossible = {"check_fit2d_1feature": "2 bits need 2 columns"}
     checks = check_estimator(hasher, expected_failed_checks=impossible, on_fail=None, on_skip=None)
     assert not [(each["check_name"], each["exception"]) for each in checks if each["status"] == "failed"]
+
+
+@pytest.mark.parametrize("method", [CVH, CCAITQ])
+def test_without_filling_there_are_no_more_bits_than_pairs(method, narrow):
+    X, S = narrow
+    with pytest.raises(ValueError, match=f"n_bits=4 is more than {method.__name__} can give.*privileged columns=3"):
+        method(4).fit(X, privileged=S)
+
+
+def test_restarts_keep_the_lowest_loss(views):
+    X, S = (view[:40] for view in views[:2])
+    cvh = CVH(6).fit(X, privileged=S)
+    Z = cvh.decision_function(X) * cvh.correlations_
+    losses = [iterative_quantisation(Z, stream).objective[-1] for stream in restart_seeds(np.random.RandomState(0), 6)]
+    assert max(losses) > 1.0003 * min(losses)
+    hasher = CCAITQ(6, n_init=6, random_state=0).fit(X, privileged=S)
+    assert hasher.objective_[-1] == pytest.approx(min(losses), rel=1e-9)

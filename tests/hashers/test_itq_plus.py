@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.spatial.distance import cdist
 
 from thpi import CVH, ITQ, ITQPlus, LapITQPlus
 from thpi.base import Views
@@ -159,3 +160,21 @@ def test_slack_explains_part_of_the_error(digits):
     slack = (S - hasher.source_mean_) @ hasher.slack_projection_
     error = unpack_signs(hasher.codes_, 8) - hasher.decision_function(X)
     assert np.vdot(error, slack) > 0
+
+
+@pytest.mark.parametrize("n_bits", [2, 5, 6, 9])
+def test_on_the_unit_scale_the_leading_coordinates_are_as_large_as_codes(n_bits):
+    X = np.random.RandomState(0).standard_normal((40, 6)) * [9, 5, 3, 2, 1, 0.5]
+    X -= X.mean(axis=0)
+    leading = X @ np.linalg.svd(X)[2].T[:, :n_bits]
+    assert np.mean((_scale_factor(X, "unit", n_bits) * leading) ** 2) == pytest.approx(1)
+    assert _scale_factor(0 * X, "unit", n_bits) == 1
+
+
+@pytest.mark.parametrize(("n", "neighbour"), [(30, 29), (51, 50), (80, 50)])
+def test_on_the_radius_scale_the_50th_neighbour_is_at_distance_1(n, neighbour):
+    X = 7 * np.random.RandomState(0).standard_normal((n, 6))
+    scaled = _scale_factor(X, "radius", 8) * X
+    assert np.sort(cdist(scaled, scaled), axis=1)[:, neighbour].mean() == pytest.approx(1)
+    assert _scale_factor(0 * X, "radius", 8) == 1
+    assert _scale_factor(X, None, 8) == 1

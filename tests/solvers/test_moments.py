@@ -128,3 +128,16 @@ def test_lanczos_gives_as_many_axes_as_are_asked_for_and_always_the_same(n_compo
     np.testing.assert_allclose(found, s[:n_components], rtol=1e-8)
     np.random.seed(1)  # noqa: NPY002 - what others draw makes no difference
     np.testing.assert_array_equal(principal_axes(X, mean, n_components)[0], V)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_the_unit_does_not_matter_to_which_axes_have_variance(scale, container):
+    X = scale * np.random.RandomState(0).standard_normal((12, 3)) @ np.random.RandomState(1).standard_normal((3, 40))
+    expected = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)
+    V, s = principal_axes(container(X), column_mean(container(X)), 6)
+    # Of sparse rows the Gram matrix is decomposed: its small values are known to half of the digits.
+    np.testing.assert_allclose(s, expected[:6], atol=1e-6 * scale)
+    np.testing.assert_allclose(V.T @ V, np.eye(6), atol=1e-8)
+    within = (X - X.mean(axis=0)) @ V
+    np.testing.assert_allclose(np.linalg.norm(within, axis=0), s, atol=1e-6 * scale)

@@ -231,3 +231,13 @@ def test_code_steps_with_a_graph_against_enumeration(n, lambda2):
         assert best - 1e-9 <= values[1] <= values[0] + 1e-9
         exact.append(values[1] <= best + 1e-9)
     assert np.mean(exact) > 0.7
+
+
+@pytest.mark.parametrize("lambda1", WEIGHTS)
+def test_rounding_errors_are_judged_by_the_loss_without_cancellation(lambda1):
+    at = Problem(lambda1)
+    # No codes and no functions have a higher loss, and the worst come near to it.
+    b, x, s = np.sqrt(at.B.size), np.linalg.norm(at.X), np.linalg.norm(at.S)
+    assert at.moments.scale == pytest.approx((b + x) ** 2 + lambda1 * (b + x + s) ** 2)
+    at.B = -np.sign(at.X @ at.R + at.S @ at.P)
+    assert at.value(at.R, at.P) <= at.moments.scale
