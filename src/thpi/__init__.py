@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from thpi._types import PathLike
     from thpi.auto import AutoHasher
     from thpi.base import BaseHasher, Whole
+    from thpi.collection import Collection, build
     from thpi.comparison import compare
     from thpi.diagnosis import diagnose
     from thpi.encoder import Encoder, load_encoder
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 _HOME = {
     "AutoHasher": "auto",
     "BaseHasher": "base",
+    "Collection": "collection",
     "Encoder": "encoder",
     "HASHERS": "registry",
     "ModelFileError": "model_file",
@@ -49,6 +52,7 @@ _HOME = {
     "RELEVANCES": "registry",
     "ResidualQuantiser": "quantiser",
     "Whole": "base",
+    "build": "collection",
     "compare": "comparison",
     "diagnose": "diagnosis",
     "load": "registry",
@@ -64,6 +68,7 @@ __all__ = [
     "CCAITQ",
     "CVH",
     "ClassITQ",
+    "Collection",
     "DSH",
     "Encoder",
     "GroupITQ",
@@ -81,14 +86,26 @@ __all__ = [
     "TransferITQ",
     "TwoSidedITQ",
     "Whole",
+    "build",
     "compare",
     "diagnose",
     "load",
     "load_encoder",
     "migrate",
+    "open",
     "pair",
     "register",
 ]
+
+
+def open(path: PathLike, *, wait: float = 5.0) -> Collection:
+    """Open a collection that :func:`thpi.build` made; see :class:`thpi.Collection`.
+
+    ``wait`` is how many seconds a change waits for another process that is changing the file.
+    """
+    from thpi.collection import Collection
+
+    return Collection(path, wait=wait)
 
 
 def __getattr__(name: str) -> Any:

@@ -304,8 +304,8 @@ def column_names(rows: Any) -> list[str] | None:
     return names if names and all(isinstance(name, str) for name in names) else None
 
 
-def load_encoder(path: PathLike) -> Encoder | BaseHasher:
-    """Read the hash function of a model file: it codes rows as :func:`thpi.load` does, to the bit, and loads faster.
+def load_encoder(path: PathLike | bytes) -> Encoder | BaseHasher:
+    """Read the hash function of a model file, or of its bytes: it codes as :func:`thpi.load` does, and loads faster.
 
     It needs numpy and safetensors only, and takes a tenth of the time: nothing that learns is imported. A hash function
     that only the method itself knows, and a file of an earlier version, are read by ``thpi.load``.
