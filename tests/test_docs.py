@@ -175,7 +175,7 @@ def test_every_public_name_of_thpi_is_in_the_api(name):
     assert homes & documented or any(f"{home}.{name}" in documented for home in homes)
 
 
-MODULES = ["codes", "datasets", "diagnosis", "evaluation", "graph", "ground_truth", "metrics"]
+MODULES = ["codes", "collection", "datasets", "diagnosis", "evaluation", "graph", "ground_truth", "metrics"]
 MODULES += [
     "assessment",
     "drift",

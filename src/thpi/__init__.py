@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from thpi._types import PathLike
     from thpi.auto import AutoHasher
     from thpi.base import BaseHasher, Whole
-    from thpi.collection import Collection, build
+    from thpi.collection import Collection, build, open
     from thpi.comparison import compare
     from thpi.diagnosis import diagnose
     from thpi.encoder import Encoder, load_encoder
@@ -58,6 +57,7 @@ _HOME = {
     "load": "registry",
     "load_encoder": "encoder",
     "migrate": "migration",
+    "open": "collection",
     "pair": "pairing",
     "register": "registry",
 }
@@ -96,16 +96,6 @@ __all__ = [
     "pair",
     "register",
 ]
-
-
-def open(path: PathLike, *, wait: float = 5.0) -> Collection:
-    """Open a collection that :func:`thpi.build` made; see :class:`thpi.Collection`.
-
-    ``wait`` is how many seconds a change waits for another process that is changing the file.
-    """
-    from thpi.collection import Collection
-
-    return Collection(path, wait=wait)
 
 
 def __getattr__(name: str) -> Any:

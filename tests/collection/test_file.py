@@ -119,9 +119,9 @@ def test_foreign_files_are_refused(tmp_path):
         (tmp_path / name).write_bytes(data)
         with pytest.raises(CollectionFileError, match=name):
             Collection(tmp_path / name)
-    with pytest.raises(FileNotFoundError, match="thpi build"):
+    with pytest.raises(FileNotFoundError, match="thpi.build"):
         Collection(tmp_path / "none")
-    with pytest.raises(FileNotFoundError, match="thpi build"):
+    with pytest.raises(FileNotFoundError, match="thpi.build"):
         Collection(tmp_path)
 
 

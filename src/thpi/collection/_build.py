@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -88,7 +89,7 @@ def build(
     learner.fit(X, y, **{name: view for name, view in views.items() if view is not None})
     on_step("coding")
     codes = _code(learner, X, privileged, target)
-    facts = {"title": os.path.basename(os.fspath(path)), "recall": recall} | dict(about or {})
+    facts = {"recall": recall} | dict(about or {})
     on_step("writing")
     write(path, learner, codes, checked, about=facts, details=details)
     return Collection(path)
@@ -108,7 +109,7 @@ def write(
 
     checked = check_ids(ids, length=len(codes), unique=True)
     known = {"n_bits": hasher.n_bits, "fingerprint": hasher.fingerprint_, "method": hasher.method_name}
-    known |= {"thpi": __version__, "settings": _plain(hasher.get_params()), "recall": None}
+    known |= {"title": Path(path).stem, "thpi": __version__, "settings": _plain(hasher.get_params()), "recall": None}
     with atomic_path(path) as temporary:
         file = CollectionFile.create(temporary)
         try:

@@ -27,7 +27,7 @@ from thpi.collection._items import (
     read_page,
 )
 from thpi.collection._pages import LENGTH, Page, checked_codes, parsed_ids
-from thpi.encoder import Coding, load_encoder
+from thpi.encoder import Coding, Encoder, load_encoder
 from thpi.index import HammingIndex, IdsLike, Neighbours, Order, check_ids
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class Collection:
         return self._version
 
     @cached_property
-    def hasher(self) -> Coding:
+    def hasher(self) -> Encoder | BaseHasher:
         """The hash function: codes rows of either side."""
         return load_encoder(self._part("model"))
 
@@ -215,7 +215,7 @@ class Collection:
         """
         if side not in ("target", "source"):
             raise ValueError(f"side={side!r} must be 'target' or 'source'.")
-        coder = self.hasher if side == "target" else self.hasher.source_side
+        coder: Coding = self.hasher if side == "target" else self.hasher.source_side
         return self.add_codes(coder.transform(X), ids, details=details)
 
     def add_codes(

@@ -51,7 +51,7 @@ class CollectionFile:
 
     def __init__(self, path: PathLike, *, wait: float = 5.0) -> None:
         if not os.path.isfile(path):
-            raise FileNotFoundError(f"{os.fspath(path)!r} does not exist; thpi build makes a collection.")
+            raise FileNotFoundError(f"{os.fspath(path)!r} does not exist; thpi.build makes a collection.")
         self.path = Path(os.path.realpath(path))
         with open(self.path, "rb") as file:
             if file.read(16) != b"SQLite format 3\0":
