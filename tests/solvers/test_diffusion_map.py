@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import connected_components
+from sklearn.neighbors import NearestNeighbors
 
 from thpi.solvers import diffusion_map as module
-from thpi.solvers.diffusion_map import diffusion_map, group_coordinates
+from thpi.solvers.diffusion_map import diffusion_map, group_coordinates, neighbour_graph
 
 
 def _walk(rows, k):
@@ -85,6 +86,33 @@ def test_very_few_rows(n):
     assert np.all(np.isfinite(found.coordinates))
     assert found.coordinates.shape[0] == n
     assert np.all(np.isfinite(found(np.ones((2, 1)))))
+
+
+def _graph(rows, k, asked=None):
+    return neighbour_graph(NearestNeighbors(n_neighbors=k).fit(rows), asked).toarray()
+
+
+@pytest.mark.parametrize("copies", [3, 9, 40])
+@pytest.mark.parametrize("own", [True, False])
+def test_equally_near_rows_are_told_apart_by_their_order_and_not_by_rounding(copies, own):
+    """As after a rotation, which changes the last digits: equal distances differ, and 0 becomes one in a million."""
+    rng, k = np.random.RandomState(0), 4
+    places = rng.randint(-2, 3, size=(6, 20)).astype(float)
+    rows = places[rng.permutation(np.repeat(np.arange(6), copies))]
+    asked = None if own else places
+    exact = _graph(rows, k, asked)
+    for i, row in enumerate(rows if own else places):
+        distances = np.linalg.norm(rows - row, axis=1)
+        if own:
+            distances[i] = np.inf
+        order = np.argsort(distances.round(6), kind="stable")
+        near = [j for j in order if distances[j] <= distances[order[k - 1]] + 1e-6][: 2 * k]
+        assert sorted(near) == np.flatnonzero(exact[i]).tolist()
+    for seed in range(5):
+        rng = np.random.RandomState(seed)
+        turn = np.linalg.qr(rng.standard_normal((20, 20)))[0]
+        turned = rows @ turn + 1e-10 * rng.standard_normal(rows.shape)
+        np.testing.assert_array_equal(_graph(turned, k, None if own else places @ turn), exact)
 
 
 def test_equal_rows():

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.linalg import eigsh
+from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import gen_batches
 
@@ -24,6 +25,7 @@ _DIFFUSION_STEPS = 4
 _BLOCK = 8192
 # Distances that differ by a smaller share are equal but for rounding.
 _TIE = 1e-6
+_CUT_BLOCK = 256
 
 
 class DiffusionMap(NamedTuple):
@@ -45,18 +47,38 @@ class DiffusionMap(NamedTuple):
 def neighbour_graph(neighbours: NearestNeighbors, rows: Array | None = None) -> sparse.csr_array:
     """Return K with ``K_ij = 1`` where j is one of the k nearest to row i, or as near as the k-th of them.
 
-    Where distances are equal, as they often are between rows of small integers, rounding would choose among them. At
-    most 2 k rows are neighbours. ``rows`` None are the rows of the map, none of which is its own neighbour.
+    Where distances are equal, as they often are between rows of small integers or of the same tags, rounding would
+    choose among them. At most 2 k rows are neighbours, of equally near ones the first. ``rows`` None are the rows of
+    the map, none of which is its own neighbour.
 
     >>> found = neighbour_graph(NearestNeighbors(n_neighbors=1).fit([[0.0], [1.0], [3.0]]), np.array([[2.0]]))
     >>> found.toarray()
     array([[0., 1., 1.]])
     """
-    n, k = neighbours.n_samples_fit_, neighbours.n_neighbors
-    distances, near = neighbours.kneighbors(rows, n_neighbors=min(2 * k, n - (rows is None)))
-    kept = distances <= (1 + _TIE) * distances[:, k - 1 : k]
+    known, k = neighbours._fit_X, neighbours.n_neighbors
+    n, asked = len(known), known if rows is None else rows
+    others = n - 1 if rows is None else n
+    distances, near = neighbours.kneighbors(rows, n_neighbors=min(2 * k, others))
+    # Not only relative: equal rows are at a distance of 0 or of 1e-8 of their lengths.
+    slack = _TIE * (distances[:, k - 1 : k] + np.linalg.norm(asked, axis=1, keepdims=True))
+    kept = distances <= distances[:, k - 1 : k] + slack
+    cut = np.flatnonzero(kept[:, -1]) if near.shape[1] < others else np.empty(0, np.intp)
+    for start in range(0, len(cut), _CUT_BLOCK):
+        some = cut[start : start + _CUT_BLOCK]
+        to_all = euclidean_distances(asked[some], known)
+        if rows is None:
+            to_all[np.arange(len(some)), some] = np.inf
+        near[some], kept[some] = _first_of_equals(to_all, k, slack[some], near.shape[1])
     ends = np.concatenate([[0], kept.sum(axis=1).cumsum()])
     return sparse.csr_array((np.ones(int(ends[-1])), near[kept], ends), shape=(len(near), n))
+
+
+def _first_of_equals(distances: Array, k: int, slack: Array, most: int) -> tuple[Array, Array]:
+    """Return the numbers of the ``most`` nearest columns, and which are as near as the k-th; equal ones in order."""
+    kth = np.partition(distances, k - 1, axis=1)[:, k - 1 : k]
+    nearer, as_near = distances < kth - slack, distances <= kth + slack
+    first = np.argsort(np.where(nearer, 0, np.where(as_near, 1, 2)), axis=1, kind="stable")[:, :most]
+    return first, np.take_along_axis(as_near, first, axis=1)
 
 
 def diffusion_map(rows: Array, *, n_neighbors: int = 30, steps: int = 4, n_components: int = 100) -> DiffusionMap:
