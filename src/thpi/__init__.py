@@ -1,4 +1,4 @@
-"""Learning to hash for domains with little data, helped by privileged source data.
+"""Search by image embedding in 4 bytes per item, improved by the text or tags you have only at training time.
 
 >>> import thpi
 >>> thpi.ITQ(n_bits=16)
