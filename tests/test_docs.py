@@ -20,8 +20,8 @@ import thpi
 import thpi.auto
 from thpi.cli import run
 from thpi.datasets import DATASETS
+from thpi.export import FORMATS, STORES
 from thpi.registry import methods_table
-from thpi.stores import FORMATS, STORES
 from tools import commands_page
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -190,6 +190,7 @@ MODULES += [
     "assessment",
     "drift",
     "encoder",
+    "export",
     "identity",
     "index",
     "model_file",
@@ -199,7 +200,7 @@ MODULES += [
     "pairing",
     "plot",
 ]
-MODULES += ["comparison", "quantiser", "refit", "registry", "rows", "stores", "web"]
+MODULES += ["comparison", "quantiser", "refit", "registry", "rows", "web"]
 MODULES += [f"solvers.{file.stem}" for file in sorted((ROOT / "src/thpi/solvers").glob("[a-z]*.py"))]
 
 
@@ -297,7 +298,7 @@ def test_the_table_of_data_sets_is_that_of_the_registry():
 
 
 def test_the_tables_of_stores_and_files_are_those_of_the_registries():
-    page = DOCS / "reference" / "api" / "stores.md"
+    page = DOCS / "reference" / "api" / "export.md"
     assert _table_rows(page, "store") == _store_rows()
     assert _table_rows(page, "format") == _format_rows()
 

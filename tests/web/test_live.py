@@ -21,8 +21,8 @@ import numpy as np
 import pytest
 
 import thpi
+from thpi.export import write_npy
 from thpi.index import HammingIndex
-from thpi.stores import write_npy
 
 pytestmark = pytest.mark.slow
 TOKEN = "open sesame"
