@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from thpi.codes import pack
+from thpi.export import LanceDB
 from thpi.index import HammingIndex
-from thpi.stores import LanceDB
 
 lancedb = pytest.importorskip("lancedb", reason="needs lancedb: pip install 'thpi[lancedb]'")
 pytestmark = pytest.mark.slow
@@ -38,13 +38,13 @@ def test_nothing_is_left_behind_by_a_mistake(tmp_path: Path) -> None:
             LanceDB(tmp_path / "new", name, 8)
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(ValueError, match="uri=.* is a file"):
+    with pytest.raises(ValueError, match="address=.* is a file"):
         LanceDB(tmp_path / "file", "codes", 8)
 
 
 def test_foreign_table_is_refused(tmp_path: Path) -> None:
     lancedb.connect(tmp_path).create_table("orders", data=[{"id": 1, "price": 2.5}])
-    with pytest.raises(ValueError, match="table='orders' exists"):
+    with pytest.raises(ValueError, match="the table 'orders' has no readable description of codes"):
         LanceDB(tmp_path, "orders", 8)
 
 
