@@ -367,6 +367,45 @@ def test_errors_of_transform(method, views, fitted):
         hasher.decision_function(np.full((1, 14), np.nan))
 
 
+class _Unusual(np.ndarray):
+    """Not quite an array: scikit-learn checks it, whatever is in it."""
+
+
+def _rows_to_code():
+    X = np.random.RandomState(1).standard_normal((4, 14))
+    odd = {name: X.copy() for name in ("nan", "inf", "both", "huge")}
+    odd["nan"][2, 3], odd["inf"][0, 0], odd["both"][1, :2] = np.nan, np.inf, (np.inf, -np.inf)
+    odd["huge"][3, :3] = 1.7e308  # finite, though their sum is not
+    kinds = {"float32": X.astype(np.float32), "swapped": X.astype(X.dtype.newbyteorder()), "integers": X.astype(int)}
+    kinds |= {"columns first": np.asfortranarray(X), "strided": np.repeat(X, 2, axis=0)[::2], "complex": X + 1j}
+    shapes = {"no row": X[:0], "flat": X[0], "narrow": X[:, 1:], "deep": X[None]}
+    return {"plain": X} | odd | kinds | shapes
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("output", ["transform", "decision_function"])
+@pytest.mark.parametrize("rows", _rows_to_code().values(), ids=_rows_to_code())
+def test_an_array_is_coded_or_refused_as_scikit_learn_would(rows, output, views):
+    """Arrays that need no check are not checked; the answer is the same, or the error."""
+
+    def answer(X):
+        try:
+            return getattr(hasher, output)(X).tobytes()
+        except ValueError as error:
+            return str(error)
+
+    hasher = _fit(thpi.ITQ, views)
+    assert answer(rows) == answer(rows.view(_Unusual))
+
+
+def test_rows_without_names_are_warned_of_if_the_model_knows_names(views):
+    X = pd.DataFrame(views[0]).rename(columns=str)
+    hasher = thpi.ITQ(n_bits=8, random_state=0).fit(X)
+    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+        codes = hasher.transform(views[0])
+    np.testing.assert_array_equal(codes, hasher.transform(X))
+
+
 @pytest.mark.parametrize(
     ("method", "params", "message"),
     [

@@ -32,6 +32,10 @@ def test_bytes_read_as_the_documentation_says(bits):
         assert not (packed[:, -1] >> (bits.shape[1] % 8)).any()
 
 
+def test_zero_is_a_one():
+    assert C.pack_signs([[0.0, -0.0, -1e-300, 1e-300]]).tolist() == [[0b1011]]
+
+
 @given(bit_matrices)
 def test_distances_are_those_of_scipy(bits):
     expected = np.rint(cdist(bits, bits, "hamming") * bits.shape[1])

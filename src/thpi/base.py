@@ -16,7 +16,7 @@ from thpi._params import count
 from thpi._types import Array, Codes, Constraints, Fitted, MatrixLike, PathLike, Seed
 from thpi.codes import n_bytes
 from thpi.drift import MEASURED, training_statistics
-from thpi.encoder import Coding, column_names
+from thpi.encoder import Coding, column_names, sums_up
 from thpi.hash_functions import ITEM_PARTS, HashFunction, hash_function_of
 from thpi.identity import fingerprint
 from thpi.model_file import save
@@ -212,12 +212,21 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             raise TooManyBitsError(f"{asked}: at most {limit[0]}, {limit[1]}.")
 
     def _check_new(self, X: Any, finite: bool = True) -> Any:
-        check_is_fitted(self, "projection_")
+        if "projection_" not in vars(self):
+            check_is_fitted(self, "projection_")
         return super()._check_new(X, finite)
 
     def _check_in_memory(self, X: Any, finite: bool) -> Any:
+        if self._is_ready(X) and (not finite or sums_up(X)):
+            return X
         options = {"accept_sparse": "csr", "dtype": FLOATS, "reset": False, "ensure_all_finite": finite}
         return named_errors("X", lambda: validate_data(self, check_numbers("X", X), **options))
+
+    def _is_ready(self, X: Any) -> bool:
+        """Whether scikit-learn's checks, which take longer than coding a row, would return ``X`` as it is."""
+        if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in FLOATS or hasattr(self, "feature_names_in_"):
+            return False
+        return X.shape[0] > 0 and bool(X.shape[1] == vars(self).get("n_features_in_"))
 
     def _check_fitted(self) -> None:
         self._hash_function.check(vars(self), self.n_features_in_, self.n_bits)

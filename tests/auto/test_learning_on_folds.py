@@ -7,7 +7,7 @@ import pytest
 
 from thpi import ITQ, AutoHasher, ClassITQ, TransferITQ, TwoSidedITQ
 from thpi.auto import Candidate
-from thpi.auto._folds import FOLD_LIMITS, LEAST_STARTS
+from thpi.auto._folds import FOLD_LIMITS, LEAST_STARTS, FoldScores
 from thpi.auto._trial import FINAL_LIMITS, FINAL_STARTS, Trial, first_of_best
 from thpi.codes import pack_signs
 from thpi.hashers._geometry_hasher import learn
@@ -58,6 +58,15 @@ def test_a_fold_learns_from_all_pairs_outside_it_and_from_no_other():
             np.testing.assert_array_equal(geometry.labels, whole.labels[outside])
             np.testing.assert_allclose(geometry.real[len(outside) :] + geometry.mean, whole.real[70:], atol=1e-12)
             assert geometry.without_source.source is None
+
+
+def test_of_many_further_target_rows_a_fold_learns_from_some_evenly_spaced(monkeypatch):
+    monkeypatch.setattr("thpi.auto._folds.MOST_MORE", 5)
+    trial = _trial()
+    geometry = trial.linear.folds._geometry(0, 1)
+    more = trial.linear.geometry.real[70:]
+    assert len(more) == 20
+    np.testing.assert_allclose(geometry.real[-5:] + geometry.mean, more[[0, 4, 9, 14, 19]], atol=1e-12)
 
 
 @pytest.mark.parametrize("candidate", [PLAIN, TRANSFER, LABELS, SIDES])
@@ -129,6 +138,39 @@ def test_by_sides_queries_are_projections_and_items_codes(candidate):
             expected = ranked_average_precision(distances[[row]][:, others], relevant[None])[0]
             # The query itself comes last among its items: it is relevant to nobody, so it changes nothing.
             np.testing.assert_allclose(scores.precisions[0, query], 100 * expected)
+
+
+def test_candidates_that_are_clearly_behind_the_best_of_their_kind_are_not_repeated():
+    trial = _trial()
+    default = trial.plan.relevance.default
+    fold_of = np.repeat([0, 1, 2], 20)[None]
+    swing = np.tile([1.0, -1.0], 30)
+
+    def scores(mean, phase):
+        return FoldScores((mean + np.roll(swing, phase))[None], fold_of)
+
+    far, near, best = (Candidate(TransferITQ) for _ in range(3))
+    alone_far, alone_best = (Candidate(ITQ, uses_source=False) for _ in range(2))
+    error = 2 / np.sqrt(59)  # of differences that are 2 or -2
+    found = {
+        far: scores(50 - 2.1 * error, 1),
+        near: scores(50 - 1.9 * error, 1),
+        best: scores(50, 0),
+        alone_far: scores(20 - 2.1 * error, 1),
+        alone_best: scores(20, 0),
+        default: scores(1, 1),  # the one that is taken if nothing can be trusted
+    }
+    assert trial._close(found) == [near, best, alone_best, default]
+
+
+def test_the_best_with_and_without_source_has_the_highest_score():
+    trial = _trial(n_repeats=1, relevance="target")
+    scores = trial.scores
+    for uses_source in (False, True):
+        rivals = [c for c in scores if c.uses_source == uses_source]
+        means = [np.nanmean(scores[c].precisions) for c in rivals]
+        assert min(means) < max(means)
+        assert trial.best(uses_source=uses_source) is rivals[int(np.argmax(means))]
 
 
 # ---------------------------------------------------------------- starts

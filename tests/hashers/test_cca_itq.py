@@ -45,6 +45,17 @@ def test_cca_itq_is_a_rotation_of_the_scaled_directions(views):
     np.testing.assert_allclose(rotation.T @ rotation, np.eye(3), atol=1e-9)
 
 
+def test_restarts_keep_the_best(views):
+    X, S, _ = views
+    cvh = CVH(n_bits=6).fit(X, privileged=S)
+    Z = (X - X.mean(axis=0)) @ cvh.projection_ * cvh.correlations_
+    seeds = np.random.RandomState(0).randint(np.iinfo(np.int32).max, size=5)
+    losses = [iterative_quantisation(Z, np.random.RandomState(seed)).objective[-1] for seed in seeds]
+    assert max(losses) > 1.00001 * min(losses)
+    hasher = CCAITQ(n_bits=6, n_init=5, random_state=0).fit(X, privileged=S)
+    assert hasher.objective_[-1] == pytest.approx(min(losses), rel=1e-9)
+
+
 def test_cvh_signs_are_those_of_canonical_variates(views):
     X, S, _ = views
     variates = CCA(n_components=3, max_iter=5000, tol=1e-12).fit(X, S).transform(X)

@@ -15,6 +15,7 @@ from thpi.hashers._geometry_hasher import ViewGeometry
 from thpi.hashers._group_itq import taught_by_groups
 from thpi.hashers._source_features import SourceFeatures, side_by_side
 from thpi.hashers._transfer_itq import taught_by_source
+from thpi.hashers._two_sided_itq import FLOOR, _axes
 from thpi.solvers.diffusion_map import group_coordinates
 from thpi.solvers.loo_ridge import RidgeFit, loo_ridge
 
@@ -133,6 +134,13 @@ def test_the_source_teaches_the_ridge_of_its_features_on_the_pairs(geometry, fea
     np.testing.assert_allclose(taught_by_source(geometry, features, 3.0).W, expected.W, atol=1e-10)
 
 
+def test_the_mean_of_the_answers_teaches_nothing(geometry):
+    T = geometry.source.linear[:40]
+    found, moved = (geometry.predict(answers, shrinkage=2.0) for answers in (T, T + 100))
+    np.testing.assert_allclose(moved.W, found.W, atol=1e-9)
+    assert (moved.penalty, moved.explained) == pytest.approx((found.penalty, found.explained))
+
+
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
 def test_groups_of_source_and_target_teach_by_their_share(geometry, share):
     pairs, all_rows = geometry.real[:40], geometry.real
@@ -179,3 +187,36 @@ def test_every_method_starts_at_itq_if_there_are_as_many_dimensions_as_bits(n_bi
     if whole.itq is not None:
         expected = ITQ(n_bits, random_state=3).fit(X).projection_
         np.testing.assert_allclose(whole.back(whole.geometry.plain().projection), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3])
+def test_of_many_rows_evenly_spaced_ones_teach_groups(geometry, share, monkeypatch):
+    monkeypatch.setattr("thpi.hashers._group_itq.MAX_REGRESSION_ROWS", 12)
+    pairs, others = (np.unique(np.linspace(0, n - 1, 12).astype(int)) for n in (40, 15))
+    T = geometry.source.diffusion[pairs]
+    if share:
+        of_target = group_coordinates(geometry.real[np.concatenate([pairs, 40 + others])], geometry.seed)
+        T = side_by_side(T, of_target[:12], share)
+    X = geometry.real[pairs]
+    expected = loo_ridge(X - X.mean(axis=0), T - T.mean(axis=0))
+    found = taught_by_groups(geometry, share)
+    np.testing.assert_allclose(found.W @ found.W.T, expected.W @ expected.W.T, atol=1e-8)
+
+
+@pytest.mark.parametrize("taught", ["source", "labels", "groups"])
+def test_two_sided_directions_are_those_that_queries_can_tell_and_a_floor_of_all_others(geometry, taught):
+    S, X = geometry.source.coordinates.values, geometry.paired
+    predicted = X @ loo_ridge(X, S[:40] - S[:40].mean(axis=0)).W
+    # Rows whose scatter is that of the formula.
+    Z = np.vstack([predicted / np.sqrt(40), np.sqrt(FLOOR / 90) * S])
+    A = _axes(geometry, taught, 16.0)
+    if taught == "source":
+        expected = np.linalg.svd(Z)[2][:4].T
+    else:
+        if taught == "labels":
+            rows, T = S[:40] - S[:40].mean(axis=0), class_indicators(geometry.labels)
+        else:
+            rows, T = S - S.mean(axis=0), geometry.source.diffusion - geometry.source.diffusion.mean(axis=0)
+        expected = _principal_in_the_metric(Z, loo_ridge(rows, T).W, 16.0, 4)
+    np.testing.assert_allclose(np.abs(np.sum(A * expected, axis=0)), np.sum(expected**2, axis=0), rtol=1e-7)
+    np.testing.assert_allclose(np.linalg.norm(A, axis=0), np.linalg.norm(expected, axis=0), rtol=1e-7)

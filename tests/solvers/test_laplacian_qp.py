@@ -12,6 +12,7 @@ from sklearn.datasets import load_digits
 from sklearn.neighbors import kneighbors_graph
 
 from thpi.solvers import blocks
+from thpi.solvers.balance import project_balanced_box
 from thpi.solvers.laplacian_qp import BoxQP, laplacian_box_qp
 
 
@@ -113,6 +114,19 @@ def test_warm_start_saves_iterations(digits):
     warm = laplacian_box_qp(nearby, L, 1.0, start=cold.B)
     assert warm.converged
     assert warm.n_iter < laplacian_box_qp(nearby, L, 1.0).n_iter
+
+
+@pytest.mark.parametrize("lambda2", [0.5, 5.0])
+def test_momentum_saves_half_of_the_iterations_of_plain_projected_gradients(digits, lambda2):
+    X, L = digits
+    K = X @ np.random.RandomState(1).randn(64, 2) / 8
+    found = laplacian_box_qp(K, L, lambda2, tol=1e-7, max_iter=5000)
+    solver = BoxQP(L, lambda2, np.float64)
+    B, multiplier, (_, pull) = np.zeros_like(K), np.zeros(2), solver._scaled(K)
+    for _ in range(2 * found.n_iter):
+        B = project_balanced_box(solver.averaging @ B + pull, solver.inverse, multiplier)
+    goal = objective(found.B, K, L, lambda2)
+    assert objective(B, K, L, lambda2) > goal + 1e-7 * abs(goal)
 
 
 def test_columns_are_solved_independently(digits):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.linalg import orthogonal_procrustes
 from scipy.stats import kstest
 
-from thpi.solvers.procrustes import polar, random_orthonormal, tall_procrustes
+from thpi.solvers.procrustes import polar, random_frame, random_orthonormal, tall_procrustes
 
 
 @given(st.integers(0, 10_000), st.integers(1, 8))
@@ -49,6 +49,15 @@ def test_random_orthonormal_is_semi_orthogonal_and_uniform(d, c):
     m = max(d, c)
     assert kstest(draws[:, 0, 0] ** 2, "beta", args=(0.5, (m - 1) / 2)).pvalue > 0.01
     assert abs((draws[:, 0, 0] > 0).mean() - 0.5) < 0.04
+
+
+def test_a_frame_along_the_rows_is_as_uniform_whatever_their_spread():
+    rng = np.random.RandomState(0)
+    Y = rng.standard_normal((30, 3)) * [100.0, 1.0, 0.01]
+    draws = np.array([random_frame(Y, 2, rng) for _ in range(1000)])
+    np.testing.assert_allclose(draws[0].T @ draws[0], np.eye(2), atol=1e-12)
+    for axis in range(3):
+        assert kstest(draws[:, axis, 0] ** 2, "beta", args=(0.5, 1.0)).pvalue > 0.01
 
 
 def _loss(X, R, T):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -103,7 +104,7 @@ def neighbour_embedding(
     hold, most = start_penalty / c, _MOST_LOG_TC - np.log(c)
     both = A + A.T
     entropy = float((A * np.log(np.maximum(A, np.finfo(np.float64).tiny))).sum())
-    latest = scale = np.inf
+    latest, scale = np.inf, 0.0
 
     def value(x: Array) -> tuple[float, Array]:
         nonlocal latest, scale
@@ -124,20 +125,17 @@ def neighbour_embedding(
         slope = rows.T @ pull + 2 * hold * held
         by_b = 2 * hold * b - pull.sum(axis=0) if offsets else b
         by_t = t * (float(np.vdot(seen, H)) - drawn) / n if x[-1] <= most else 0.0
-        penalty = hold * (float(np.vdot(moved, held)) + float(b @ b))
-        latest, scale = divergence / n + penalty, (abs(entropy) + abs(normalisers) + t * abs(drawn)) / n + penalty
+        latest = divergence / n + hold * (float(np.vdot(moved, held)) + float(b @ b))
+        scale = max(scale, abs(latest) + (abs(entropy) + abs(normalisers) + t * abs(drawn)) / n)
         return latest, np.concatenate([slope.ravel(), by_b, [by_t]])
 
     x = np.concatenate([P0.ravel(), np.zeros(c if offsets else 0), [np.log(4 / np.sqrt(c))]])
     objective = [value(x)[0]]
-
-    def record(_: Array) -> None:
-        check_descent("neighbour embedding", objective[-1], latest, scale, np.float64)
-        objective.append(latest)
-
     found = minimize(
-        value, x, jac=True, method="L-BFGS-B", callback=record,
+        value, x, jac=True, method="L-BFGS-B", callback=lambda _: objective.append(latest),
         options={"maxiter": max_iter, "maxcor": 8, "ftol": tol},
     )  # fmt: skip
+    for former, later in pairwise(objective):
+        check_descent("neighbour embedding", former, later, scale, np.float64)
     offset = found.x[p * c : -1] if offsets else np.zeros(c)
     return NeighbourResult(found.x[: p * c].reshape(p, c) / unit, offset, objective, bool(found.success))
