@@ -220,3 +220,9 @@ def test_blocks_bound_the_pairs_at_a_time_and_cover_all_rows(m, monkeypatch):
     blocks = list(ground_truth._row_blocks(50, m))
     assert [row for block in blocks for row in range(50)[block]] == list(range(50))
     assert max(block.stop - block.start for block in blocks) == min(50, max(1, 1000 // m))
+
+
+@pytest.mark.parametrize("threshold", [-1.0, np.inf, np.nan])
+def test_a_radius_is_finite_and_not_negative(points, threshold):
+    with pytest.raises(ValueError, match="must be finite and >= 0"):
+        radius_relevance(*points, threshold)

@@ -147,24 +147,31 @@ def known_survivors() -> dict[str, str]:
 
 
 def report(chosen: list[Mutant]) -> bool:
-    """Print what came of each room and the survivors that are not on the list. Say whether all is well."""
+    """Print what came of each room, and what does not agree with the list. Say whether all is well."""
     known = known_survivors()
+    alive = {mutant: mutant.text for mutant in chosen if mutant.outcome in SURVIVED}
     print(f"\n{'room':<14}{'tried':>7}{'killed':>8}{'survived':>10}{'equivalent':>12}{'killed of the others':>22}")
-    unlisted: list[str] = []
-    well = True
+    share = 0.0
     for room in [*dict.fromkeys(mutant.room for mutant in chosen), "all"]:
-        tried = [m for m in chosen if room in (m.room, "all") and m.outcome in KILLED | SURVIVED]
-        alive = [m.text for m in tried if m.outcome in SURVIVED]
-        equivalent = sum(known.get(text, "").startswith("Equivalent") for text in alive)
-        share = (len(tried) - len(alive)) / max(1, len(tried) - equivalent)
-        print(f"{room:<14}{len(tried):>7}{len(tried) - len(alive):>8}{len(alive):>10}{equivalent:>12}{share:>22.1%}")
-        if room == "all":
-            unlisted = [text for text in alive if text not in known]
-            well = not unlisted and share >= TARGET
-    if unlisted:
-        print(f"\nSurvivors that are not in {KNOWN}. Write the test that kills them, or list them with the reason:")
-        print(*(f"- {text}" for text in unlisted), sep="\n")
-    return well
+        here = [mutant for mutant in chosen if room in (mutant.room, "all")]
+        killed = sum(mutant.outcome in KILLED for mutant in here)
+        reasons = [known.get(alive[mutant], "") for mutant in here if mutant in alive]
+        equivalent = sum(reason.startswith("Equivalent") for reason in reasons)
+        tried = killed + len(reasons)
+        share = killed / max(1, tried - equivalent)
+        print(f"{room:<14}{tried:>7}{killed:>8}{len(reasons):>10}{equivalent:>12}{share:>22.1%}")
+    unlisted = [text for text in alive.values() if text not in known]
+    dead = [mutant.text for mutant in chosen if mutant.outcome in KILLED and mutant.text in known]
+    untried = sum(mutant.outcome not in KILLED | SURVIVED for mutant in chosen)
+    for texts, what in (
+        (unlisted, "These survive. Write the test that kills them, or list them with the reason:"),
+        (dead, "These are on the list, but a test kills them now. Delete them there:"),
+    ):
+        if texts:
+            print(f"\n{what}", *(f"- {text}" for text in texts), sep="\n")
+    if untried:
+        print(f"\n{untried} mutants have not been tried. Run it again to go on.")
+    return not unlisted and not untried and share >= TARGET
 
 
 def main() -> int:

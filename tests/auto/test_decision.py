@@ -56,10 +56,10 @@ def test_what_was_not_tried_is_left_out_and_without_scores_the_last_is_taken():
     found = decide([MILD, BOLD, ALONE], {MILD: _scores(3, seed=1), ALONE: _scores(0)}, SOURCE, 1.0)
     assert found.chosen is MILD
     assert len(found.entries) == 2
-    found = decide([MILD, PLAIN], None, SOURCE, 1.0)
+    found = decide([MILD, BOLD, PLAIN], None, SOURCE, 1.0)
     assert found.chosen is PLAIN
     assert found.fitted["gain_"] == 0
-    assert [entry["score"] for entry in json.loads(found.fitted["candidates_json_"])] == [None, None]
+    assert [entry["score"] for entry in json.loads(found.fitted["candidates_json_"])] == [None] * 3
 
 
 def test_a_source_that_may_not_be_used_is_evidence_all_the_same():

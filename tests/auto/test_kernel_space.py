@@ -160,3 +160,9 @@ def test_columns_fitted_on_these_rows_are_recognised(reduce):
     assert not fitted_on_these_rows(X[:20])
     hasher = AutoHasher(8, random_state=0).fit(reduce.fit_transform(X))
     assert not any(entry["params"].get("offsets") for entry in hasher.candidates_ if not entry["kernel"])
+
+
+def test_components_are_recognised_wherever_their_origin_is():
+    components = PCA(10).fit_transform(np.random.RandomState(0).standard_normal((80, 30)))
+    assert fitted_on_these_rows(components + np.arange(10))
+    assert not fitted_on_these_rows(components + 0.5 * components[:, :1])

@@ -8,7 +8,7 @@ import pytest
 from thpi import ITQ, AutoHasher, ClassITQ, TransferITQ, TwoSidedITQ
 from thpi.auto import Candidate
 from thpi.auto._folds import FOLD_LIMITS, LEAST_STARTS, FoldScores
-from thpi.auto._trial import FINAL_LIMITS, FINAL_STARTS, first_of_best
+from thpi.auto._trial import FINAL_LIMITS, FINAL_STARTS, Trial, first_of_best
 from thpi.codes import pack_signs
 from thpi.hashers._geometry_hasher import learn
 from thpi.metrics import average_precision, ranked_average_precision
@@ -239,3 +239,19 @@ def test_the_best_has_the_highest_mean_of_those_with_all_repetitions():
         best = trial.best(uses_source=uses_source)
         assert best in whole
         assert trial.scores[best].mean == max(trial.scores[c].mean for c in whole)
+
+
+def test_without_a_choice_there_are_no_folds():
+    trial = _trial()
+    for candidates in ((PLAIN,), (PLAIN, TRANSFER)):
+        again = Trial(trial.views, trial.plan._replace(candidates=candidates), np.random.RandomState(0))
+        assert (again.scores is None) == (len(candidates) == 1)
+
+
+@pytest.mark.parametrize("n", [32, 34, 39, 58])
+def test_no_start_is_left_out(n):
+    """With these rows the first or the last start is the best one at times."""
+    X, _, S, S_U, more = _views()
+    found, kept = _kept(_trial((X[:n], None, S[:n], S_U, more), relevance="target"), TRANSFER)
+    losses = [each.objective[-1] for each in found]
+    assert losses[kept] == pytest.approx(min(losses), rel=1e-8)

@@ -7,9 +7,11 @@ import pytest
 from scipy import linalg
 from sklearn.linear_model import Ridge
 
+from thpi import ITQ
 from thpi.base import Views
 from thpi.hashers._class_itq import class_indicators, taught_by_labels
 from thpi.hashers._geometry import Geometry, Steps, metric_axes
+from thpi.hashers._geometry_hasher import ViewGeometry
 from thpi.hashers._group_itq import taught_by_groups
 from thpi.hashers._source_features import SourceFeatures, side_by_side
 from thpi.hashers._transfer_itq import taught_by_source
@@ -153,6 +155,38 @@ def test_groups_of_source_and_target_teach_by_their_share(geometry, share):
     expected = loo_ridge(X - X.mean(axis=0), T - T.mean(axis=0))
     found = taught_by_groups(geometry, share)
     np.testing.assert_allclose(found.W @ found.W.T, expected.W @ expected.W.T, atol=1e-8)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("weight", [0.0, 2.0])
+def test_directions_without_variance_are_no_axes(scale, weight):
+    rng = np.random.RandomState(0)
+    Z = scale * rng.standard_normal((40, 3)) @ rng.standard_normal((3, 6))
+    W = rng.standard_normal((6, 2)) / scale
+    A = metric_axes(*linalg.eigh(Z.T @ Z), W, weight, 5)
+    assert A.shape == (6, 3)
+    assert np.linalg.matrix_rank(Z @ A) == 3
+    assert metric_axes(np.zeros(6), np.eye(6), W, weight, 5).shape == (6, 5)
+
+
+@pytest.mark.parametrize("shrinkage", [None, 0.2, 3.0])
+def test_answers_are_predicted_with_the_penalty_of_leave_one_out_times_the_shrinkage(geometry, shrinkage):
+    answers = np.random.RandomState(1).standard_normal((40, 3)) + geometry.paired[:, :3]
+    best = loo_ridge(geometry.paired, answers - answers.mean(axis=0)).penalty
+    found = geometry.predict(answers) if shrinkage is None else geometry.predict(answers, shrinkage)
+    alpha = _alpha(geometry.paired, best * (shrinkage or 1.0))
+    model = Ridge(alpha=alpha).fit(geometry.paired, answers)
+    np.testing.assert_allclose(found.W, model.coef_.T, atol=1e-8)
+
+
+@pytest.mark.parametrize("n_bits", [5, 6, 7])
+def test_every_method_starts_at_itq_if_there_are_as_many_dimensions_as_bits(n_bits):
+    X = np.random.RandomState(0).standard_normal((40, 6))
+    whole = ViewGeometry(Views(X), n_bits, np.random.RandomState(3), 3000)
+    assert (whole.itq is None) == (n_bits > 6)
+    if whole.itq is not None:
+        expected = ITQ(n_bits, random_state=3).fit(X).projection_
+        np.testing.assert_allclose(whole.back(whole.geometry.plain().projection), expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3])

@@ -12,9 +12,9 @@ import time
 
 import numpy as np
 import pytest
-from thpi.export import encode_parts, read_parts
 
 import thpi
+from thpi.export import encode_parts, read_parts
 from thpi.rows import ClusterLostError, dask_parquet
 from thpi.rows._cluster import cluster_errors
 

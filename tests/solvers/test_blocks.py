@@ -48,3 +48,13 @@ def test_one_block_and_many_have_the_same_sums(n, monkeypatch):
 def test_no_rows_have_no_sums():
     assert blocks.sum_blocks(lambda rows: (np.ones(2),), np.empty((0, 3))) == ()
     blocks.for_blocks(lambda rows: pytest.fail("called"), np.empty((0, 3)))
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array, sparse.csr_matrix])
+def test_a_block_is_the_rows_from_its_start_to_its_stop(container):
+    X = np.random.RandomState(0).standard_normal((7, 3)) * (np.arange(21).reshape(7, 3) % 4 > 0)
+    for start in range(7):
+        for stop in range(start + 1, 8):
+            block = blocks.take_block(container(X), slice(start, stop))
+            assert type(block) is type(container(X))
+            np.testing.assert_array_equal(block.toarray() if sparse.issparse(block) else block, X[start:stop])
