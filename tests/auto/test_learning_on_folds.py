@@ -255,3 +255,10 @@ def test_no_start_is_left_out(n):
     found, kept = _kept(_trial((X[:n], None, S[:n], S_U, more), relevance="target"), TRANSFER)
     losses = [each.objective[-1] for each in found]
     assert losses[kept] == pytest.approx(min(losses), rel=1e-8)
+
+
+@pytest.mark.parametrize(("n", "n_folds"), [(11, 3), (12, 3), (15, 8), (16, 8)])
+def test_fewer_than_12_pairs_or_two_a_fold_are_not_divided(n, n_folds):
+    X, _, S, S_U, more = _views()
+    trial = _trial((X[:n], np.zeros(n, dtype=int), S[:n], S_U, more), relevance="labels", n_folds=n_folds, n_repeats=1)
+    assert (trial.scores is None) == (n in (11, 15))
