@@ -1,5 +1,6 @@
-# make demo | test | test-fast | test-all | lint | hooks | docs | bench | paper | paper-check | transfer | clean
+# make demo | test | test-fast | test-all | mutants | lint | hooks | docs | bench | paper | paper-check | transfer | clean
 # PYTHON=python3.12 picks another interpreter; PYTEST_ARGS="-k itq" goes to pytest; make bench FULL=1 takes the sizes of the targets;
+# mutants tries a sample of wrong versions of the code, all of them with FULL=1; MUTANTS_ARGS='thpi.solvers.balance.*' some.
 # PAPER_ARGS and TRANSFER_ARGS pass options, such as --data-home DIR.
 # test leaves out tests marked long, such as those that run an experiment anew; test-long runs them, and test-all both.
 # test-fast leaves out tests marked slow too.
@@ -10,7 +11,7 @@ BIN := $(VENV)/bin
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 PYTEST = $(ONE_THREAD) $(BIN)/python -m pytest -n auto
 
-.PHONY: demo test test-fast test-long test-all lint hooks docs bench paper paper-check transfer clean
+.PHONY: demo test test-fast test-long test-all mutants lint hooks docs bench paper paper-check transfer clean
 
 demo: $(VENV)/.core
 	$(BIN)/thpi demo --force
@@ -26,6 +27,9 @@ test-long: $(VENV)/.test
 	$(PYTEST) -m long $(PYTEST_ARGS)$(if $(PYTEST_ARGS), || [ $$? = 5 ])
 
 test-all: test test-long
+
+mutants: $(VENV)/.mutants
+	$(ONE_THREAD) nice -n 15 $(BIN)/python -m tools.mutants $(if $(FULL),--all) $(MUTANTS_ARGS)
 
 lint: $(VENV)/.test $(VENV)/.lint
 	$(BIN)/ruff check .
@@ -51,7 +55,7 @@ transfer: $(VENV)/.test
 	$(BIN)/python -m experiments transfer --output docs/transfer $(TRANSFER_ARGS)
 
 clean:
-	rm -rf $(VENV) site build dist
+	rm -rf $(VENV) site build dist mutants
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \

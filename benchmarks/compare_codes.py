@@ -21,9 +21,10 @@ import numpy.typing as npt
 
 import thpi
 from benchmarks._table import markdown
+from experiments.datasets import data_home_path, load
 from thpi._files import atomic_write
 from thpi.comparison import METHODS
-from thpi.datasets import data_home_path, load_digits_views
+from thpi.datasets import load_digits_views
 
 Rows = npt.NDArray[np.float32]
 MOST_ROWS = 10_000
@@ -49,7 +50,7 @@ SETS: dict[str, Callable[[Path], Rows]] = {
     "MiniLM": _array("ddtp/embeddings.npz", "minilm_en"),
     "digits": lambda home: np.asarray(load_digits_views(target="pix").target, dtype=np.float32),
     "Wikipedia SIFT": _array("wiki/wiki.npz", "image_sift128"),
-    "MediaMill": lambda home: np.asarray(thpi.datasets.load("mediamill", data_home=home).target, dtype=np.float32),
+    "MediaMill": lambda home: np.asarray(load("mediamill", data_home=home).target, dtype=np.float32),
     "WordLlama": _array("ddtp/embeddings.npz", "wordllama_en"),
     "MobileNet": _array("openclipart/mobilenet.npz", "mobilenet"),
 }

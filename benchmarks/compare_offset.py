@@ -17,9 +17,9 @@ import numpy as np
 import thpi
 from benchmarks._table import markdown
 from benchmarks.compare_codes import SETS, rows_of
+from experiments.datasets import data_home_path
 from thpi.comparison import Cut
 from thpi.comparison._measure import Truth
-from thpi.datasets import data_home_path
 
 
 def main() -> None:

@@ -26,7 +26,8 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 import thpi
-from thpi.datasets import load_bbc, load_digits_views, load_openclipart, load_wikipedia
+from experiments.datasets import load_bbc, load_openclipart, load_wikipedia
+from thpi.datasets import load_digits_views
 from thpi.ground_truth import label_relevance, neighbour_radius, radius_relevance
 from thpi.metrics import mean_average_precision
 

@@ -37,13 +37,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 import thpi
+from experiments.datasets import load_ddtp
 from experiments.harness.bench import Bench
 from experiments.harness.data import TrainingViews
 from experiments.harness.pool import run_all
 from experiments.harness.store import ResultStore
 from experiments.transfer.lines import LINES, Line
 from experiments.transfer.task import PROTOCOL, fitted
-from thpi.datasets import PairedDataset, load_ddtp
+from thpi.datasets import PairedDataset
 from thpi.evaluation import paired_difference, split_rows
 
 ALPHAS = (0.05, 0.1, 0.3)

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks._literal import literal_algorithm, principal_coordinates
+from experiments import datasets
+from experiments.datasets.preprocessing import fit_transform_views
 from experiments.harness.data import DataSpec, load_rows
-from thpi import LapITQPlus, datasets
-from thpi.datasets.preprocessing import fit_transform_views
+from thpi import LapITQPlus
 from thpi.graph import laplacian
 from thpi.solvers.slack_quantisation import slack_quantisation
 

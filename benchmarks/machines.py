@@ -31,7 +31,7 @@ MACHINES: dict[str, dict[str, str]] = {
     "Sandybridge": {"OPENBLAS_CORETYPE": "Sandybridge"},
     "Nehalem": {"OPENBLAS_CORETYPE": "Nehalem"},
     "Prescott": {"OPENBLAS_CORETYPE": "Prescott"},
-    "plain numpy, two threads": {"NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4 AVX2 FMA3", "OPENBLAS_NUM_THREADS": "2"},
+    "plain numpy on two threads": {"NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4 AVX2 FMA3", "OPENBLAS_NUM_THREADS": "2"},
 }
 """What is set in the environment of each; with one thread unless it says otherwise."""
 

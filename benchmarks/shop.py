@@ -18,9 +18,9 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 import thpi
-from thpi import datasets
+from experiments import datasets
+from experiments.datasets.preprocessing import fit_transform_views
 from thpi.auto import UnrelatedPairsWarning
-from thpi.datasets.preprocessing import fit_transform_views
 from thpi.ground_truth import label_relevance
 from thpi.metrics import mean_average_precision, ranked_average_precision
 

@@ -19,11 +19,11 @@ import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image
 
+from experiments.datasets import DataNotFoundError
 from experiments.harness.data import DataSpec, load_rows, training_views
 from experiments.harness.protocol import PROTOCOLS, relevance_matrix
 from thpi import TransferITQ
 from thpi.codes import hamming_distances
-from thpi.datasets import DataNotFoundError
 from thpi.evaluation import database_rows, split_rows
 from thpi.pages import figure_bytes
 

@@ -13,14 +13,11 @@ import numpy as np
 
 import thpi
 from thpi import plot
-from thpi.datasets import SHOP_ROLES, info, load_shop
+from thpi.datasets import shop_task
 
-shop = load_shop()
-pairs, texts = SHOP_ROLES["pairs"], SHOP_ROLES["texts"]
-S = info("shop").pipelines()[1].fit(shop.source[:800]).transform(shop.source)
-X = shop.target[pairs]
+_, X, S, _, pairs, texts, _, _ = shop_task()
 
-diagnosis = thpi.diagnose(X, S[pairs], S[texts], relevances=["target", "groups"], n_bits=16, random_state=0)
+diagnosis = thpi.diagnose(X[pairs], S[pairs], S[texts], relevances=["target", "groups"], n_bits=16, random_state=0)
 for answer in diagnosis.answers:
     print(answer.sentence)
 
@@ -39,5 +36,5 @@ diagnosis
 # the other, and AutoHasher would not use such a source.
 
 wrong = np.random.RandomState(0).permutation(S[pairs])
-shuffled = thpi.diagnose(X[:80], wrong[:80], relevances=["groups"], n_bits=16, n_folds=2, random_state=0)
+shuffled = thpi.diagnose(X[pairs][:80], wrong[:80], relevances=["groups"], n_bits=16, n_folds=2, random_state=0)
 print(shuffled.relation)

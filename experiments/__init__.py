@@ -2,5 +2,5 @@
 
 They run from a clone and are not part of the installed package. :mod:`experiments.harness` runs tasks, keeps their
 results, and writes tables, figures and pages; :mod:`experiments.paper` and :mod:`experiments.transfer` define what is
-run and what is shown.
+run and what is shown. :mod:`experiments.datasets` has their data.
 """

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import typer
 
 import thpi.cli
+from experiments.datasets.command import app as datasets
 from experiments.paper.check import paper_check
 from experiments.paper.command import paper
 from experiments.paper.fingerprint import fingerprint
@@ -18,12 +19,13 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="The experiments of thpi: the paper, run again, its protocol, and the transfer benchmark.",
+    help="The experiments of thpi: the paper, run again, its protocol, the transfer benchmark, and their data.",
 )
 app.command(no_args_is_help=True)(paper)
 app.command()(fingerprint)
 app.command()(paper_check)
 app.command()(transfer)
+app.add_typer(datasets, name="datasets")
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

@@ -15,7 +15,7 @@ PACKAGE = ROOT / "src" / "thpi"
 def rooms() -> list[str]:
     """The rooms in the order of the table, lowest first."""
     page = (ROOT / "docs" / "develop" / "architecture.md").read_text(encoding="utf-8")
-    table = page[page.index("| room |") :].split("\n\n")[0]
+    table = page[page.index("| module |") :].split("\n\n")[0]
     cells = [line.split("|")[1] for line in table.splitlines()[2:]]
     return [name.removesuffix("/").removesuffix(".py") for cell in cells for name in re.findall(r"`([^`]+)`", cell)]
 

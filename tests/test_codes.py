@@ -32,6 +32,10 @@ def test_bytes_read_as_the_documentation_says(bits):
         assert not (packed[:, -1] >> (bits.shape[1] % 8)).any()
 
 
+def test_zero_is_a_one():
+    assert C.pack_signs([[0.0, -0.0, -1e-300, 1e-300]]).tolist() == [[0b1011]]
+
+
 @given(bit_matrices)
 def test_distances_are_those_of_scipy(bits):
     expected = np.rint(cdist(bits, bits, "hamming") * bits.shape[1])
@@ -71,3 +75,17 @@ def test_distances_in_blocks_and_without_bitwise_count(monkeypatch):
 def test_errors_name_what_is_wrong(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("values", [[-1], [0, -1], [256], [3, 256], [-1, 256]])
+def test_numbers_that_are_no_bytes_are_refused(values):
+    with pytest.raises(ValueError, match=r"must be packed bytes \(uint8\), got dtype int64"):
+        C.check_codes([values])
+
+
+def test_all_bytes_are_taken_whatever_their_type():
+    for dtype in (np.uint8, np.int16, np.uint64):
+        codes = C.check_codes(np.arange(256).reshape(4, 64).astype(dtype))
+        assert codes.dtype == np.uint8
+        np.testing.assert_array_equal(codes.ravel(), np.arange(256))
+    assert C.check_codes(np.empty((0, 3), dtype=np.int64)).shape == (0, 3)

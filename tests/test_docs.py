@@ -5,11 +5,8 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
-import io
 import os
 import re
-import shlex
-import subprocess
 from functools import cache
 from itertools import pairwise, takewhile
 from pathlib import Path
@@ -18,10 +15,10 @@ import pytest
 
 import thpi
 import thpi.auto
-from thpi.cli import run
-from thpi.datasets import DATASETS
+from experiments.datasets import DATASETS
+from tests._pages import blocks, run_page
+from thpi.export import FORMATS, STORES
 from thpi.registry import methods_table
-from thpi.stores import FORMATS, STORES
 from tools import commands_page
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -35,8 +32,6 @@ OTHER_PAGES = ["CONTRIBUTING.md", "CHANGELOG.md", "RELEASE.md"]
 MOST_WORDS = 12_000
 TUTORIAL = DOCS / "tutorial.md"  # has a test file of its own
 
-# A block of ``python`` and lines of a ``console`` block that begin with "$ thpi" run; ``py`` and ``sh`` are only shown.
-FENCE = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ANY_FENCE = re.compile(r"^ *(```|:::).*?^ *\1$", re.MULTILINE | re.DOTALL)
 TOCTREE = re.compile(r"^(```|:::)\{toctree\}\n(.*?)^\1$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)|(?:src|href)=\"([^\"]+)\"")
@@ -50,40 +45,15 @@ def _text(page: Path) -> str:
     return page.read_text(encoding="utf-8")
 
 
-def _blocks(page: Path) -> list[tuple[int, str, str]]:
-    """The line, kind and text of each block that runs; notes show commands on data that tests do not have."""
-    text, kinds = _text(page), ("python",) if page in NOTES else ("python", "console")
-    found = [block for block in FENCE.finditer(text) if block[1] in kinds]
-    return [(text.count("\n", 0, block.start(2)), block[1], block[2]) for block in found]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("page", [page for page in PAGES if _blocks(page) and page != TUTORIAL], ids=_name)
-def test_blocks_run(page, tmp_path, monkeypatch):
-    """In the order of the page, in one empty folder and one namespace."""
-    monkeypatch.chdir(tmp_path)
-    namespace: dict[str, object] = {"__name__": "page"}
-    for line, kind, block in _blocks(page):
-        if kind == "python":
-            # Blank lines in front make a traceback point at the line of the page.
-            exec(compile("\n" * line + block, str(page), "exec"), namespace)
-            continue
-        for command in re.findall(r"^\$ (.*\bthpi .*)$", block.replace("\\\n", " "), re.MULTILINE):
-            _run(command, monkeypatch)
-
-
-def _run(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    before, _, command = line.rpartition("| ")
-    given = subprocess.run(before, shell=True, capture_output=True, text=True, check=True).stdout
-    monkeypatch.setattr("sys.stdin", io.StringIO(given))
-    program, *arguments = shlex.split(command, comments=True)
-    assert program == "thpi", line
-    assert run(arguments) == 0, line
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page) and page != TUTORIAL], ids=_name)
+def test_a_page_shows_what_its_blocks_print(page, tmp_path):
+    run_page(page, tmp_path)
 
 
 def test_the_pages_that_show_how_to_use_it_have_blocks():
     for page in (DOCS / "tutorial.md", DOCS / "develop" / "architecture.md"):
-        assert _blocks(page), _name(page)
+        assert blocks(page), _name(page)
 
 
 def _anchors(page: Path) -> set[str]:
@@ -151,7 +121,7 @@ def _words(page: Path) -> int:
     for included in re.findall(r"^```\{include\} (\S+)$", text, re.MULTILINE):
         text += _text(page.parent / included)
     text = re.sub(r"<svg.*?</svg>|<!--.*?-->", "", ANY_FENCE.sub("", text), flags=re.DOTALL)
-    made = {_plain(row) for row in (*_dataset_rows(), *_store_rows(), *_format_rows(), *methods_table().splitlines())}
+    made = {_plain(row) for row in (*_store_rows(), *_format_rows(), *methods_table().splitlines())}
     text = "\n".join(line for line in text.splitlines() if _plain(line) not in made)
     text = re.sub(r"\]\([^)]*\)", "]", re.sub(r"`[^`]+`", "code", text))
     return len([word for word in text.split() if re.search(r"[^\W\d]", word)])
@@ -175,11 +145,12 @@ def test_every_public_name_of_thpi_is_in_the_api(name):
     assert homes & documented or any(f"{home}.{name}" in documented for home in homes)
 
 
-MODULES = ["codes", "datasets", "datasets.preprocessing", "diagnosis", "evaluation", "graph", "ground_truth", "metrics"]
+MODULES = ["codes", "collection", "datasets", "diagnosis", "evaluation", "graph", "ground_truth", "metrics"]
 MODULES += [
     "assessment",
     "drift",
     "encoder",
+    "export",
     "identity",
     "index",
     "model_file",
@@ -189,7 +160,7 @@ MODULES += [
     "pairing",
     "plot",
 ]
-MODULES += ["comparison", "quantiser", "refit", "registry", "rows", "stores", "web"]
+MODULES += ["comparison", "quantiser", "refit", "registry", "rows", "web"]
 MODULES += [f"solvers.{file.stem}" for file in sorted((ROOT / "src/thpi/solvers").glob("[a-z]*.py"))]
 
 
@@ -258,7 +229,7 @@ def _dataset_rows() -> list[str]:
     return [
         f"| `{name}` | [{entry.title}]({entry.home_page}) | {entry.target} | {entry.source} | {entry.preprocessing} "
         f"| {entry.paper.describe() if entry.paper else '-'} | {entry.transfer.use if entry.transfer else '-'} "
-        f"| {'yes' if entry.demo else '-'} | {entry.describe_licence()} |"
+        f"| {entry.describe_licence()} |"
         for name, entry in DATASETS.items()
     ]
 
@@ -283,11 +254,11 @@ def _format_rows() -> list[str]:
 
 
 def test_the_table_of_data_sets_is_that_of_the_registry():
-    assert _table_rows(DOCS / "reference" / "datasets.md", "data set") == _dataset_rows()
+    assert _table_rows(ROOT / "experiments" / "notes" / "datasets.md", "data set") == _dataset_rows()
 
 
 def test_the_tables_of_stores_and_files_are_those_of_the_registries():
-    page = DOCS / "reference" / "api" / "stores.md"
+    page = DOCS / "reference" / "api" / "export.md"
     assert _table_rows(page, "store") == _store_rows()
     assert _table_rows(page, "format") == _format_rows()
 

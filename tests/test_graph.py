@@ -8,13 +8,13 @@ from scipy import sparse
 from scipy.stats import chi2
 
 from thpi.codes import hamming_distances
-from thpi.graph import hamming_knn_graph, hamming_neighbors, laplacian
+from thpi.graph import _by_faiss, _by_kernel, _draw_numbers, hamming_knn_graph, hamming_neighbors, laplacian
 
 
 @settings(deadline=None, max_examples=80)
 @given(
     n_rows=st.integers(2, 40),
-    n_bytes=st.integers(1, 3),
+    n_bytes=st.sampled_from([1, 2, 3, 8, 9, 17]),
     n_values=st.sampled_from([1, 2, 3, 8, 256]),
     data=st.data(),
 )
@@ -151,3 +151,56 @@ def test_wrong_options_are_named(options, message):
 def test_wrong_adjacency_is_named(W):
     with pytest.raises(ValueError, match="adjacency"):
         laplacian(W)
+
+
+@pytest.mark.parametrize("search", [_by_kernel, _by_faiss])
+@pytest.mark.parametrize("pairs", [None, 30])
+@pytest.mark.parametrize("n_bytes", [1, 2, 9])
+def test_the_lists_of_a_code_are_all_codes_within_the_radius_that_holds_enough_rows(
+    search, pairs, n_bytes, monkeypatch
+):
+    if search is _by_kernel:
+        pytest.importorskip("numba")
+    if pairs:
+        monkeypatch.setattr("thpi.graph._PAIRS", pairs)
+    rng = np.random.RandomState(0)
+    codes = np.unique(rng.randint(0, 256, (40, n_bytes)), axis=0).astype(np.uint8)
+    size = rng.randint(1, 4, len(codes))
+    wanted = np.sort(rng.choice(len(codes), 25, replace=False))
+    distances = hamming_distances(codes, codes)
+    for n_rows in (1, 6, size.sum()):
+        done = 0
+        for n_done, radius, limits, found, distance in search(codes, size, wanted, n_rows):
+            assert limits[0] == 0
+            assert n_done == 1 or not pairs or limits[-1] <= pairs  # the memory is bounded
+            for query, begin, end, far in zip(
+                wanted[done : done + n_done], limits[:-1], limits[1:], radius, strict=True
+            ):
+                by_distance = np.argsort(distances[query], kind="stable")
+                enough = np.searchsorted(np.cumsum(size[by_distance]), n_rows)
+                assert far == distances[query, by_distance[enough]]
+                np.testing.assert_array_equal(np.sort(found[begin:end]), np.flatnonzero(distances[query] <= far))
+                np.testing.assert_array_equal(distance[begin:end], distances[query, found[begin:end]])
+            assert limits[-1] == len(found) == len(distance)
+            done += n_done
+        assert done == len(wanted)
+
+
+def test_rows_are_numbered_as_often_as_any_other_that_is_as_far():
+    n_queries, n_closer, n_tied, n_neighbors = 40_000, 2, 6, 4
+    ones = np.ones(n_queries, dtype=int)
+    numbers = _draw_numbers(n_closer * ones, n_tied * ones, 0 * ones, n_neighbors, np.random.RandomState(0))
+    assert numbers.shape == (n_queries, n_neighbors + 1)
+    np.testing.assert_array_equal(numbers[:, :n_closer], np.tile([0, 1], (n_queries, 1)))
+    drawn = np.sort(numbers[:, n_closer:] - n_closer, axis=1)
+    sets, counts = np.unique(drawn, axis=0, return_counts=True)
+    assert len(sets) == 20  # all threes out of six
+    assert np.sum((counts - n_queries / 20) ** 2) / (n_queries / 20) < chi2.ppf(0.9999, 19)
+    # No row is closer: the query is itself one of the tied, and is always taken.
+    place = np.arange(n_queries) % n_tied
+    numbers = _draw_numbers(0 * ones, n_tied * ones, place, n_neighbors, np.random.RandomState(0))
+    np.testing.assert_array_equal(numbers[:, 0], place)
+    others = np.sort((numbers[:, 1:] - place[:, None]) % n_tied, axis=1)
+    sets, counts = np.unique(others, axis=0, return_counts=True)
+    assert len(sets) == 5  # all fours out of the five others
+    assert np.sum((counts - n_queries / 5) ** 2) / (n_queries / 5) < chi2.ppf(0.9999, 4)

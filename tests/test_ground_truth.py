@@ -190,3 +190,39 @@ def test_nearest_is_exact_far_from_the_origin():
     both = ((b[:, None] - b) ** 2).sum(axis=2)
     expected = np.sqrt(np.sort(both, axis=1)[:, 5]).mean()
     assert neighbour_radius(b, form="plain", k=5) == pytest.approx(expected, rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("query_tags", "database_tags"), [([1, 0], [[1, 0]]), ([[1, 0]], [1, 0]), ([[1, 0]], [[1, 0, 1]])]
+)
+def test_tags_that_are_no_two_tables_of_the_same_columns_are_named(query_tags, database_tags):
+    with pytest.raises(ValueError, match="both must be 2-D with the same columns"):
+        multilabel_relevance(query_tags, database_tags)
+
+
+def test_one_row_is_sample_enough_and_all_rows_are_nothing_random(points):
+    rows = points[0]
+    nearest = np.sort(cdist(rows, rows), axis=1)[:, 1]
+    rng = np.random.RandomState(0)
+    one = neighbour_radius(rows, form="plain", k=1, n_sample=1, random_state=rng)
+    assert np.abs(nearest - one).min() < 1e-12
+    before = rng.get_state()[1].copy(), rng.get_state()[2]
+    assert neighbour_radius(rows, form="plain", k=1, random_state=rng) == pytest.approx(nearest.mean())
+    np.testing.assert_array_equal(rng.get_state()[1], before[0])
+    assert rng.get_state()[2] == before[1]
+    with pytest.raises(ValueError, match="n_sample=0 must be a positive integer"):
+        neighbour_radius(rows, n_sample=0)
+
+
+@pytest.mark.parametrize("m", [1, 7, 1000, 3000])
+def test_blocks_bound_the_pairs_at_a_time_and_cover_all_rows(m, monkeypatch):
+    monkeypatch.setattr(ground_truth, "_BLOCK_PAIRS", 1000)
+    blocks = list(ground_truth._row_blocks(50, m))
+    assert [row for block in blocks for row in range(50)[block]] == list(range(50))
+    assert max(block.stop - block.start for block in blocks) == min(50, max(1, 1000 // m))
+
+
+@pytest.mark.parametrize("threshold", [-1.0, np.inf, np.nan])
+def test_a_radius_is_finite_and_not_negative(points, threshold):
+    with pytest.raises(ValueError, match="must be finite and >= 0"):
+        radius_relevance(*points, threshold)

@@ -1,4 +1,4 @@
-"""The tutorial, as a reader goes through it: every block runs, and what the page shows comes out of it.
+"""The tutorial, as a reader goes through it: what its blocks print, then its server, its page and its database.
 
 With THPI_PICTURES set to a folder, the pictures are kept there: ``THPI_PICTURES=docs/pictures pytest
 tests/test_tutorial.py``.
@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from tests._pages import run_page
+
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "tutorial.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -31,48 +33,14 @@ def blocks() -> list[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def shop(blocks: list[tuple[str, str]], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a reader who has come to the end of the page; what the commands print is compared on the way."""
-    pytest.importorskip("matplotlib", reason="needs matplotlib: pip install 'thpi[plots]'")
+    """The folder of a reader who has come to the end of the page; what it prints is compared on the way."""
+    pyplot = pytest.importorskip("matplotlib.pyplot", reason="needs matplotlib: pip install 'thpi[plots]'")
     pytest.importorskip("pandas", reason="needs pandas: pip install 'thpi[frames]'")
+    pyplot.switch_backend("agg")
     folder = tmp_path_factory.mktemp("tutorial")
-    for kind, text in blocks:
-        if kind == "python":
-            _run([sys.executable, "-c", text], folder)
-        elif kind == "console":
-            for command, shown in re.findall(r"^\$ thpi ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", text, re.MULTILINE):
-                out = _run([sys.executable, "-m", "thpi", *shlex.split(command.replace("\\\n", " "))], folder)
-                _check_shown(shown, out)
+    run_page(PAGE, folder)
+    pyplot.close("all")
     return folder
-
-
-def _run(command: list[str], folder: Path) -> str:
-    given = os.environ | {"COLUMNS": "80", "MPLBACKEND": "agg"}  # the page shows 80 columns
-    done = subprocess.run(command, cwd=folder, env=given, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def _check_shown(shown: str, out: str) -> None:
-    """Check that every line of the page is printed, in its order; "..." stands for others. Last digits may differ."""
-    printed = iter(_words(line) for line in out.splitlines())
-    for line in map(_words, shown.splitlines()):
-        if line and line != ["..."]:
-            assert any(_alike(line, other) for other in printed), f"{' '.join(line)!r} is not in the output:\n{out}"
-
-
-def _words(line: str) -> list[str]:
-    return line.replace("±", " ± ").replace("(", "( ").replace(")", " )").split()
-
-
-def _alike(line: list[str], other: list[str]) -> bool:
-    return len(line) == len(other) and all(map(_same, line, other))
-
-
-def _same(word: str, other: str) -> bool:
-    try:
-        return abs(float(word) - float(other)) <= 0.011 * max(1.0, abs(float(word)))
-    except ValueError:
-        return word == other or set(word + other) <= set("█▏▎▍▌▋▊▉")
 
 
 def test_the_picture_of_what_was_found(shop: Path) -> None:
@@ -132,7 +100,7 @@ def test_the_sql_finds_the_item_itself_first(shop: Path, blocks: list[tuple[str,
     (export,) = (text for kind, text in blocks if kind == "sh" and text.startswith("thpi export"))
     (query,) = (text for kind, text in blocks if kind == "sql")
     words = [postgres_dsn if word.startswith("postgresql:") else word for word in shlex.split(export)[1:]]
-    _run([sys.executable, "-m", "thpi", *words], shop)
+    subprocess.run([sys.executable, "-m", "thpi", *words], cwd=shop, check=True)
     with psycopg.connect(postgres_dsn) as connection:
         found = connection.execute(query).fetchall()
         connection.execute("DROP TABLE drawings")

@@ -54,7 +54,7 @@ def _text(text: str) -> Iterator[str]:
     """Paragraphs, and the examples as a block of shell commands."""
     for paragraph in re.split(r"\n{2,}", inspect.cleandoc(text)):
         if paragraph.startswith("\b"):
-            lines = paragraph.removeprefix("\b\n").removeprefix("Examples:\n")
+            lines = re.sub(r"^Examples?:\n", "", paragraph.removeprefix("\b\n"))
             yield f"```sh\n{inspect.cleandoc(lines)}\n```\n"
         else:
             yield _marked(paragraph) + "\n"

@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from experiments.datasets import load_openclipart_mobilenet
 from thpi._files import atomic_write
 from thpi._types import Array, Ints
-from thpi.datasets import PairedDataset, load_openclipart_mobilenet
+from thpi.datasets import PairedDataset
 from thpi.datasets._shop import FEATURE_STEP
 
 CATEGORIES, EACH, SEED = 8, 125, 0

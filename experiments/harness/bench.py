@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from experiments.datasets import info
 from experiments.harness.data import Pipelines, TrainingViews, evaluation_views, refit_target, training_views
 from experiments.harness.protocol import Protocol, relevance_kinds, relevance_matrix
 from experiments.harness.store import ResultStore
-from thpi.datasets import PairedDataset, info
+from thpi.datasets import PairedDataset
 from thpi.evaluation import Split, database_rows, split_rows
 from thpi.index import asymmetric_distances
 from thpi.metrics import mean_average_precision, query_mean, ranked_average_precision

@@ -13,10 +13,11 @@ import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
+from experiments import datasets
+from experiments.datasets import preprocessing
+from experiments.datasets.preprocessing import fit_transform_views
 from experiments.harness.store import ResultStore
-from thpi import datasets
-from thpi.datasets import PairedDataset, preprocessing
-from thpi.datasets.preprocessing import fit_transform_views
+from thpi.datasets import PairedDataset
 from thpi.evaluation import Split, database_rows
 
 Floats = npt.NDArray[np.float64]
@@ -27,7 +28,7 @@ Pipelines = tuple[Pipeline, Pipeline]
 class DataSpec:
     """A data set by name, options of its loader, and the number of rows kept (a fixed random sample; None: all).
 
-    ``pipeline`` names a function of :mod:`thpi.datasets.preprocessing` that prepares both views, in place of the
+    ``pipeline`` names a function of :mod:`experiments.datasets.preprocessing` that prepares both views, in place of the
     registry's pipelines.
 
     >>> DataSpec("bbc", options=(("pairing", "position"),)).label

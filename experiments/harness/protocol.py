@@ -24,7 +24,7 @@ class Protocol:
     """What is searched, what the features may have seen, how the radius is found, and which figure is the headline.
 
     ``database`` goes to :func:`thpi.evaluation.database_rows` and ``fit_on`` to
-    :func:`thpi.datasets.preprocessing.fit_transform_views`; ``measure`` is the name of the measure in
+    :func:`experiments.datasets.preprocessing.fit_transform_views`; ``measure`` is the name of the measure in
     :data:`thpi.metrics.MEASURES` that tables show. The radius is a mean over at most ``radius_rows`` rows. Of more
     than ``max_queries`` query rows a random sample is asked. Methods learn from rows of type ``dtype``.
     """

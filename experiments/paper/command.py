@@ -8,13 +8,13 @@ from typing import Annotated, Any, Optional
 
 import typer
 
+from experiments import datasets
 from experiments.harness.protocol import PROTOCOLS
 from experiments.harness.report import DataHome, Output, ResultsFolder, produce
 from experiments.harness.store import ResultStore
 from experiments.paper.page import PaperReport
 from experiments.paper.results import Results
 from experiments.paper.settings import EXPERIMENTS, Settings, quick_settings, tasks_of
-from thpi import datasets
 
 # typer reads annotations at run time, on Python 3.10 too: Optional and List as it knows them.
 # ruff: noqa: UP045

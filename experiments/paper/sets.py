@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from experiments.datasets import DATASETS, DatasetInfo, info
 from experiments.harness.data import DataSpec
-from thpi.datasets import DATASETS, DatasetInfo, info
 
 _BY_POSITION = (("pairing", "position"),)
 

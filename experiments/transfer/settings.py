@@ -6,11 +6,11 @@ import os
 from dataclasses import dataclass, replace
 from typing import Any
 
+from experiments.datasets import DATASETS
 from experiments.harness.data import DataSpec, check_grid, data_identity
 from experiments.harness.protocol import RELEVANCES
 from experiments.transfer.lines import LINES, NO_SOURCE
 from experiments.transfer.task import TransferTask
-from thpi.datasets import DATASETS
 
 MAX_ROWS = 3_000
 USES = ("development", "confirmation", "further")

@@ -1,4 +1,4 @@
-"""Learning to hash for domains with little data, helped by privileged source data.
+"""Search by image embedding in 4 bytes per item, improved by the text or tags you have only at training time.
 
 >>> import thpi
 >>> thpi.ITQ(n_bits=16)
@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from thpi.auto import AutoHasher
     from thpi.base import BaseHasher, Whole
+    from thpi.collection import Collection, build, open
     from thpi.comparison import compare
     from thpi.diagnosis import diagnose
     from thpi.encoder import Encoder, load_encoder
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 _HOME = {
     "AutoHasher": "auto",
     "BaseHasher": "base",
+    "Collection": "collection",
     "Encoder": "encoder",
     "HASHERS": "registry",
     "ModelFileError": "model_file",
@@ -49,11 +51,13 @@ _HOME = {
     "RELEVANCES": "registry",
     "ResidualQuantiser": "quantiser",
     "Whole": "base",
+    "build": "collection",
     "compare": "comparison",
     "diagnose": "diagnosis",
     "load": "registry",
     "load_encoder": "encoder",
     "migrate": "migration",
+    "open": "collection",
     "pair": "pairing",
     "register": "registry",
 }
@@ -64,6 +68,7 @@ __all__ = [
     "CCAITQ",
     "CVH",
     "ClassITQ",
+    "Collection",
     "DSH",
     "Encoder",
     "GroupITQ",
@@ -81,11 +86,13 @@ __all__ = [
     "TransferITQ",
     "TwoSidedITQ",
     "Whole",
+    "build",
     "compare",
     "diagnose",
     "load",
     "load_encoder",
     "migrate",
+    "open",
     "pair",
     "register",
 ]

@@ -90,6 +90,28 @@ def atomic_open(path: PathLike) -> Iterator[IO[bytes]]:
     file.close()
 
 
+@contextmanager
+def atomic_path(path: PathLike) -> Iterator[Path]:
+    """Make an empty temporary file beside ``path`` for a library that wants a name, and rename it once it is on disk.
+
+    If the block raises, ``path`` is unchanged and the temporary file is gone.
+    """
+    target = Path(os.path.realpath(path))
+    old = _regular(target)
+    remove_leftovers(target)
+    file, temporary = _named_temporary(target)
+    with file:  # its lock says that it is no leftover
+        try:
+            yield temporary
+            os.fsync(file.fileno())
+            _take_permissions(file, old)
+            os.replace(temporary, target)
+            _sync_folder(target.parent)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+
+
 def atomic_write(path: PathLike, data: bytes | str) -> None:
     """Write ``data`` to ``path`` in one step (text as UTF-8)."""
     with atomic_open(path) as file:
@@ -114,12 +136,16 @@ def remove_leftovers(target: Path) -> None:
 
 def _temporary(target: Path) -> tuple[IO[bytes], Path]:
     """Return a new file, locked, and its name, which it may get later."""
+    if _links_nameless(target):
+        file = _nameless(target.parent)
+        lock(file)
+        return file, _hidden_name(target)
+    return _named_temporary(target)
+
+
+def _named_temporary(target: Path) -> tuple[IO[bytes], Path]:
     while True:
         temporary = _hidden_name(target)
-        if _links_nameless(target):
-            file = _nameless(target.parent)
-            lock(file)
-            return file, temporary
         try:
             file = io.FileIO(temporary, "x+", opener=lambda name, flags: os.open(name, flags, 0o600))
             # Before the lock is held, another process may take the file for a leftover.

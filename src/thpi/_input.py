@@ -12,7 +12,8 @@ from scipy import sparse
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_array, validate_data
 
-from thpi._types import Array, InMemory, Ints, MatrixLike, is_sparse
+from thpi._numbers import check_numbers
+from thpi._types import Array, DType, InMemory, Ints, MatrixLike, is_sparse
 from thpi.pairing import align, check_index
 from thpi.rows import Rows, as_rows
 from thpi.solvers.blocks import spread
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 MAX_TARGET = 20_000
 """Further target rows that take part: more add little to means and directions, and each is held in double precision."""
+
+SMALL = 2**23
+"""Up to this many numbers in all are learned from in double precision and in the order of C, however they are given."""
 
 FLOATS = [np.float64, np.float32]
 
@@ -48,25 +52,38 @@ class Views:
     """The validated rows that a method learns from; all but ``X`` may be None.
 
     ``X`` are the target rows and ``y`` their labels, ``S`` the source rows paired with them, ``S_U`` source rows
-    without a target row, and ``X_more`` target rows without a source. ``mean`` is that of all target rows.
+    without a target row, and ``X_more`` target rows without a source. ``mean`` is that of all target rows. ``dtype`` is
+    the type in which the target rows were given, which the model keeps.
     """
 
     def __init__(
-        self, X: Any, S: Any = None, S_U: Any = None, X_more: InMemory | None = None, y: Array | None = None
+        self,
+        X: Any,
+        S: Any = None,
+        S_U: Any = None,
+        X_more: InMemory | None = None,
+        y: Array | None = None,
+        dtype: DType | None = None,
     ) -> None:
         self.X, self.S, self.S_U, self.X_more, self.y = X, S, S_U, X_more, y
+        self.dtype: DType = X.dtype if dtype is None else dtype
         self.mean = column_mean(self.all_target)
 
     def take(self, rows: Ints) -> Views:
         y = None if self.y is None else self.y[rows]
-        return Views(self.X[rows], None if self.S is None else self.S[rows], self.S_U, self.X_more, y)
+        return Views(self.X[rows], None if self.S is None else self.S[rows], self.S_U, self.X_more, y, self.dtype)
 
     def with_source(self, more: InMemory) -> Views:
         S_U = more if self.S_U is None else _stacked(self.S_U, more)
-        return Views(self.X, self.S, S_U, self.X_more, self.y)
+        return Views(self.X, self.S, S_U, self.X_more, self.y, self.dtype)
 
     def without_labels(self) -> Views:
-        return self if self.y is None else Views(self.X, self.S, self.S_U, self.X_more)
+        return self if self.y is None else Views(self.X, self.S, self.S_U, self.X_more, dtype=self.dtype)
+
+    @property
+    def given(self) -> Any:
+        """The target rows in the type in which they were given."""
+        return self.X if self.X.dtype == self.dtype else self.X.astype(self.dtype)
 
     @cached_property
     def all_target(self) -> Any:
@@ -120,7 +137,32 @@ def check_views(hasher: BaseHasher, X: Any, y: Any, privileged: Any, source: Any
     S_U = _check_source(hasher, X, S, source) if S is not None and hasher.uses_source and source is not None else None
     X_more = _check_more(hasher, X, target) if hasher.uses_target and target is not None else None
     labels = _check_labels(y, X.shape[0]) if hasher.uses_labels and y is not None else None
-    return Views(X, S, S_U, X_more, labels)
+    dtype = X.dtype
+    X, S, S_U, X_more = _alike(X, S, S_U, X_more)
+    return Views(X, S, S_U, X_more, labels, dtype)
+
+
+def _alike(*parts: Any) -> Any:
+    """Bring all rows in memory to one type, that of the first; if they are few, to double precision and order of C.
+
+    Products round differently in single precision and in another order, and a search from many starts may then end
+    elsewhere: the same few rows must give the same answer, whatever they come in.
+    """
+    held = [part for part in parts if part is not None and not isinstance(part, Rows)]
+    if len(held) < sum(part is not None for part in parts) or sum(_n_numbers(part) for part in held) > SMALL:
+        dtype = parts[0].dtype
+        return [part if part is None or isinstance(part, Rows) else part.astype(dtype, copy=False) for part in parts]
+    return [None if part is None else _in_double(part) for part in parts]
+
+
+def _n_numbers(X: InMemory) -> int:
+    return int(X.data.size if is_sparse(X) else np.size(cast("Array", X)))
+
+
+def _in_double(X: InMemory) -> InMemory:
+    if is_sparse(X):
+        return X.astype(np.float64, copy=False)
+    return np.ascontiguousarray(cast("Array", X), dtype=np.float64)
 
 
 def _aligned(name: str, rows: Any, like_name: str, like: Any) -> Any:
@@ -131,7 +173,7 @@ def _check_target(hasher: BaseHasher, X: Any) -> Any:
     rows = as_rows(X)
     if rows is None:
         options = {"accept_sparse": "csr", "dtype": FLOATS, "ensure_min_samples": 2}
-        X = named_errors("X", lambda: validate_data(hasher, X, **options))
+        X = named_errors("X", lambda: validate_data(hasher, check_numbers("X", X), **options))
         check_magnitude("X", X)
         return X
     if rows.n_columns > EXACT_LIMIT:
@@ -183,6 +225,8 @@ def _check_more(hasher: BaseHasher, X: Any, target: Any) -> InMemory:
 
 
 def _check_labels(y: Any, n: int) -> Array:
+    if np.ma.is_masked(y):
+        raise ValueError("y is a masked array with masked entries; every row needs its label. Leave the others out.")
     labels = y.toarray() if sparse.issparse(y) else np.asarray(y)
     if labels.ndim not in (1, 2) or labels.shape[0] != n:
         raise ValueError(f"y has shape {labels.shape}; it needs one class, or one row of tags, for each of {n} rows.")
@@ -201,11 +245,11 @@ def some_rows(value: T, most: int) -> T | Array:
 
 
 def check_rows(name: str, value: object, dtype: npt.DTypeLike, min_rows: int = 1) -> InMemory:
-    """Return rows, dense or CSR, as finite numbers of the given type."""
+    """Return rows, dense or CSR, as finite numbers whose squares do not overflow the given type."""
     options = {"accept_sparse": "csr", "dtype": FLOATS, "ensure_min_samples": min_rows, "input_name": name}
-    matrix: InMemory = named_errors(name, lambda: check_array(value, **options))
+    matrix: InMemory = named_errors(name, lambda: check_array(check_numbers(name, value), **options))
     check_magnitude(name, matrix, dtype)
-    return matrix.astype(dtype, copy=False)
+    return matrix
 
 
 def check_magnitude(name: str, X: InMemory, dtype: npt.DTypeLike | None = None) -> None:

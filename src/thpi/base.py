@@ -11,11 +11,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from thpi._input import FLOATS, TooManyBitsError, Views, Whole, check_views, dimension_limit, named_errors, pair_limit
+from thpi._numbers import check_numbers
 from thpi._params import count
 from thpi._types import Array, Codes, Constraints, Fitted, MatrixLike, PathLike, Seed
 from thpi.codes import n_bytes
 from thpi.drift import MEASURED, training_statistics
-from thpi.encoder import Coding, column_names
+from thpi.encoder import Coding, column_names, sums_up
 from thpi.hash_functions import ITEM_PARTS, HashFunction, hash_function_of
 from thpi.identity import fingerprint
 from thpi.model_file import save
@@ -147,8 +148,8 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 # The codes of rows on a cluster stay there: transform gives them.
                 remote = isinstance(views.X, Rows) and views.X.remote
                 empty = np.empty((0, n_bytes(self.n_bits)), np.uint8)
-                self.codes_ = empty if remote else self._encode_finite(views.X)[0]
-            self._measure(views.X)
+                self.codes_ = empty if remote else self._encode_finite(views.given)[0]
+            self._measure(views.given)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
@@ -157,7 +158,11 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _set_fitted(self, views: Views, fitted: Fitted) -> Self:
         defaults = {"mean_": views.mean, "objective_": np.empty(0), "converged_": True}
-        self.__dict__.update(defaults | fitted)
+        found: Fitted = defaults | fitted
+        for name, value in found.items():
+            # Few rows are learned from in double precision; the model has the type of the rows, as its codes do.
+            kept = np.ndim(value) and (name in self.hash_parts or name.endswith(("mean_", "projection_")))
+            setattr(self, name, value.astype(views.dtype, copy=False) if kept else value)
         self.n_iter_ = getattr(self, "n_iter_", len(self.objective_))
         return self
 
@@ -207,12 +212,21 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             raise TooManyBitsError(f"{asked}: at most {limit[0]}, {limit[1]}.")
 
     def _check_new(self, X: Any, finite: bool = True) -> Any:
-        check_is_fitted(self, "projection_")
+        if "projection_" not in vars(self):
+            check_is_fitted(self, "projection_")
         return super()._check_new(X, finite)
 
     def _check_in_memory(self, X: Any, finite: bool) -> Any:
+        if self._is_ready(X) and (not finite or sums_up(X)):
+            return X
         options = {"accept_sparse": "csr", "dtype": FLOATS, "reset": False, "ensure_all_finite": finite}
-        return named_errors("X", lambda: validate_data(self, X, **options))
+        return named_errors("X", lambda: validate_data(self, check_numbers("X", X), **options))
+
+    def _is_ready(self, X: Any) -> bool:
+        """Whether scikit-learn's checks, which take longer than coding a row, would return ``X`` as it is."""
+        if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in FLOATS or hasattr(self, "feature_names_in_"):
+            return False
+        return X.shape[0] > 0 and bool(X.shape[1] == vars(self).get("n_features_in_"))
 
     def _check_fitted(self) -> None:
         self._hash_function.check(vars(self), self.n_features_in_, self.n_bits)

@@ -21,13 +21,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from thpi._numbers import check_numbers
 from thpi._types import Array, Codes, MatrixLike, PathLike, Signs, is_sparse
 from thpi.codes import n_bytes, pack_signs, unpack_signs
 from thpi.hash_functions import HASH_FUNCTIONS, ITEM_PARTS, LINEAR, HashFunction
 from thpi.identity import fingerprint
 from thpi.model_file import Contents, read, usable
 from thpi.rows import Rows, as_rows
-from thpi.solvers.blocks import map_groups, take_block
+from thpi.solvers.blocks import for_blocks, take_block
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -138,18 +139,16 @@ class Coding(ABC):
             return X.map(self._travelling()._encode_block, n_bytes(self.n_bits), np.uint8), True
         # Block by block: the projections of a large collection need not fit into memory, its codes do.
         codes = np.empty((X.shape[0], n_bytes(self.n_bits)), dtype=np.uint8)
+        finite = []
 
-        def encode(group: list[slice]) -> bool:
-            finite = True
+        def encode(rows: slice) -> None:
             with np.errstate(invalid="ignore", over="ignore"):
-                for rows in group:
-                    values = self._project(take_block(X, rows))
-                    codes[rows] = pack_signs(values)
-                    # One sum over n_bits columns in place of a look at every number of X.
-                    finite &= bool(np.isfinite(values.sum()))
-            return finite
+                values = self._project(take_block(X, rows))
+            codes[rows] = pack_signs(values)
+            finite.append(sums_up(values))  # n_bits columns in place of a look at every number of X
 
-        return codes, all(list(map_groups(encode, X)))
+        for_blocks(encode, X)
+        return codes, all(finite)
 
     def _encode_block(self, block: Array) -> Codes:
         """Encode a block of unchecked rows; on a cluster, where the block is."""
@@ -189,6 +188,7 @@ class _Bare(Coding):
             few = ", ".join(map(str, fitted[:3]))
             other = f"{self._rows_name} has other feature names, or another order"
             raise ValueError(f"{other}, than the model was fitted on: {few}, ...")
+        X = check_numbers(self._rows_name, X)
         rows: Any = X.tocsr() if is_sparse(X) else np.asarray(X)
         if len(rows.shape) != 2 or 0 in rows.shape:
             raise ValueError(f"{self._rows_name} has shape {rows.shape}; it must be 2-D, with one row per item.")
@@ -292,14 +292,20 @@ class SourceSide(_Bare):
         LINEAR.check(vars(self), self.n_features_in_, self.n_bits)
 
 
+def sums_up(values: Array) -> bool:
+    """Whether the sum is finite, which it is not if a number is not; it may overflow, too."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        return bool(np.isfinite(values.sum()))
+
+
 def column_names(rows: Any) -> list[str] | None:
     """Names of the columns of a table, if all are texts."""
     names = list(getattr(rows, "columns", ()))
     return names if names and all(isinstance(name, str) for name in names) else None
 
 
-def load_encoder(path: PathLike) -> Encoder | BaseHasher:
-    """Read the hash function of a model file: it codes rows as :func:`thpi.load` does, to the bit, and loads faster.
+def load_encoder(path: PathLike | bytes) -> Encoder | BaseHasher:
+    """Read the hash function of a model file, or of its bytes: it codes as :func:`thpi.load` does, and loads faster.
 
     It needs numpy and safetensors only, and takes a tenth of the time: nothing that learns is imported. A hash function
     that only the method itself knows, and a file of an earlier version, are read by ``thpi.load``.

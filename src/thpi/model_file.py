@@ -19,6 +19,7 @@ Saving a model twice gives the same bytes. Loading reads numbers and text only; 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import re
@@ -34,7 +35,7 @@ from thpi._types import Array, PathLike, is_sparse
 if TYPE_CHECKING:
     from thpi.base import BaseHasher
 
-__all__ = ["Contents", "ModelFileError", "load", "read", "save"]
+__all__ = ["Contents", "ModelFileError", "encode", "load", "read", "save"]
 
 Header: TypeAlias = "dict[str, Any]"  # the JSON object of the module's docstring
 FORMAT, VERSION = "thpi-model", 1
@@ -60,6 +61,11 @@ class Model(Protocol):
 
 def save(hasher: Model, path: PathLike) -> None:
     """Write a fitted hasher to ``path``, replacing an existing file in one step."""
+    atomic_write(path, encode(hasher))
+
+
+def encode(hasher: Model) -> bytes:
+    """Return the bytes of the file that :func:`save` writes."""
     from safetensors.numpy import save as to_bytes
 
     from thpi import __version__
@@ -93,16 +99,16 @@ def save(hasher: Model, path: PathLike) -> None:
     }
     header["sha256"] = _digest(header, arrays)
     # A single metadata entry, because safetensors writes several in a random order.
-    atomic_write(path, to_bytes(arrays, metadata={"thpi": json.dumps(header, sort_keys=True)}))
+    return bytes(to_bytes(arrays, metadata={"thpi": json.dumps(header, sort_keys=True)}))
 
 
-def load(path: PathLike, methods: Mapping[str, type[BaseHasher]]) -> BaseHasher:
-    """Read a fitted hasher that :func:`save` wrote; ``methods`` are those it may be, by name.
+def load(source: PathLike | bytes, methods: Mapping[str, type[BaseHasher]]) -> BaseHasher:
+    """Read a fitted hasher from a file, or from its bytes; ``methods`` are those it may be, by name.
 
     Raises ``FileNotFoundError``, or ``ModelFileError`` if the file is truncated, altered or foreign.
     """
-    contents = read(path)
-    with usable(path, contents.method):
+    contents = read(source)
+    with usable(source, contents.method):
         return _rebuild(contents, methods)
 
 
@@ -144,15 +150,16 @@ class Contents(NamedTuple):
         return fitted
 
 
-def read(path: PathLike) -> Contents:
-    """Read and check a model file without making an estimator of it."""
-    with open(path, "rb") as file, usable(path):
+def read(source: PathLike | bytes) -> Contents:
+    """Read and check a model file, or its bytes, without making an estimator of it."""
+    opened = io.BytesIO(source) if isinstance(source, bytes) else open(source, "rb")  # noqa: SIM115
+    with opened as file, usable(source):
         _check_sizes(file)
         return _parse(file.read())
 
 
 @contextmanager
-def usable(path: PathLike, method: str = "model") -> Iterator[None]:
+def usable(source: PathLike | bytes, method: str = "model") -> Iterator[None]:
     """Turn what is wrong with the content of a file into a ``ModelFileError`` that names the file."""
     try:
         try:
@@ -162,7 +169,8 @@ def usable(path: PathLike, method: str = "model") -> Iterator[None]:
         except (KeyError, AttributeError, *_UNREADABLE) as error:
             raise ModelFileError(f"its content is not that of a {method} ({error}).") from None
     except ModelFileError as error:
-        raise ModelFileError(f"{os.fspath(path)!r} is not a usable thpi model file: {error}") from None
+        name = "the model of a collection" if isinstance(source, bytes) else repr(os.fspath(source))
+        raise ModelFileError(f"{name} is not a usable thpi model file: {error}") from None
 
 
 def _check_sizes(file: IO[bytes]) -> None:
@@ -210,6 +218,9 @@ def _rebuild(contents: Contents, methods: Mapping[str, type[BaseHasher]]) -> Bas
     name = contents.method
     if not isinstance(name, str) or name not in methods:
         raise ModelFileError(f"it holds a {repr(name)[:80]}; this thpi knows {', '.join(methods)}.")
+    if gone := sorted(set(contents.params) - set(methods[name]().get_params())):
+        before = f"thpi {contents.header['thpi']} wrote it, whose {name} had a parameter {repr(gone[0])[:80]}"
+        raise ModelFileError(f"{before} that this one has not. Fit it again.")
     hasher = methods[name](**contents.params)
     hasher._validate_params()
     hasher.__dict__.update(contents.fitted())

@@ -36,6 +36,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from thpi import model_file
+from thpi._numbers import check_numbers
 from thpi._types import Array, Codes, Constraints, Floats, Ints, PathLike, Seed
 from thpi.codes import check_codes
 from thpi.index._exact import faiss_module
@@ -117,7 +118,7 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
     def fit(self, X: npt.ArrayLike, y: object = None) -> ResidualQuantiser:
         """Learn axes, centroids and offsets from the rows of ``X``, at least 256; ``y`` is not used."""
         self._validate_params()
-        rows = check_array(X, dtype=[np.float64, np.float32], estimator=self, input_name="X")
+        rows = check_array(check_numbers("X", X), dtype=[np.float64, np.float32], estimator=self, input_name="X")
         n, d = rows.shape
         if n < _CENTROIDS:
             raise ValueError(f"X has {n} rows; {_CENTROIDS} centroids need at least as many.")
@@ -228,7 +229,7 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
 
     def _checked(self, X: npt.ArrayLike) -> Array:
         check_is_fitted(self)
-        rows = check_array(X, dtype=[np.float64, np.float32], estimator=self, input_name="X")
+        rows = check_array(check_numbers("X", X), dtype=[np.float64, np.float32], estimator=self, input_name="X")
         if rows.shape[1] != self.n_features_in_:
             raise ValueError(f"X has {rows.shape[1]} features; the quantiser was fitted on {self.n_features_in_}.")
         return np.asarray(rows)

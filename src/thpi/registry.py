@@ -42,8 +42,8 @@ HASHERS: dict[str, type[BaseHasher]] = {
 """Every method by its name, from the plainest over the paper's to those that choose."""
 
 
-def load(path: PathLike) -> BaseHasher:
-    """Read a fitted hasher from the file that its ``save`` wrote; see :mod:`thpi.model_file`.
+def load(path: PathLike | bytes) -> BaseHasher:
+    """Read a fitted hasher from the file that its ``save`` wrote, or its bytes; see :mod:`thpi.model_file`.
 
     Raises ``FileNotFoundError``, or ``ModelFileError`` if the file is truncated, altered or foreign.
 

@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 
 from thpi.cli._columns import load_array
-from thpi.stores import read_faiss, write_faiss
+from thpi.export import read_faiss, write_faiss
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -8,7 +8,7 @@ import pytest
 
 from thpi import ITQ, TransferITQ
 from thpi.auto import RELEVANCES, Candidate, FoldScores
-from thpi.auto._decision import chosen_by_others, decide
+from thpi.auto._decision import chosen_by_others, decide, decide_sides
 
 FOLD_OF = np.repeat([0, 1, 2], 40)[None]
 SOURCE = RELEVANCES["source"]
@@ -56,10 +56,10 @@ def test_what_was_not_tried_is_left_out_and_without_scores_the_last_is_taken():
     found = decide([MILD, BOLD, ALONE], {MILD: _scores(3, seed=1), ALONE: _scores(0)}, SOURCE, 1.0)
     assert found.chosen is MILD
     assert len(found.entries) == 2
-    found = decide([MILD, PLAIN], None, SOURCE, 1.0)
+    found = decide([MILD, BOLD, PLAIN], None, SOURCE, 1.0)
     assert found.chosen is PLAIN
     assert found.fitted["gain_"] == 0
-    assert [entry["score"] for entry in json.loads(found.fitted["candidates_json_"])] == [None, None]
+    assert [entry["score"] for entry in json.loads(found.fitted["candidates_json_"])] == [None] * 3
 
 
 def test_a_source_that_may_not_be_used_is_evidence_all_the_same():
@@ -103,3 +103,25 @@ def test_the_gain_of_the_best_of_many_that_are_noise_is_not_above_0():
     assert (lows > 0).mean() < 0.05
     assert (highs < 0).mean() < 0.05
     assert np.mean(lucky) > 0.5  # by the scores themselves the best of ten looks better
+
+
+@pytest.mark.parametrize("forced", [False, True])
+@pytest.mark.parametrize("lead", [-5.0, 0.0, 5.0])
+def test_two_sides_are_chosen_if_surely_better_or_forced_and_all_candidates_are_listed(lead, forced):
+    one = decide([MILD, ALONE], {MILD: _scores(3, seed=1), ALONE: _scores(0)}, SOURCE, 1.0)
+    scores = {MILD: _scores(0, seed=2), CURVED: _scores(lead, seed=3)}
+    found = decide_sides(one, [BOLD, CURVED], CURVED, scores, forced=forced)
+    two_sided = forced or lead > 0
+    assert found.chosen is (CURVED if two_sided else MILD)
+    assert found.sides.gain[0] == pytest.approx(lead)
+    assert [entry["name"] for entry in found.entries] == [
+        *(entry["name"] for entry in one.entries),
+        str(BOLD),
+        str(CURVED),
+    ]
+    chosen = [str(MILD), str(CURVED)][two_sided]
+    assert [entry["name"] for entry in found.entries if entry["chosen"]] == [chosen]
+    assert [entry["score"] for entry in found.entries[-2:]] == [None, None]
+    assert found.gain == one.gain
+    unknown = decide_sides(one, [BOLD, CURVED], CURVED, None, forced=forced)
+    assert unknown.chosen is (CURVED if forced else MILD)

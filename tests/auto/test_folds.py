@@ -54,6 +54,15 @@ def test_near_means_within_the_mean_distance_to_the_fifth_neighbour_of_few_rows(
     np.testing.assert_array_equal(relevant, (np.abs(X - X.T) < fifth) & ~np.eye(30, dtype=bool))
 
 
+@pytest.mark.parametrize(("size", "k"), [(200, 4), (1500, 4), (3000, 2), (60_000, 1)])
+def test_in_a_search_among_many_items_fifty_of_all_are_near(size, k):
+    """A thirtieth of the rows or, of more than 1,500 items, the share that fifty of these are."""
+    X = np.arange(120.0)[:, None]
+    relevant = RELEVANCES["source"].of_search(Spaces(None, source=X), size)
+    radius = np.mean([np.sort(np.abs(X[:, 0] - x))[k] for x in X[:, 0]])
+    np.testing.assert_array_equal(relevant, (np.abs(X - X.T) < radius) & ~np.eye(120, dtype=bool))
+
+
 def test_labels_and_tags():
     y = np.array([0, 1, 0])
     np.testing.assert_array_equal(

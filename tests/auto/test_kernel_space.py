@@ -3,11 +3,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.spatial.distance import pdist, squareform
 from sklearn.decomposition import PCA, TruncatedSVD
 
 import thpi
 from thpi import AutoHasher
 from thpi.auto._kernel_space import affordable_landmarks, fitted_on_these_rows
+from thpi.hash_functions import KERNEL
+from thpi.hashers._geometry import Learned
 
 
 @pytest.fixture(scope="module")
@@ -56,11 +59,29 @@ def test_codes_are_the_signs_of_the_formula(ring, curved):
     np.testing.assert_array_equal(curved.signs(unseen), np.where(values > 0, 1, -1))
 
 
-@pytest.mark.slow
-def test_widths_are_those_of_the_median_distance(ring, curved):
-    X = curved.landmarks_
-    squared = ((X[:, None] - X) ** 2).sum(axis=2)[~np.eye(len(X), dtype=bool)]
-    assert curved.gamma_ == pytest.approx(1 / 3 / np.median(squared))
+@pytest.mark.parametrize("use_lengths", [True, False])
+def test_inner_products_are_the_centred_kernel(use_lengths):
+    """If all rows are landmarks: the mean of Gaussian kernels a third, one and three median distances wide."""
+    rng = np.random.RandomState(0)
+    X, S = rng.standard_normal((40, 5)) + 2, rng.standard_normal((40, 3))
+    hasher = AutoHasher(6, relevance="source", kernel=True, use_lengths=use_lengths)
+    trial = hasher._trial(hasher._check_views(X, None, S, None, None), np.random.RandomState(0))
+    centred = X - X.mean(axis=0)
+    spaces = [centred / np.linalg.norm(centred, axis=1, keepdims=True), *([X] if use_lengths else [])]
+    K = np.zeros((40, 40))
+    for rows in spaces:
+        squared = squareform(pdist(rows, "sqeuclidean"))
+        median = np.median(pdist(rows, "sqeuclidean"))
+        K += sum(np.exp(-width * squared / median) for width in (1 / 3, 1, 3)) / 3 / len(spaces)
+    H = np.eye(40) - 1 / 40
+    for rows in (trial.kernel.geometry.real, trial.kernel.folds.X):
+        np.testing.assert_allclose(rows @ rows.T, H @ K @ H, atol=1e-8)
+    # The hash function of a projection of these coordinates is that of the kernels of a row.
+    P, b = rng.standard_normal((rows.shape[1], 6)), rng.standard_normal(6)
+    for offset in (None, b):
+        fitted = trial.kernel.fitted(Learned(P, offset=offset))
+        expected = trial.kernel.geometry.real @ P - (0 if offset is None else offset)
+        np.testing.assert_allclose(KERNEL.project(X, fitted), expected, atol=1e-7)
 
 
 @pytest.mark.slow
@@ -70,8 +91,9 @@ def test_without_lengths_that_of_a_centred_row_does_not_matter(ring):
     assert hasher.gamma_ == 0 < hasher.unit_gamma_
     np.testing.assert_array_equal(hasher.transform(centre + 7 * (unseen - centre)), hasher.transform(unseen))
     assert np.all(np.isfinite(hasher.decision_function(centre[None])))
-    linear = _fitted(ring, kernel=False, use_lengths=False)
-    assert not any(entry["params"].get("offsets") for entry in linear.candidates_)
+    for use_lengths in (True, False):
+        linear = AutoHasher(8, relevance="target", kernel=False, use_lengths=use_lengths, random_state=0).fit(ring[0])
+        assert any(entry["params"].get("offsets") for entry in linear.candidates_) == use_lengths
 
 
 @pytest.mark.slow
@@ -138,3 +160,9 @@ def test_columns_fitted_on_these_rows_are_recognised(reduce):
     assert not fitted_on_these_rows(X[:20])
     hasher = AutoHasher(8, random_state=0).fit(reduce.fit_transform(X))
     assert not any(entry["params"].get("offsets") for entry in hasher.candidates_ if not entry["kernel"])
+
+
+def test_components_are_recognised_wherever_their_origin_is():
+    components = PCA(10).fit_transform(np.random.RandomState(0).standard_normal((80, 30)))
+    assert fitted_on_these_rows(components + np.arange(10))
+    assert not fitted_on_these_rows(components + 0.5 * components[:, :1])

@@ -116,7 +116,8 @@ def test_the_interval_of_the_gain_is_that_of_the_folds():
     one = FoldScores(rng.uniform(20, 40, (2, 60)), folds)
     two = FoldScores(one.precisions + 5 + rng.standard_normal((2, 60)), folds)
     gain, low, high = Sides(one, two).gain
-    assert low < gain < high
+    error = two.gain_on_new_rows(one)[1]
+    assert (low, high) == pytest.approx((gain - 1.959964 * error, gain + 1.959964 * error))
     assert gain == pytest.approx((two.precisions - one.precisions).mean())
 
 

@@ -105,9 +105,12 @@ def test_bad_input_is_one_line_that_names_it(shop, tmp_path, refused):
     target, views, out = shop / "target.npy", shop / "views.npz", tmp_path / "m"
     assert "'ITQ3' must be one of LSH," in refused(["fit", target, out, "--method", "ITQ3"])
     assert "needs --privileged" in refused(["fit", target, out, "--method", "ITQPlus"])
-    assert "'tolerance=1' must be NAME=VALUE; ITQ has balanced," in refused(
-        ["fit", target, out, "--set", "tolerance=1"]
-    )
+    assert "'tolerance' must be NAME=VALUE; ITQ has balanced," in refused(["fit", target, out, "--set", "tolerance"])
+    unknown = refused(["fit", target, out, "--set", "tolerance=1"])
+    assert "ITQ has no parameter 'tolerance', only balanced, max_iter," in unknown
+    assert "AutoHasher" not in unknown
+    message = refused(["fit", target, out, "--set", "relevance=groups"])
+    assert message.endswith("AutoHasher, the default with --privileged or --labels, has it."), message
     assert "max_iter" in refused(["fit", target, out, "--set", "max_iter=0"])
     assert "has 600 rows and DATA 300" in refused(["fit", target, out, "--privileged", f"{views}:more"])
     assert "n_bits=65 is more than" in refused(["fit", target, out, "--bits", "65"])

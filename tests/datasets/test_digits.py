@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import thpi.datasets._bundled as bundled_package
-from thpi.datasets import info, load_digits_views
+from experiments.datasets import info
+from thpi.datasets import load_digits_views
 from tools.make_digits import make
 
 SIZES = {"pix": 240, "fac": 216, "fou": 76, "kar": 64, "zer": 47, "mor": 6}

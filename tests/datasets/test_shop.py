@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import thpi.datasets._bundled as bundled_package
-from thpi.datasets import SHOP_ROLES, PairedDataset, info, load_openclipart_mobilenet, load_shop
+from experiments.datasets import info, load_openclipart_mobilenet
+from thpi.datasets import SHOP_ROLES, PairedDataset, load_shop
 from thpi.web.pictures import image_file
 from tools.make_shop import make
 

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from thpi.datasets import info, load_shop, shop_task
+from experiments.datasets import info
+from thpi.datasets import load_shop, shop_task
 
 
 def test_the_rows_have_their_roles():

@@ -15,6 +15,7 @@ from thpi.diagnosis import Answer
 from thpi.diagnosis._diagnosis import _by_score
 from thpi.diagnosis._folds import divide
 from thpi.diagnosis._learning_curve import LearningCurve
+from thpi.evaluation import PairedDifference
 from thpi.rows import Blocks
 
 FEW = {"n_bits": 8, "random_state": 0}
@@ -49,7 +50,7 @@ def test_a_source_that_is_noise_does_not_help():
     X, _, _ = _classes(80, np.random.RandomState(0))
     noise = np.random.RandomState(1).standard_normal((80, 6))
     found = diagnose(X, noise, relevances=["target"], n_bits=8, n_folds=2, random_state=0)
-    assert found.answers[0].verdict in ("makes no difference", "hurts")
+    assert found.answers[0].verdict in ("makes no difference", "not enough data", "hurts")
 
 
 @pytest.mark.slow
@@ -166,8 +167,11 @@ def test_the_curve_ends_with_all_pairs(informative):
 def test_what_the_curve_says():
     curve = LearningCurve((10, 20, 40), (20.0, 30.0, 33.0), (None, 28.0, 28.1))
     first, second = curve.sentences
-    assert "40 pairs to learn from are +3.0 points better than half: more pairs are likely" in first
-    assert "are +0.1 points better than half: more target rows alone are not likely" in second
+    assert "training on 40 pairs scores 3.0 points higher than on half: more pairs are likely" in first
+    assert "scores 0.1 points higher than on half: more target rows alone are not likely" in second
+    worse = LearningCurve((10, 20), (20.0, 18.4), (None, None)).sentences
+    assert len(worse) == 1
+    assert "scores 1.6 points lower than on half: more pairs are not likely" in worse[0]
     assert curve.worth == "With the source, 20 pairs are as good as 40 target rows without it."
     assert LearningCurve((10, 20), (20.0, 30.0), (20.0, 28.0)).worth is None
     beside = LearningCurve((10, 20, 40), (20.0, 30.0, 33.0), (None, 28.0, 28.1), more=100)
@@ -182,9 +186,32 @@ def test_what_pairs_are_worth_is_said_only_where_the_source_helps(informative):
     helps = informative.answers[0]
     assert helps.curve.worth is not None
     assert helps.outlook == (*helps.curve.sentences, helps.curve.worth)
-    no_difference = replace(helps, gain=helps.gain._replace(low=-1.0))
-    assert no_difference.verdict == "makes no difference"
-    assert no_difference.outlook == helps.curve.sentences
+    unsure = replace(helps, gain=helps.gain._replace(low=-1.0))
+    assert unsure.verdict == "not enough data"
+    assert unsure.outlook == helps.curve.sentences
+
+
+@pytest.mark.parametrize(
+    ("mean", "low", "high", "verdict"),
+    [
+        (0.6, 0.1, 1.1, "helps"),
+        (-0.6, -1.1, -0.1, "hurts"),
+        (0.4, 0.1, 0.9, "makes no difference"),  # sure, and too small to matter
+        (0.4, -0.1, 1.1, "not enough data"),
+        (-0.4, -1.1, 0.1, "not enough data"),
+        (0.0, -1.0, 1.0, "makes no difference"),
+    ],
+)
+def test_verdicts(mean, low, high, verdict):
+    """A sure difference of half a point counts; an interval beyond one point is too wide to say that there is none."""
+    curve = LearningCurve((), (), ())
+    answer = Answer(
+        "source", "near", PairedDifference(mean, low, high, 80), 30.0, 30.0, "ITQ", {}, "ITQ", "ITQ", (), curve
+    )
+    assert answer.verdict == verdict
+    assert verdict in answer.sentence.lower()
+    for number in (mean, low, high):
+        assert f"{number:+.1f}" in answer.sentence
 
 
 @pytest.mark.slow
@@ -265,4 +292,4 @@ def test_more_bits_than_a_fold_has_rows(relevance):
         ITQ(32).fit(X[:20])
     AutoHasher(32, relevance=relevance, random_state=0).fit(X, y, privileged=S)
     found = diagnose(X, S, y=y, relevances=[relevance], n_bits=32, n_folds=2, random_state=0)
-    assert found.answers[0].verdict in ("helps", "makes no difference", "hurts")
+    assert found.answers[0].verdict in ("helps", "hurts", "makes no difference", "not enough data")

@@ -11,7 +11,9 @@ from sklearn.utils.estimator_checks import check_estimator
 import thpi
 from thpi import CCAITQ, CVH
 from thpi.datasets import load_digits_views
+from thpi.hashers._itq import restart_seeds
 from thpi.rows import Blocks
+from thpi.solvers.quantisation import iterative_quantisation
 
 
 @pytest.fixture
@@ -41,6 +43,17 @@ def test_cca_itq_is_a_rotation_of_the_scaled_directions(views):
     rotation = np.linalg.lstsq(scaled, itq.projection_, rcond=None)[0]
     np.testing.assert_allclose(scaled @ rotation, itq.projection_, atol=1e-9)
     np.testing.assert_allclose(rotation.T @ rotation, np.eye(3), atol=1e-9)
+
+
+def test_restarts_keep_the_best(views):
+    X, S, _ = views
+    cvh = CVH(n_bits=6).fit(X, privileged=S)
+    Z = (X - X.mean(axis=0)) @ cvh.projection_ * cvh.correlations_
+    seeds = np.random.RandomState(0).randint(np.iinfo(np.int32).max, size=5)
+    losses = [iterative_quantisation(Z, np.random.RandomState(seed)).objective[-1] for seed in seeds]
+    assert max(losses) > 1.00001 * min(losses)
+    hasher = CCAITQ(n_bits=6, n_init=5, random_state=0).fit(X, privileged=S)
+    assert hasher.objective_[-1] == pytest.approx(min(losses), rel=1e-9)
 
 
 def test_cvh_signs_are_those_of_canonical_variates(views):
@@ -93,9 +106,9 @@ def test_filled_directions_are_principal_axes_of_the_residual(narrow):
     hasher = CVH(n_bits=6, fill="pca", ridge=0.1).fit(X, privileged=S)
     pairs = CVH(n_bits=2, ridge=0.1).fit(X, privileged=S)
     W, V = hasher.projection_[:, :2], hasher.projection_[:, 2:]
-    np.testing.assert_array_equal(W, pairs.projection_)
-    np.testing.assert_array_equal(hasher.source_projection_, pairs.source_projection_)
-    np.testing.assert_array_equal(hasher.correlations_, pairs.correlations_)
+    np.testing.assert_allclose(W, pairs.projection_, atol=1e-12)
+    np.testing.assert_allclose(hasher.source_projection_, pairs.source_projection_, atol=1e-12)
+    np.testing.assert_allclose(hasher.correlations_, pairs.correlations_, atol=1e-12)
     np.testing.assert_allclose(W.T @ V, 0, atol=1e-12)
     # By hand: the rows minus their projection on the span of W, and the SVD of what is left.
     residual = centred - centred @ W @ np.linalg.pinv(W)
@@ -178,3 +191,20 @@ def test_scikit_learn_checks_with_filled_directions(method):
     impossible = {"check_fit2d_1feature": "2 bits need 2 columns"}
     checks = check_estimator(hasher, expected_failed_checks=impossible, on_fail=None, on_skip=None)
     assert not [(each["check_name"], each["exception"]) for each in checks if each["status"] == "failed"]
+
+
+@pytest.mark.parametrize("method", [CVH, CCAITQ])
+def test_without_filling_there_are_no_more_bits_than_pairs(method, narrow):
+    X, S = narrow
+    with pytest.raises(ValueError, match=f"n_bits=4 is more than {method.__name__} can give.*privileged columns=3"):
+        method(4).fit(X, privileged=S)
+
+
+def test_restarts_keep_the_lowest_loss(views):
+    X, S = (view[:40] for view in views[:2])
+    cvh = CVH(6).fit(X, privileged=S)
+    Z = cvh.decision_function(X) * cvh.correlations_
+    losses = [iterative_quantisation(Z, stream).objective[-1] for stream in restart_seeds(np.random.RandomState(0), 6)]
+    assert max(losses) > 1.0003 * min(losses)
+    hasher = CCAITQ(6, n_init=6, random_state=0).fit(X, privileged=S)
+    assert hasher.objective_[-1] == pytest.approx(min(losses), rel=1e-9)

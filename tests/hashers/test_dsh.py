@@ -34,3 +34,13 @@ def test_planes_with_most_entropy_come_first():
     entropy = -share * np.log(share) - (1 - share) * np.log(1 - share)
     np.testing.assert_allclose(entropy, hasher.entropy_)
     assert np.all(np.diff(hasher.entropy_) <= 0)
+
+
+def test_a_plane_is_normal_to_the_difference_of_two_group_means():
+    means = np.array([[30.0, 3.0, -7.0], [0.0, 31.0, 5.0], [1.0, -4.0, 29.0]])
+    X = np.repeat(means, 20, axis=0) + 0.1 * np.random.RandomState(0).standard_normal((60, 3))
+    means = X.reshape(3, 20, 3).mean(axis=1)
+    hasher = DSH(n_bits=3, expansion=1, n_adjacent=2, kmeans_iter=50, random_state=0).fit(X)
+    differences = [means[0] - means[1], means[0] - means[2], means[1] - means[2]]
+    for normal in hasher.projection_.T:
+        assert min(np.abs(np.abs(normal) - np.abs(each)).max() for each in differences) < 1e-9

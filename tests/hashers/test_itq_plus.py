@@ -3,10 +3,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.spatial.distance import cdist
 
-from thpi import ITQ, ITQPlus, LapITQPlus
+from thpi import CVH, ITQ, ITQPlus, LapITQPlus
+from thpi.base import Views
 from thpi.codes import unpack_signs
 from thpi.datasets import load_digits_views
+from thpi.hashers._itq_plus import _scale_factor
 
 READINGS = [
     {"variant": "reduce", "reduction": "pca"},
@@ -41,6 +44,32 @@ def test_objective_never_rises_and_codes_are_balanced(method, params, scale, dty
     if params.get("reduction") != "cca":
         np.testing.assert_allclose(hasher.projection_.T @ hasher.projection_, np.eye(12), atol=1e-4)
         np.testing.assert_allclose(hasher.slack_projection_.T @ hasher.slack_projection_, np.eye(12), atol=1e-4)
+
+
+@pytest.mark.parametrize("n_bits", [5, 30])
+def test_scales_bring_a_view_to_the_size_of_codes(n_bits, digits):
+    X = digits[1] - digits[1].mean(axis=0)
+    n, d = X.shape
+    # "unit": the leading directions, at most one per bit, have mean square 1, as the bits of codes.
+    leading = np.linalg.svd(X, compute_uv=False)[: min(n_bits, d)] ** 2
+    scaled = _scale_factor(X, "unit", n_bits) ** 2 * leading.sum()
+    assert scaled == pytest.approx(n * min(n_bits, d))
+    # "radius": the mean distance to the 50th neighbour is 1.
+    fiftieth = np.sort(np.linalg.norm(X[:, None] - X, axis=2), axis=1)[:, 50].mean()
+    assert _scale_factor(X, "radius", n_bits) * fiftieth == pytest.approx(1)
+    assert _scale_factor(X, None, n_bits) == 1
+
+
+def test_canonical_coordinates_of_both_views_weigh_by_correlation(digits):
+    X, S, _ = digits
+    hasher = ITQPlus(n_bits=6, variant="reduce", reduction="cca", scale=None)
+    found = hasher._coordinates(Views(X, S), S.mean(axis=0))
+    cvh = CVH(n_bits=6, ridge=hasher.ridge).fit(X, privileged=S)
+    directions = cvh.projection_, cvh.source_projection_
+    for view, axes, coordinates in zip((X, S), directions, found, strict=True):
+        expected = (view - view.mean(axis=0)) @ axes * cvh.correlations_
+        np.testing.assert_allclose(coordinates.values, expected, atol=1e-9)
+        np.testing.assert_allclose(coordinates.back(np.eye(6)), axes * cvh.correlations_, atol=1e-12)
 
 
 @pytest.mark.parametrize("params", READINGS)
@@ -131,3 +160,21 @@ def test_slack_explains_part_of_the_error(digits):
     slack = (S - hasher.source_mean_) @ hasher.slack_projection_
     error = unpack_signs(hasher.codes_, 8) - hasher.decision_function(X)
     assert np.vdot(error, slack) > 0
+
+
+@pytest.mark.parametrize("n_bits", [2, 5, 6, 9])
+def test_on_the_unit_scale_the_leading_coordinates_are_as_large_as_codes(n_bits):
+    X = np.random.RandomState(0).standard_normal((40, 6)) * [9, 5, 3, 2, 1, 0.5]
+    X -= X.mean(axis=0)
+    leading = X @ np.linalg.svd(X)[2].T[:, :n_bits]
+    assert np.mean((_scale_factor(X, "unit", n_bits) * leading) ** 2) == pytest.approx(1)
+    assert _scale_factor(0 * X, "unit", n_bits) == 1
+
+
+@pytest.mark.parametrize(("n", "neighbour"), [(30, 29), (51, 50), (80, 50)])
+def test_on_the_radius_scale_the_50th_neighbour_is_at_distance_1(n, neighbour):
+    X = 7 * np.random.RandomState(0).standard_normal((n, 6))
+    scaled = _scale_factor(X, "radius", 8) * X
+    assert np.sort(cdist(scaled, scaled), axis=1)[:, neighbour].mean() == pytest.approx(1)
+    assert _scale_factor(0 * X, "radius", 8) == 1
+    assert _scale_factor(X, None, 8) == 1

@@ -6,7 +6,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from thpi import ITQ, ITQPlus, LapITQPlus
-from thpi.codes import hamming_distances
+from thpi.codes import hamming_distances, unpack_signs
 from thpi.datasets import load_digits_views
 from thpi.ground_truth import label_relevance
 from thpi.hashers import _lap_itq_plus
@@ -94,6 +94,21 @@ def test_graph_is_symmetric_without_loops_over_the_paired_rows(scope, digits):
     assert set(np.unique(graph)) == {0, 1}
     if scope == "paired":
         assert (graph.sum(axis=1) >= 7).all()
+
+
+@pytest.mark.parametrize("variant", ["loss", "trace"])
+def test_the_objective_is_that_of_its_weights_and_its_graph(variant, digits):
+    X, S, S_U = digits
+    hasher = LapITQPlus(6, lambda1=0.3, lambda2=0.7, variant=variant, scale=None, random_state=0, max_iter=20)
+    hasher.fit(X, privileged=S, source=S_U)
+    B = unpack_signs(hasher.codes_, 6).astype(float)
+    XR, SP = hasher.decision_function(X), (S - hasher.source_mean_) @ hasher.slack_projection_
+    W = hasher.graph_.toarray()
+    value = 0.7 * np.sum(W * hamming_distances(hasher.codes_, hasher.codes_)) * 2  # tr(B'LB): 4 for each bit and edge
+    value += np.sum((B - XR) ** 2) + 0.3 * np.sum((B - XR - SP) ** 2)
+    if variant == "trace":
+        value -= 1.3 * (np.sum(XR**2) + B.size) + 0.3 * np.sum(SP**2)
+    assert hasher.objective_[-1] == pytest.approx(value, rel=1e-9)
 
 
 def test_unpaired_source_rows_change_the_graph(digits):

@@ -5,7 +5,12 @@ import pytest
 from sklearn.metrics import pairwise_distances
 
 from thpi import ITQ, NeighbourHash, TransferITQ
+from thpi.base import Views
+from thpi.hashers._geometry import Geometry
+from thpi.hashers._neighbour_hash import _neighbours
+from thpi.hashers._source_features import SourceFeatures
 from thpi.metrics import mean_average_precision
+from thpi.solvers.neighbour_embedding import neighbour_probabilities
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +58,26 @@ def test_objective_never_rises_and_the_same_seed_gives_the_same_bytes(views):
     # Labels are taken, as everywhere, and not used.
     unlabelled, labelled = (NeighbourHash(8, random_state=0).fit(X, y) for y in (None, np.arange(200)))
     np.testing.assert_array_equal(labelled.codes_, unlabelled.codes_)
+
+
+def test_rows_and_their_neighbours_by_space(views):
+    X, S, S_U, _ = views
+    source = SourceFeatures(Views(X[:30], S[:30], S_U), np.random.RandomState(0), 3000)
+    geometry = Geometry(X[:30], 8, 0, source, more=X[30:50])
+    rows, A = _neighbours(geometry, "target", 0.3, 1000)
+    np.testing.assert_array_equal(rows, geometry.real)
+    np.testing.assert_array_equal(A, neighbour_probabilities(rows, 0.3))
+    rows, A = _neighbours(geometry, "source", 0.3, 1000)
+    assert len(rows) == 30 + 3 * 30  # three imputed rows for each pair
+    np.testing.assert_array_equal(rows[:30], geometry.X)
+    drawn = [int(np.flatnonzero((row == geometry.imputed).all(axis=1))[0]) for row in rows[30:]]
+    assert len(set(drawn)) == 90
+    points = np.vstack([source.linear[:30], source.linear[30:][drawn]])
+    np.testing.assert_array_equal(A, neighbour_probabilities(points, 0.3))
+    for most, n_imputed in ((20, 0), (50, 20)):
+        rows, A = _neighbours(geometry, "source", 0.3, most)
+        assert len(rows) == most == len(A)
+        assert sum((row == geometry.X).all(axis=1).any() for row in rows) == most - n_imputed
 
 
 def test_more_rows_than_take_part(views):

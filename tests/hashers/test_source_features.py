@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import pdist
+from sklearn.decomposition import KernelPCA
 
 from thpi.base import Views
 from thpi.hashers import _source_features as module
@@ -40,6 +42,16 @@ def test_every_name_gives_a_row_each(groups):
     p = features.rbf.shape[1]
     assert energy[:p].sum() == pytest.approx(1 - module.DIFFUSION_SHARE)
     assert energy[p:].sum() == pytest.approx(module.DIFFUSION_SHARE)
+
+
+def test_rbf_is_kernel_principal_components(groups):
+    S = groups[0][:120]
+    features = _features(S)
+    gamma = module.KERNEL_WIDTH / np.median(pdist(S) ** 2)
+    expected = KernelPCA(module.KERNEL_COMPONENTS, kernel="rbf", gamma=gamma).fit_transform(S)
+    np.testing.assert_allclose(np.abs(features.rbf[:, :20]), np.abs(expected[:, :20]), atol=1e-6)
+    # Rows of the pairs alone keep them.
+    np.testing.assert_allclose(features.taken(np.arange(5)).rbf[:5], features.rbf[:5])
 
 
 def test_some_of_the_pairs_keep_what_was_learned_of_all(groups):

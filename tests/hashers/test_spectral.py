@@ -16,6 +16,7 @@ def test_bits_are_the_lowest_eigenfunctions_of_a_box():
     expected = np.pi * np.array(modes) / np.array(lengths)
     np.testing.assert_allclose(hasher.frequency_, np.sort(expected), rtol=0.02)
     assert (np.abs(hasher.projection_[0]).round(1) == np.where(np.array(lengths) == 4.2, 1, 0)).all()
+    np.testing.assert_allclose(hasher.lower_, ((X - X.mean(axis=0)) @ hasher.projection_).min(axis=0))
     # Mode m changes its sign m times along its axis.
     line = np.linspace(X.min(axis=0), X.max(axis=0), 1000)
     line[:, 1] = 0.5

@@ -153,3 +153,15 @@ def test_the_same_seed_gives_the_same_bytes(pairs, tmp_path: Path):
     for name in ("a", "b"):
         fitted(pairs).save(tmp_path / name)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_where_queries_tell_nothing_more_the_loudest_directions_of_the_source_are_coded():
+    rng = np.random.RandomState(0)
+    scales = np.r_[np.full(2, 2.0), 6.0, 5.0, np.full(6, 1.0)]
+    S = np.linalg.qr(rng.standard_normal((300, 10)))[0]
+    S = (S - S.mean(axis=0)) * np.sqrt(300) * scales
+    X = S[:, :2] @ rng.standard_normal((2, 8))  # queries tell two directions, and four are coded
+    coded = thpi.TwoSidedITQ(4, random_state=0).fit(X, privileged=S).item_projection_
+    share = (coded**2).sum(axis=1)
+    np.testing.assert_allclose(share[:4], 1, atol=0.05)
+    assert share[4:].sum() < 0.2

@@ -16,16 +16,6 @@ from thpi.metrics._measure import harmonic
 from . import brute_force
 
 
-@pytest.mark.parametrize(("ties", "over"), [("expected", np.mean), ("best", np.max), ("worst", np.min)])
-def test_equals_walking_through_all_tie_orders(tied_case, ties, over):
-    queries, database, grades, distances = tied_case
-    values = brute_force.over_orders(distances, grades > 0, brute_force.average_precision)
-    got = average_precision(queries, database, grades > 0, 3, ties=ties)
-    np.testing.assert_allclose(got, [over(v) for v in values], rtol=1e-13)
-    assert np.isnan(got[0])
-    assert got[1] == pytest.approx(1.0)
-
-
 def test_stable_is_the_order_of_a_stable_sort(middle_case):
     queries, database, grades, distances = middle_case
     order = np.argsort(distances, axis=1, kind="stable")

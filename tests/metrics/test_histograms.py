@@ -161,3 +161,32 @@ def test_a_thousand_queries_against_a_million_rows_stay_below_one_gib():
     pytest.importorskip("resource")
     done = subprocess.run([sys.executable, "-c", _LARGE], capture_output=True, text=True, check=True)
     assert int(done.stdout) < 2**30
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])
+@pytest.mark.parametrize("n", [40_000, 40_001])
+def test_long_rows_of_any_type_are_counted_one_by_one(dtype, n):
+    rng = np.random.default_rng(0)
+    distances = rng.integers(0, 101, (2, n)).astype(dtype)
+    relevant = rng.random(distances.shape) < 0.3
+    expected = [
+        [np.bincount(d[r == kind], minlength=101) for kind in (0, 1)] for d, r in zip(distances, relevant, strict=True)
+    ]
+    np.testing.assert_array_equal(count_by_distance(distances, relevant, 100), expected)
+
+
+def test_blocks_may_be_graded_first_and_boolean_later_but_not_the_other_way_round(monkeypatch):
+    monkeypatch.setattr("thpi.metrics._histograms._BLOCK_PAIRS", 100)
+    queries, database, relevant = _case(6, 50, 10)
+    expected = distance_histograms(queries, database, relevant.astype(int), 10)
+    found = distance_histograms(queries, database, lambda i, j: relevant[i:j] if i else relevant[i:j].astype(int), 10)
+    np.testing.assert_array_equal(found.hist_relevant, expected.hist_relevant)
+    np.testing.assert_array_equal(found.hist_gain, expected.hist_gain)
+    with pytest.raises(ValueError, match="boolean blocks first and graded blocks later"):
+        distance_histograms(queries, database, lambda i, j: relevant[i:j].astype(int) if i else relevant[i:j], 10)
+
+
+@pytest.mark.parametrize("grade", [-1.0, np.nan, np.inf])
+def test_one_impossible_grade_is_enough(grade):
+    with pytest.raises(ValueError, match="finite and nonnegative"):
+        distance_histograms([[0]], [[0], [1], [2]], [[1.0, grade, 2.0]], 2)

@@ -5,7 +5,8 @@ import pytest
 from scipy import sparse
 from sklearn.metrics import average_precision_score
 
-from thpi.metrics import average_precision, ranked_average_precision
+from thpi.metrics import MEASURES, average_precision, evaluate, ranked_average_precision
+from thpi.metrics._ranked import Ranked, is_of_ranks
 
 from . import brute_force
 
@@ -41,3 +42,20 @@ def test_what_is_no_distance_is_refused(distances):
 def test_relevance_of_another_shape_is_refused():
     with pytest.raises(ValueError, match="relevance has shape"):
         ranked_average_precision([[1.0, 2.0]], [[True, False, True]])
+
+
+def test_a_measure_is_of_ranks_if_stretching_all_distances_does_not_change_it(middle_case):
+    queries, database, grades, distances = middle_case
+    for measure in MEASURES.values():
+        if is_of_ranks(measure):
+            asked = f"{measure.name}@5" if measure.parameter else measure.name
+            hamming = evaluate(queries, database, grades > 0, 12, [asked])[asked]
+            parameter = [5] if measure.parameter else []
+            found = np.ravel(measure.compute(Ranked(3.7 * distances, grades > 0), *parameter))
+            np.testing.assert_allclose(found, hamming, rtol=1e-12)
+    assert {name for name, measure in MEASURES.items() if is_of_ranks(measure)} == {
+        "average_precision",
+        "precision",
+        "recall",
+        "ndcg",
+    }

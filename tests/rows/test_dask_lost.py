@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import thpi
+from thpi.export import encode_parts, read_parts
 from thpi.rows import ClusterLostError, dask_parquet
 from thpi.rows._cluster import cluster_errors
-from thpi.stores import encode_parts, read_parts
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import linalg
 from sklearn.cross_decomposition import CCA as SklearnCCA
 
-from thpi.solvers.cca import ridge_cca
+from thpi.solvers.cca import residual_axes, ridge_cca
 
 
 @pytest.fixture
@@ -41,6 +42,28 @@ def test_constraints_of_the_ridge_problem_hold(views):
     np.testing.assert_allclose(cross, np.diag(result.correlations), atol=1e-9)
     assert np.all(np.diff(result.correlations) <= 0)
     assert result.correlations[0] < ridge_cca(X, Y, 5, ridge=0).correlations[0]
+
+
+@pytest.mark.parametrize("ridge", [1e-6, 0.3, 10.0])
+def test_directions_solve_the_generalised_eigenproblem(views, ridge):
+    """``Cxy Cyy^-1 Cyx w = rho^2 Cxx w``, both covariances with their ridge: its largest eigenvalues, in order."""
+    X, Y = views
+    within = [view.T @ view / (len(view) - 1) for view in views]
+    Cxx, Cyy = (C + ridge * np.trace(C) / len(C) * np.eye(len(C)) for C in within)
+    Cxy = X.T @ Y / (len(X) - 1)
+    values, W = linalg.eigh(Cxy @ np.linalg.solve(Cyy, Cxy.T), Cxx)
+    result = ridge_cca(X, Y, 4, ridge=ridge)
+    np.testing.assert_allclose(result.correlations**2, values[::-1][:4], rtol=1e-8)
+    np.testing.assert_allclose(np.abs(W[:, ::-1][:, :4].T @ Cxx @ result.x_directions), np.eye(4), atol=1e-6)
+
+
+def test_axes_of_the_residual_are_its_principal_components(views):
+    X, Y = views
+    W = ridge_cca(X, Y, 2).x_directions
+    axes = residual_axes(400, X.T @ X, W, 3, ridge=0.2)
+    _, s, Vt = np.linalg.svd(X - X @ W @ np.linalg.pinv(W))
+    lengths = np.sqrt(s[:3] ** 2 / 399 + 0.2 * np.trace(X.T @ X) / 399 / 9)
+    np.testing.assert_allclose(np.abs(axes), np.abs(Vt[:3].T / lengths), atol=1e-8)
 
 
 def test_scale_of_a_view_does_not_matter(views):

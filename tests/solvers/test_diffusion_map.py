@@ -38,6 +38,21 @@ def test_distances_are_those_of_walkers_after_so_many_steps(n, k, steps, seed):
     assert np.all(expected - found <= slack + 1e-8)
 
 
+@pytest.mark.parametrize("steps", [1, 3])
+def test_coordinates_are_those_of_the_leading_eigenvectors(steps):
+    rows = np.random.RandomState(4).standard_normal((40, 3))
+    A, P = _walk(rows, 6)
+    d = A.sum(axis=1)
+    values, psi = np.linalg.eig(P)
+    order = np.argsort(-values.real)[:4]
+    values, psi = values.real[order], psi.real[:, order]
+    psi = psi * np.sqrt(d.sum() / np.einsum("ij,i,ij->j", psi, d, psi))
+    found = diffusion_map(rows, n_neighbors=6, steps=steps, n_components=4).coordinates
+    # The first eigenvector is constant, and taken out.
+    np.testing.assert_allclose(found[:, 0], 0, atol=1e-9)
+    np.testing.assert_allclose(np.abs(found[:, 1:]), np.abs(psi * values**steps)[:, 1:], atol=1e-8)
+
+
 def test_lanczos_gives_what_the_whole_decomposition_gives(monkeypatch):
     rows = np.random.RandomState(0).standard_normal((300, 4))
     whole = diffusion_map(rows, n_neighbors=6, n_components=20).coordinates
@@ -111,3 +126,53 @@ def test_groups_are_separated_on_the_whole_graph_and_on_that_of_a_sample(groups,
 def test_equal_rows_have_no_groups_and_no_nan():
     assert np.isfinite(group_coordinates(np.zeros((30, 3)), seed=0)).all()
     assert group_coordinates(np.zeros((1, 3)), seed=0).tolist() == [[0.0]]
+
+
+def _tied_walk(rows, k):
+    """Weights of the graph in which rows as near as the k-th are neighbours too, by brute force."""
+    distances = np.linalg.norm(rows[:, None] - rows, axis=2)
+    np.fill_diagonal(distances, np.inf)
+    K = (distances <= np.sort(distances, axis=1)[:, k - 1 : k] + 1e-6).astype(float)
+    return (K + K.T) / 2
+
+
+@given(st.integers(10, 40), st.integers(1, 6), st.integers(0, 200))
+def test_rows_on_a_grid_are_those_of_the_whole_graph_with_all_ties(n, k, seed):
+    """Few distinct rows and many equal distances, against the eigenvectors of the n x n graph."""
+    rows = np.random.RandomState(seed).randint(3, size=(n, 2)).astype(float)
+    if len(np.unique(rows, axis=0)) == 1:
+        return
+    A = _tied_walk(rows, k)
+    d = A.sum(axis=1)
+    values, vectors = np.linalg.eigh(A / np.sqrt(np.outer(d, d)))
+    psi = vectors / np.sqrt(d)[:, None] * np.sqrt(d.sum())
+    far = psi * np.clip(values, 0, 1) ** 4
+    far -= d @ far / d.sum()
+    x = diffusion_map(rows, n_neighbors=k, n_components=n).coordinates
+    np.testing.assert_allclose(x @ x.T, far @ far.T, atol=1e-7 * max(1, np.abs(far @ far.T).max()))
+
+
+def test_nothing_depends_on_the_axes_in_which_the_rows_are_written():
+    """As eigenvectors of near-equal eigenvalues differ between machines; ties and parts that are not connected."""
+    rng = np.random.RandomState(0)
+    rows = np.vstack([rng.randint(2, size=(300, 4)) + 50.0 * g for g in range(4)])[:, [0, 1, 2, 3]]
+    rows = np.hstack([rows, rng.randint(2, size=(1200, 3))])
+    turned = rows @ np.linalg.qr(rng.standard_normal((7, 7)))[0]
+    x, y = (
+        diffusion_map(each - each.mean(axis=0), n_neighbors=6, n_components=30).coordinates for each in (rows, turned)
+    )
+    np.testing.assert_allclose(x @ x.T, y @ y.T, atol=1e-8 * np.abs(x @ x.T).max())
+
+
+def test_of_equal_eigenvalues_all_are_taken_or_none():
+    """A cube: its neighbour graph has the eigenvalues 1, 1/3 (three times), -1/3 (three times) and -1."""
+    cube = np.array(np.meshgrid([0.0, 1], [0, 1], [0, 1])).reshape(3, -1).T
+    found = [diffusion_map(cube, n_neighbors=3, n_components=m).coordinates for m in (1, 2, 3, 4)]
+    assert [int(np.linalg.matrix_rank(x, tol=1e-6)) for x in found] == [0, 0, 0, 3]
+
+
+def test_a_further_row_goes_to_all_rows_that_are_as_near():
+    rows = np.array([[0.0], [0.0], [0.0], [2.0], [5.0], [6.0]])
+    found, before = (diffusion_map(rows, n_neighbors=2, steps=steps) for steps in (3, 2))
+    there = (before.coordinates + before.middle)[:4].mean(axis=0)  # three at 0 and one at 2 are as near as the second
+    np.testing.assert_allclose(found(np.array([[1.0]])), (there - found.middle)[None], atol=1e-12)

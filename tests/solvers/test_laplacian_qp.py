@@ -6,11 +6,14 @@ import numpy as np
 import osqp
 import pytest
 from scipy import sparse
+from scipy.linalg import eigh
+from scipy.optimize import brentq
 from sklearn.datasets import load_digits
 from sklearn.neighbors import kneighbors_graph
 
 from thpi.solvers import blocks
-from thpi.solvers.laplacian_qp import laplacian_box_qp
+from thpi.solvers.balance import project_balanced_box
+from thpi.solvers.laplacian_qp import BoxQP, laplacian_box_qp
 
 
 def knn_laplacian(X, k=12):
@@ -113,6 +116,19 @@ def test_warm_start_saves_iterations(digits):
     assert warm.n_iter < laplacian_box_qp(nearby, L, 1.0).n_iter
 
 
+@pytest.mark.parametrize("lambda2", [0.5, 5.0])
+def test_momentum_saves_half_of_the_iterations_of_plain_projected_gradients(digits, lambda2):
+    X, L = digits
+    K = X @ np.random.RandomState(1).randn(64, 2) / 8
+    found = laplacian_box_qp(K, L, lambda2, tol=1e-7, max_iter=5000)
+    solver = BoxQP(L, lambda2, np.float64)
+    B, multiplier, (_, pull) = np.zeros_like(K), np.zeros(2), solver._scaled(K)
+    for _ in range(2 * found.n_iter):
+        B = project_balanced_box(solver.averaging @ B + pull, solver.inverse, multiplier)
+    goal = objective(found.B, K, L, lambda2)
+    assert objective(B, K, L, lambda2) > goal + 1e-7 * abs(goal)
+
+
 def test_columns_are_solved_independently(digits):
     X, L = digits
     # Very different scales, so that columns finish at different times.
@@ -207,3 +223,65 @@ def test_the_compiled_product_changes_no_bit(digits, dtype, monkeypatch):
         monkeypatch.setattr(blocks, "pays_off", lambda n_words, compiled=compiled: compiled)
         results.append(laplacian_box_qp(K.astype(dtype), L, 0.1, tol=1e-4))
     assert results[0].B.tobytes() == results[1].B.tobytes()
+
+
+# ---------------------------------------------------------------- one step at a time
+
+
+def _projected(V, metric):
+    """The point of the balanced box nearest to each column in a metric, by root finding."""
+    columns = []
+    for v in V.T:
+        far = (np.abs(v).max() + 1) * metric.max()
+        root = brentq(lambda m, v=v: np.clip(v - m / metric, -1, 1).sum(), -far, far, xtol=1e-14)
+        columns.append(np.clip(v - root / metric, -1, 1))
+    return np.stack(columns, axis=1)
+
+
+def _greedy_fista(K, L, lambda2, bound, n_iter):
+    """The method as its paper has it, in the metric D of the degrees: dense, one step after the other."""
+    degrees = L.diagonal()
+    metric = np.where(degrees > 0, degrees, 0.01 * degrees[degrees > 0].min())
+    X = Y = np.zeros_like(K)
+    for _ in range(n_iter):
+        gradient = 2 * lambda2 * (L @ Y) - 2 * K
+        former, X = X, _projected(Y - gradient / (2 * bound * lambda2 * metric[:, None]), metric)
+        uphill = (metric[:, None] * (Y - X) * (X - former)).sum(axis=0) > 0
+        Y = X + np.where(uphill, 0.0, X - former)
+    return X
+
+
+@pytest.mark.parametrize("n", [24, 80])
+@pytest.mark.parametrize("n_iter", [1, 2, 5, 20, 60])
+def test_iterations_are_those_of_greedy_fista(n, n_iter):
+    rng = np.random.RandomState(0)
+    W = np.triu(rng.rand(n, n) * (rng.rand(n, n) < 6 / n), 1) * rng.uniform(0.1, 3, n)
+    W[:, -1] = 0  # an isolated vertex
+    W = W + W.T
+    L, K = np.diag(W.sum(axis=1)) - W, rng.standard_normal((n, 3)) * [0.1, 1, 4]
+    solver = BoxQP(L, 0.7, np.float64)
+    found = solver.solve(K, None, 0.0, n_iter)
+    assert found.n_iter == n_iter
+    np.testing.assert_allclose(found.B, _greedy_fista(K, L, 0.7, solver.bound, n_iter), atol=1e-9)
+
+
+@pytest.mark.parametrize("n", [30, 80, 200])
+def test_the_step_is_as_long_as_the_curvature_allows(n):
+    rng = np.random.RandomState(n)
+    W = np.triu(rng.rand(n, n) < 6 / n, 1) * rng.uniform(0.1, 30, n)
+    W = W + W.T + np.eye(n, k=1) + np.eye(n, k=-1)
+    L = np.diag(W.sum(axis=1)) - W
+    largest = eigh(L, np.diag(L.diagonal()), eigvals_only=True)[-1]
+    bound = BoxQP(L, 1.0, np.float64).bound
+    assert largest <= bound <= (2 if n < 50 else min(2, 1.04 * largest))
+
+
+@pytest.mark.parametrize("tol", [1e-2, 1e-4, 1e-6])
+def test_a_column_stops_at_its_share_of_the_tolerance(tol, digits):
+    X, L = digits
+    K = X @ np.random.RandomState(2).randn(64, 4) / 8 * [0.3, 1, 3, 10]
+    found = laplacian_box_qp(K, L, 1.0, tol=tol, max_iter=20_000)
+    assert found.converged
+    assert found.gap <= tol * abs(objective(found.B, K, L, 1.0))
+    # Eight iterations before, at the check before the last, it had not converged.
+    assert not laplacian_box_qp(K, L, 1.0, tol=tol, max_iter=found.n_iter - 8).converged

@@ -99,7 +99,7 @@ def test_tall_coordinates_span_the_rows_and_do_not_depend_on_the_container(dtype
     dense, thin = (full_rank_coordinates(container(X), column_mean(X)) for container in (np.asarray, sparse.csr_matrix))
     assert dense.values.shape == (50, rank)
     assert dense.values.dtype == dtype
-    np.testing.assert_array_equal(dense.values, thin.values)
+    np.testing.assert_allclose(dense.values, thin.values, atol=100 * np.finfo(dtype).eps)
     centred = X.astype(float) - X.mean(axis=0, dtype=float)
     np.testing.assert_allclose(
         dense.values @ dense.values.T, centred @ centred.T, atol=1e-9 if rank == 6 and dtype == np.float64 else 1e-3
@@ -115,3 +115,29 @@ def test_errors_name_what_is_wrong(monkeypatch):
     monkeypatch.setattr(moments, "EXACT_LIMIT", 5)
     with pytest.raises(ValueError, match="8 rows and 9 columns is too large.*TruncatedSVD"):
         full_rank_coordinates(sparse.csr_matrix(np.eye(8, 9)), np.zeros(9))
+
+
+@pytest.mark.parametrize("n_components", [3, 9])
+def test_lanczos_gives_as_many_axes_as_are_asked_for_and_always_the_same(n_components, monkeypatch):
+    X = sparse.random(120, 150, density=0.2, random_state=0, format="csr")
+    mean = column_mean(X)
+    s = np.linalg.svd(X.toarray() - mean, compute_uv=False)
+    monkeypatch.setattr(moments, "EXACT_LIMIT", 50)
+    V, found = principal_axes(X, mean, n_components)
+    assert V.shape == (150, n_components)
+    np.testing.assert_allclose(found, s[:n_components], rtol=1e-8)
+    np.random.seed(1)  # noqa: NPY002 - what others draw makes no difference
+    np.testing.assert_array_equal(principal_axes(X, mean, n_components)[0], V)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_the_unit_does_not_matter_to_which_axes_have_variance(scale, container):
+    X = scale * np.random.RandomState(0).standard_normal((12, 3)) @ np.random.RandomState(1).standard_normal((3, 40))
+    expected = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)
+    V, s = principal_axes(container(X), column_mean(container(X)), 6)
+    # Of sparse rows the Gram matrix is decomposed: its small values are known to half of the digits.
+    np.testing.assert_allclose(s, expected[:6], atol=1e-6 * scale)
+    np.testing.assert_allclose(V.T @ V, np.eye(6), atol=1e-8)
+    within = (X - X.mean(axis=0)) @ V
+    np.testing.assert_allclose(np.linalg.norm(within, axis=0), s, atol=1e-6 * scale)

@@ -10,10 +10,10 @@ from thpi.solvers import neighbour_embedding as module
 from thpi.solvers.neighbour_embedding import neighbour_embedding, neighbour_probabilities
 
 
-def _objective(X, P, log_t, A, P0, start_penalty):
-    """The formula of the docstring, row by row in float64."""
+def _objective(X, P, b, log_t, A, P0, start_penalty):
+    """The formula of the docstring, row by row."""
     n, p = X.shape
-    H, t = np.tanh(X @ P), np.exp(log_t)
+    H, t = np.tanh(X @ P - b), np.exp(log_t)
     total = 0.0
     for i in range(n):
         others = [j for j in range(n) if j != i]
@@ -23,7 +23,8 @@ def _objective(X, P, log_t, A, P0, start_penalty):
         total += np.sum(a[a > 0] * np.log(a[a > 0] / Q[a > 0]))
     C = X.T @ X / n
     D = P - P0
-    return total / n + start_penalty / P.shape[1] * np.trace(D.T @ (C + np.trace(C) / p * np.eye(p)) @ D)
+    held = np.trace(D.T @ (C + np.trace(C) / p * np.eye(p)) @ D) + b @ b
+    return total / n + start_penalty / P.shape[1] * held
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ def problem():
     return X, rng.standard_normal((4, 3)), neighbour_probabilities(X, 0.3)
 
 
-def _watched(monkeypatch, X, start, A, start_penalty):
+def _watched(monkeypatch, X, start, A, start_penalty, offsets):
     """The function that is given to L-BFGS, and where it starts."""
     seen = {}
 
@@ -43,25 +44,29 @@ def _watched(monkeypatch, X, start, A, start_penalty):
 
     real = module.minimize
     monkeypatch.setattr(module, "minimize", minimise)
-    neighbour_embedding(X, start, A, start_penalty=start_penalty, max_iter=1)
+    neighbour_embedding(X, start, A, start_penalty=start_penalty, offsets=offsets, max_iter=1)
     return seen["value"], seen["x"]
 
 
-def test_objective_is_the_formula_and_the_gradient_its_slope(problem, monkeypatch):
+@pytest.mark.parametrize("offsets", [False, True])
+def test_objective_is_the_formula_and_the_gradient_its_slope(problem, monkeypatch, offsets):
     X, start, A = problem
-    value, x = _watched(monkeypatch, X, start, A, 0.7)
+    value, x = _watched(monkeypatch, X, start, A, 0.7, offsets)
     P0 = start / np.abs(X @ start).mean()
     unit = np.sqrt((X**2).mean()) / 0.3  # the variables are those of rows with a root mean square of 0.3
-    np.testing.assert_allclose(x[:-1].reshape(4, 3) / unit, P0, rtol=1e-5)
+    np.testing.assert_allclose(x[:12].reshape(4, 3) / unit, P0, rtol=1e-12)
+    np.testing.assert_array_equal(x[12:-1], np.zeros(3 if offsets else 0))
     for step in (0.0, 0.3):
         at = x + step * np.random.RandomState(1).standard_normal(len(x))
 
         def formula(z):
-            return _objective(X, z[:-1].reshape(4, 3) / unit, z[-1], A.astype(np.float64), P0, 0.7)
+            # The penalty of P does not depend on the unit; that of b is the same in all units.
+            b = z[12:-1] if offsets else np.zeros(3)
+            return _objective(X, z[:12].reshape(4, 3) / unit, b, z[-1], A, P0, 0.7)
 
         found, slope = value(at)
-        assert found == pytest.approx(formula(at), rel=1e-4)
-        np.testing.assert_allclose(slope, approx_fprime(at, formula, 1e-6), atol=2e-4)
+        assert found == pytest.approx(formula(at), rel=1e-10)
+        np.testing.assert_allclose(slope, approx_fprime(at, formula, 1e-7), atol=2e-6)
 
 
 def test_objective_never_rises_and_the_trace_is_true(problem):
@@ -70,7 +75,7 @@ def test_objective_never_rises_and_the_trace_is_true(problem):
     assert np.all(np.diff(found.objective) <= 0)
     assert found.objective[-1] < 0.9 * found.objective[0]
     short = neighbour_embedding(X, start, A, start_penalty=0.05, max_iter=2)
-    assert short.objective == found.objective[:3]
+    assert short.objective == pytest.approx(found.objective[:3], rel=1e-12)
     assert not short.converged
 
 

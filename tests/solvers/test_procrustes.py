@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.linalg import orthogonal_procrustes
 from scipy.stats import kstest
 
-from thpi.solvers.procrustes import polar, random_orthonormal, tall_procrustes
+from thpi.solvers.procrustes import polar, random_frame, random_orthonormal, tall_procrustes
 
 
 @given(st.integers(0, 10_000), st.integers(1, 8))
@@ -26,6 +26,19 @@ def test_polar_maximises_the_trace_over_semi_orthogonal_matrices(d, c):
     assert all(np.vdot(random_orthonormal(d, c, rng), A) < best for _ in range(200))
 
 
+@pytest.mark.parametrize(("d", "c"), [(9, 4), (4, 9)])
+def test_polar_is_found_where_the_eigenvectors_of_the_gram_matrix_are_not(d, c, monkeypatch):
+    """LAPACK fails on some matrices with an "internal error", on some processors; there the SVD is taken."""
+
+    def fail(*arguments, **options):
+        raise np.linalg.LinAlgError("Internal Error.")
+
+    A = np.random.RandomState(0).standard_normal((d, c))
+    expected = polar(A)
+    monkeypatch.setattr("thpi.solvers.procrustes.linalg.eigh", fail)
+    np.testing.assert_allclose(polar(A), expected, atol=1e-9)
+
+
 @pytest.mark.parametrize(("d", "c"), [(6, 2), (2, 6), (4, 4)])
 def test_random_orthonormal_is_semi_orthogonal_and_uniform(d, c):
     rng = np.random.RandomState(0)
@@ -36,6 +49,15 @@ def test_random_orthonormal_is_semi_orthogonal_and_uniform(d, c):
     m = max(d, c)
     assert kstest(draws[:, 0, 0] ** 2, "beta", args=(0.5, (m - 1) / 2)).pvalue > 0.01
     assert abs((draws[:, 0, 0] > 0).mean() - 0.5) < 0.04
+
+
+def test_a_frame_along_the_rows_is_as_uniform_whatever_their_spread():
+    rng = np.random.RandomState(0)
+    Y = rng.standard_normal((30, 3)) * [100.0, 1.0, 0.01]
+    draws = np.array([random_frame(Y, 2, rng) for _ in range(1000)])
+    np.testing.assert_allclose(draws[0].T @ draws[0], np.eye(2), atol=1e-12)
+    for axis in range(3):
+        assert kstest(draws[:, axis, 0] ** 2, "beta", args=(0.5, 1.0)).pvalue > 0.01
 
 
 def _loss(X, R, T):

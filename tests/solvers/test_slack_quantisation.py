@@ -141,6 +141,15 @@ def test_both_phases_together_keep_to_the_number_of_iterations(max_iter):
     np.testing.assert_allclose(result.objective[-1], literal)
 
 
+def test_both_phases_end_where_an_iteration_changes_little():
+    X, S, L = _views(200)
+    result = slack_quantisation(
+        X, S, np.random.RandomState(0), n_bits=6, lambda1=0.1, lambda2=0.3, laplacian=L, tol=0.5
+    )
+    assert result.converged
+    assert len(result.objective) == 3  # two to relax and round, one to swap
+
+
 def test_without_source_and_graph_it_is_balanced_quantisation_to_the_bit():
     X, S, _ = _views(p=5)
     ours = slack_quantisation(X, S, np.random.RandomState(7), n_bits=5, lambda1=0.0)

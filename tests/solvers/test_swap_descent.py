@@ -38,7 +38,11 @@ def best_value(K, L, lambda2):
 
 @pytest.mark.parametrize("n", [2, 3, 40, 41])
 @pytest.mark.parametrize("lambda2", [0.0, 0.1, 3.0])
-def test_never_rises_keeps_balance_and_ends_without_a_better_swap(n, lambda2):
+@pytest.mark.parametrize("compiled", [False, True])
+def test_never_rises_keeps_balance_and_ends_without_a_better_swap(n, lambda2, compiled, monkeypatch):
+    if compiled:
+        pytest.importorskip("numba")
+    monkeypatch.setattr("thpi.solvers.swap_descent.pays_off", lambda n_words: compiled)
     rng = np.random.RandomState(n)
     L = random_laplacian(rng, n, 0.3)
     K = rng.randn(n, 5)

@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,6 @@ import thpi
 from thpi.index import HammingIndex
 from thpi.web import Catalogue, Engine, Settings, create_app, demo_catalogue
 from thpi.web.connections import guarded
-from thpi.web.demo import BITS
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = [
@@ -66,13 +64,6 @@ def compared() -> Catalogue:
     names = list(catalogue.items.names)
     names[int(catalogue.gallery[0])] = HOSTILE_NAME
     return replace(catalogue, items=replace(catalogue.items, names=tuple(names)))
-
-
-@pytest.fixture(scope="session")
-def real_demo(shared_data: Path) -> Callable[[str], Catalogue]:
-    """Give a function that gives the catalogue of a real data set, made once."""
-    bits = BITS if "THPI_PICTURES" in os.environ else [32]  # the documentation shows the page as users see it
-    return cache(lambda name: demo_catalogue(name, shared_data, bits=bits))
 
 
 @pytest.fixture(scope="session")

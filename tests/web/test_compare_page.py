@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from thpi.web import Catalogue, Settings
@@ -160,17 +159,3 @@ def test_a_token_is_asked_for_and_then_used(open_shop: Any, compared: Catalogue,
     page.keyboard.press("Enter")
     page.wait_for_selector(TILE)
     api.expect(page.locator("#query img")).not_to_have_js_property("naturalWidth", 0)
-
-
-@pytest.mark.long
-def test_stamps_are_shown_from_their_folder(
-    real_demo: Callable[[str], Catalogue], open_shop: Any, live: Callable[..., str]
-) -> None:
-    catalogue = real_demo("stamps")
-    page = open_shop(live(catalogue))
-    assert page.locator(".side h3").all_inner_texts() == ["Without captions", "With captions"]
-    assert page.locator(TILE).count() == 48
-    told = {row["method"]: row["class"] for row in catalogue.truth.quality if row["order"] == "asymmetric"}
-    # The captions are worth more than all the precision of the features.
-    assert told["AutoHasher"] > max(told["float features"], told["ITQ"], told["AutoHasher alone"]) + 0.05
-    assert np.isfinite(list(told.values())).all()

@@ -5,11 +5,15 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score
+from sklearn.preprocessing import StandardScaler
 
 import thpi
+from thpi.cli import run
 from thpi.codes import hamming_distances
+from thpi.datasets import PairedDataset
 from thpi.index import asymmetric_distances
-from thpi.web import Catalogue, demo_catalogue
+from thpi.web import Catalogue, demo_catalogue, running
+from thpi.web.demos import DEMOS, Demo
 
 
 def test_every_method_is_there_at_every_length(demo: Catalogue) -> None:
@@ -54,16 +58,22 @@ def test_an_unknown_data_set_is_refused() -> None:
         demo_catalogue("../digits")
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("name", ["openclipart", "ddtp"])
-def test_other_data_sets_are_shown_from_their_folder(name: str, real_demo: Callable[[str], Catalogue]) -> None:
-    catalogue = real_demo(name)
-    shown = catalogue.page_of_items(0, 5, None)["items"]
-    assert len(shown) == 5
-    assert all(item["picture"] if name == "openclipart" else item["text"] for item in shown)
-    assert catalogue.items is not None
-    # A raw row of the data set, prepared, has the code that the index holds.
-    engine, row = catalogue.engine("ITQ", 32), int(catalogue.gallery[0])
-    raw = catalogue.items.target[[row]]
-    ready = catalogue.prepared(raw.toarray() if hasattr(raw, "toarray") else raw)
-    np.testing.assert_array_equal(engine.hasher.transform(ready), engine.index.get_codes([row]))
+@pytest.mark.slow
+def test_a_demo_from_outside_is_shown_by_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    def load_toy() -> PairedDataset:
+        rng = np.random.RandomState(0)
+        labels = np.arange(400) % 3
+        X = rng.standard_normal((400, 80)) + 3 * labels[:, None]
+        names = tuple(f"toy-{i}" for i in range(400))
+        return PairedDataset("toy", X, X @ rng.standard_normal((80, 70)), names, labels, ("a", "b", "c"))
+
+    toy = Demo(load_toy, "Toy", "Blobs.", "numbers", "blob", rows=380, pairs=70, prepare_source=StandardScaler)
+    monkeypatch.setitem(DEMOS, "toy", toy)
+    served: list[Catalogue] = []
+    run_server: Callable[..., None] = lambda catalogue, *_: served.append(catalogue)  # noqa: E731
+    monkeypatch.setattr(running, "serve", run_server)  # everything but listening on a port
+    assert run(["serve", "--demo", "toy"]) == 0
+    (catalogue,) = served
+    assert catalogue.title == "Toy"
+    assert catalogue.about()["n_items"] == 380
+    assert catalogue.about()["labels"] == ["a", "b", "c"]

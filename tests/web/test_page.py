@@ -228,24 +228,3 @@ def test_a_model_and_index_of_ones_own(open_page: Any, shop: Catalogue, live: Ca
     api.expect(page.locator("#results-title")).to_have_text("item/3")
     assert page.locator("#chart-panel").is_hidden()
     assert page.locator(".method h3").all_inner_texts() == ["LSH"]
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", ["openclipart", "ddtp"])
-def test_pictures_and_texts_are_shown(
-    name: str,
-    real_demo: Callable[[str], Catalogue],
-    open_page: Any,
-    live: Callable[..., str],
-    keep: Callable[..., Path],
-) -> None:
-    catalogue = real_demo(name)
-    page = open_page(live(catalogue))
-    page.locator("#gallery .tile").nth(6).click()
-    api.expect(page.locator("#results-title")).to_have_text(catalogue.items.names[int(catalogue.gallery[6])])
-    page.wait_for_load_state("networkidle")
-    if name == "openclipart":
-        assert page.locator(".hit img").first.evaluate("(image) => image.decode().then(() => image.naturalWidth)") > 0
-    else:
-        assert page.locator(".hit .excerpt").first.inner_text()
-    keep(page, name)

@@ -140,7 +140,7 @@ def _wait_until(holds: object) -> None:
         (["--model", "shop.thpi"], "--index"),
         (["--demo", "--model", "shop.thpi"], "--demo"),
         (["--model", "nowhere.thpi", "--index", "nowhere.index"], "nowhere.thpi"),
-        (["--demo", "../x"], "digits, shop, ddtp, openclipart"),
+        (["--demo", "../x"], "choose one of digits, shop"),
         (["--demo", "--token", "short"], "token must have"),
         (["--demo", "--time-limit", "0"], "time_limit=0"),
         (["--model", "shop.thpi", "--index", "shop.index", "--writable"], "--writable needs a token"),

@@ -68,12 +68,10 @@ def kernel_space(views: Views, linear: Space, kind: KernelKind, rng: np.random.R
     widths = () if other.source is None else (geometry.imputation.width,)
 
     def fitted(learned: Learned) -> Fitted:
-        projection = root @ coordinates.back(learned.projection)
-        offset = np.zeros(other.n_bits) if learned.offset is None else learned.offset
         return {
-            "projection_": projection.astype(X.dtype),
-            "mean_": mean.astype(X.dtype),
-            "offset_": offset.astype(X.dtype),
+            "projection_": root @ coordinates.back(learned.projection),
+            "mean_": mean,
+            "offset_": np.zeros(other.n_bits) if learned.offset is None else learned.offset,
             "landmarks_": landmarks,
             "centre_": views.mean,
             "gamma_": gammas[0],

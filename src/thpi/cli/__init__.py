@@ -34,7 +34,6 @@ COMMANDS = (
     "serve",
     "diagnose",
     "compare",
-    "datasets",
 )
 
 
@@ -60,7 +59,7 @@ app = typer.Typer(cls=_LazyGroup, no_args_is_help=True, pretty_exceptions_enable
 
 @app.callback(invoke_without_command=True)
 def _thpi(version: bool = typer.Option(False, "--version", help="Print the version and stop.")) -> None:
-    """Learning to hash for domains with little data, helped by privileged source data."""
+    """Search by image embedding in 4 bytes per item, improved by the text or tags you have only at training time."""
     if version:
         from thpi import __version__
 

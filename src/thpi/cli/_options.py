@@ -21,7 +21,8 @@ def names_of(module: str, *registries: str) -> Callable[[], list[str]]:
 Data = Annotated[str, Argument(metavar="DATA", help=f"Target rows: {TABLES}.")]
 DataOrFolder = Annotated[str, Argument(metavar="DATA", help="Target rows: npy, npz, csv, tsv, parquet, or a folder.")]
 ModelFile = Annotated[Path, Argument(metavar="MODEL", help="Model file, from thpi fit.")]
-Side = Annotated[str, Option("--side", metavar="target|source", help="Which rows: of a two-sided model, either.")]
+_SIDE = "Encode target rows or source rows (source: two-sided models only)."
+Side = Annotated[str, Option("--side", metavar="target|source", help=_SIDE)]
 IndexFile = Annotated[Path, Argument(metavar="INDEX", help="Index file, from thpi index build.")]
 PRIVILEGED = Option("--privileged", metavar="FILE", help="Source rows of the items of DATA: by id, else by position.")
 ID = Option(
@@ -36,11 +37,10 @@ Ignore = Annotated[
 ]
 Bits = Annotated[int, Option("--bits", min=1, help="Length of a code.")]
 CodeBits = Annotated[Optional[int], Option(min=1, help="Bits of a code; needed for plain arrays of bytes only.")]
-_ANY_MODEL = "Accept codes that do not say which model made them; never codes of another model."
+_ANY_MODEL = "Accept codes without a model fingerprint. Codes from a different model are still refused."
 AnyModel = Annotated[bool, Option("--any-model", help=_ANY_MODEL)]
 Seed = Annotated[int, Option("--seed", min=0, help="Same seed, same result.")]
 Force = Annotated[bool, Option("--force", help="Replace an existing output.")]
 Json = Annotated[bool, Option("--json", help="Print the result as JSON, for scripts.")]
-DataHome = Annotated[Optional[Path], Option(help="Folder of the data sets; else THPI_DATA, else ~/thpi_data.")]
 _CLUSTER = "Dask scheduler, for instance tcp://host:8786. Its workers read the files, under the same paths."
 Scheduler = Annotated[Optional[str], Option(metavar="ADDRESS", help=_CLUSTER)]

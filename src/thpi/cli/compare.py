@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from thpi.assessment import Measured
     from thpi.comparison import Comparison, Result
 
-_RECALL = typer.Option(metavar="SHARE", help="Wished recall: the smallest code that reaches it is named.")
+_RECALL = typer.Option(metavar="SHARE", help="Target recall: the smallest code that reaches it is named.")
 _K = typer.Option("-k", metavar="K", min=1, help="Recall of the K nearest rows.")
 _CANDIDATES = typer.Option(
     metavar="N", min=1, help="... among the first N found. Default: K; more if you reorder them."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -103,11 +104,14 @@ def _print(found: Diagnosis, pairing: str | None) -> None:
     console.print(Text(f"Paired {pairing}.", style="dim"))
     console.print(Text(found.relation, style="dim" if found.related else "bold red"))
     for answer in found.answers:
-        before, after = answer.sentence.split(answer.verdict, 1)
+        before, verdict, after = re.split(f"({answer.verdict})", answer.sentence, maxsplit=1, flags=re.IGNORECASE)
         console.print()
-        console.print(Text.assemble(before, (answer.verdict, f"bold {colours.get(answer.verdict, 'yellow')}"), after))
+        console.print(Text.assemble(before, (verdict, f"bold {colours.get(answer.verdict, 'yellow')}"), after))
         # Otherwise figures that differ from those of the answer look like a fault.
-        about = "What AutoHasher tried. For the answer other rows choose among them, so it can be lower than the best."
+        about = (
+            "Candidates AutoHasher tried. The answer above is nested cross-validation, so it can be lower than the "
+            "best row here."
+        )
         console.print(Text(about, style="dim"))
         console.print(_table(answer))
         for sentence in answer.outlook:

@@ -93,7 +93,7 @@ def evaluate(
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
-    """Measure how well a model retrieves, beside searches that need no such model.
+    """Measure a model's retrieval quality against ITQ, exact search and random order.
 
     Every query is searched among the rows of DATA; queries drawn from DATA are
     left out of it. Relevant is what the model was fitted for, or --relevance:

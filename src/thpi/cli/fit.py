@@ -67,8 +67,9 @@ def fit(
     If there are few target rows (DATA), their source rows (--privileged) and
     further source rows (--source) can help; they are not needed afterwards.
     AutoHasher decides by cross-validation whether the source helps, and uses it
-    only then. Relevant means near in target space, with --labels same class; set
-    another meaning with --set relevance=source or groups.
+    only then. By default, an item is relevant if it is close in target space or,
+    with --labels, if it has the same class. Change this with --set
+    relevance=source or --set relevance=groups.
 
     Tables with a column of ids are joined by it, whatever the order of the rows.
     Rows without a partner are further source and target rows. Other files are
@@ -157,8 +158,12 @@ def _hasher(method: str | None, files: Files, bits: int, seed: int, settings: li
     known = ", ".join(allowed) or "no parameters"
     for text in settings:
         name, equals, value = text.partition("=")
-        if not equals or name not in allowed:
+        if not equals:
             raise ValueError(f"--set {text!r} must be NAME=VALUE; {method} has {known}.")
+        if name not in allowed:
+            auto = " AutoHasher, the default with --privileged or --labels, has it."
+            hint = auto if name in parameters(HASHERS["AutoHasher"]()) else ""
+            raise ValueError(f"--set {text!r}: {method} has no parameter {name!r}, only {known}.{hint}")
         hasher.set_params(**{name: _value(value)})
     hasher._validate_params()  # before the data are read
     _note_unused(hasher, privileged, source, labels)

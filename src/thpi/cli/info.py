@@ -26,10 +26,10 @@ def info(
     The whole file is read and checked, so this also shows whether it is intact.
 
     With --drift, new rows are compared with those that the model learned from:
-    the share of ones of each bit, and the mean of its projection. The rows
-    differ if a bit does so beyond chance (1 %, for all bits together) and by a
-    tenth of a standard deviation, or 5 points of its ones. Then thpi refit may
-    help.
+    the share of ones of each bit, and the mean of its projection. Drift is
+    reported when a bit changes significantly (1 % level, corrected for all bits)
+    and by at least 0.1 standard deviations or 5 percentage points. Then thpi
+    refit may help.
 
     \b
     Examples:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _OLD = typer.Argument(metavar="OLD", help=f"Items embedded by the old model: {options.TABLES}.")
 _NEW = typer.Argument(metavar="NEW", help="The same items embedded by the new model: by id, else by position.")
-_LEAST = typer.Option(min=0.0, max=1.0, help="Wished share of the recall of a full re-embedding.")
+_LEAST = typer.Option(min=0.0, max=1.0, help="Required recall, as a fraction of the recall after a full re-embedding.")
 _NEAR = typer.Option(min=1, help="Recall is of this many nearest items ...")
 _LISTED = typer.Option(min=1, help="... among this many that are found first.")
 _OUTPUT = typer.Option("--output", "-o", metavar="MODEL", help="Write the two-sided model to this file.")
@@ -35,7 +35,7 @@ def migrate(
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
-    """Tell what is kept if documents stay in the codes of an old embedding model, and queries come from a new one.
+    """Estimate how much recall you keep if you change the query encoder but do not re-embed your documents.
 
     OLD and NEW are the same items, embedded by both models: a sample of the
     collection, some thousands if possible. A fifth of them, at most 500, are

@@ -236,7 +236,7 @@ def _print(
     width = max((len(text) for text in names), default=0)
     for rank, (text, distance) in enumerate(zip(names, distances, strict=True), 1):
         bar = "█" * round(20 * (1 - distance / max(farthest, sys.float_info.min)))
-        shown = f"{distance:>3}" if isinstance(distance, int) else f"{distance:>8.4g}"
+        shown = f"{distance:>3}" if isinstance(distance, int) else f"{distance:#.4g}".rstrip(".").rjust(8)
         typer.echo(f"  {rank:>4}  {text:{width}}  distance {shown}  {bar}")
 
 

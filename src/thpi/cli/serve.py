@@ -13,20 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from thpi.cli._files import load_model
-from thpi.cli._options import AnyModel, DataHome
+from thpi.cli._options import AnyModel
 from thpi.cli._output import progress_bar
 
 if TYPE_CHECKING:
     from thpi.web import Catalogue
 
 
-def _demo_names() -> list[str]:
-    from thpi.datasets import DATASETS
-
-    return [name for name, entry in DATASETS.items() if entry.demo is not None]
-
-
-_DATASET = typer.Argument(autocompletion=_demo_names, help="Data set that --demo shows. Default: digits.")
+_DATASET = typer.Argument(help="What --demo shows: digits or shop. Default: digits.")
 _PICTURES = typer.Option(help="Folder of pictures to show: a file per item, named after its id (A-17.jpg).")
 _WRITABLE = typer.Option("--writable", help="Let requests add and remove items; needs a token.")
 _MAX_NEIGHBOURS = typer.Option(help="Maximum number of neighbours in one answer; a tenth with details.", min=1)
@@ -43,8 +37,7 @@ def serve(
     pictures: Annotated[Optional[Path], _PICTURES] = None,
     any_model: AnyModel = False,
     writable: Annotated[bool, _WRITABLE] = False,
-    demo: Annotated[bool, typer.Option("--demo", help="Show a data set, not a model.")] = False,
-    data_home: DataHome = None,
+    demo: Annotated[bool, typer.Option("--demo", help="Show bundled data, not a model.")] = False,
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 is every network.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port; 0 takes a free one.", min=0, max=65535)] = 8000,
     token: Annotated[Optional[str], _TOKEN] = None,
@@ -62,8 +55,6 @@ def serve(
     The bundled digits, every method side by side:  thpi serve --demo
 
     A bundled shop, search by picture without and with tags:  thpi serve --demo shop
-
-    Other data sets, from their folder:  thpi serve --demo openclipart --data-home DIR
 
     Your own model and index:  thpi serve --model shop.thpi --index shop.index
 
@@ -110,11 +101,11 @@ def serve(
         writable=writable,
     )
     if demo and (model or index or writable or pictures):
-        raise ValueError("--demo shows a data set; it excludes --model, --index, --pictures and --writable.")
+        raise ValueError("--demo shows bundled data; it excludes --model, --index, --pictures and --writable.")
     if dataset is not None and not demo:
         raise ValueError(f"{dataset!r}: a data set is shown with --demo; your own model with --model and --index.")
     if demo:
-        catalogue = _demo(dataset or "digits", data_home)
+        catalogue = _demo(dataset or "digits")
     elif model is None or index is None:
         raise ValueError("set --model and --index, or --demo to see the bundled digits.")
     else:
@@ -162,11 +153,11 @@ def _connections(asked: int | None) -> int:
     return min(512, most) if asked is None else asked
 
 
-def _demo(dataset: str, data_home: Path | None) -> Catalogue:
+def _demo(dataset: str) -> Catalogue:
     from thpi.web import demo_catalogue
 
     typer.echo(f"loading {dataset} and learning from it; this takes some seconds", err=True)
     with progress_bar("starting", "MofNCompleteColumn") as update:
         return demo_catalogue(
-            dataset, data_home, progress=lambda text, done, n: update(description=f"{text:32}", completed=done, total=n)
+            dataset, progress=lambda text, done, n: update(description=f"{text:32}", completed=done, total=n)
         )

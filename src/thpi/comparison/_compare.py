@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_array
 
+from thpi._numbers import check_numbers
 from thpi._types import Array, Ints, PathLike
 from thpi.comparison._measure import Cut, Meaning, Truth, measured, near_in_source, same_label, timed
 from thpi.comparison._method import Coded, Method, Training
@@ -75,7 +76,7 @@ def compare(
     >>> found.choice.name
     'SQ 8, asymmetric'
     """
-    rows = check_array(X, dtype=np.float32, ensure_min_samples=_LEAST_ROWS, estimator="compare", input_name="X")
+    rows = _checked(X)
     sizes, chosen = _checked_sizes(n_bytes), _checked_methods(methods)
     if not 0 < recall <= 1:
         raise ValueError(f"recall={recall!r} must be greater than 0 and at most 1.")
@@ -129,7 +130,7 @@ def write_code(
     ...     write_code(f"{folder}/best", X, "SQ 8", 16).removeprefix(folder)
     '/best.faiss'
     """
-    rows = check_array(X, dtype=np.float32, ensure_min_samples=_LEAST_ROWS, estimator="compare", input_name="X")
+    rows = _checked(X)
     if cosine:
         rows = _of_length_one(rows)
     known = METHODS | {each.name: each for each in (WITH_LABELS, WITH_SOURCE)}
@@ -195,6 +196,11 @@ def _drawn(n_rows: int, n_queries: int | None, seed: int) -> tuple[Ints, int]:
     return np.random.RandomState(seed).permutation(n_rows), n
 
 
+def _checked(X: Any) -> Array:
+    options = {"dtype": np.float32, "ensure_min_samples": _LEAST_ROWS, "estimator": "compare", "input_name": "X"}
+    return np.asarray(check_array(check_numbers("X", X), **options))
+
+
 def _split(rows: Array, order: Ints, n: int, privileged: Any, labels: Any, seed: int) -> _Rows:
     queries, database = order[:n], order[n:]
     meaning, S, y = None, None, None
@@ -204,7 +210,7 @@ def _split(rows: Array, order: Ints, n: int, privileged: Any, labels: Any, seed:
             raise ValueError(f"labels must have one label per row, shape ({len(rows)},), got {y.shape}.")
         meaning, y = same_label(y[queries], y[database], 10), y[database]
     if privileged is not None:
-        S = check_array(privileged, dtype=np.float64, input_name="privileged")
+        S = check_array(check_numbers("privileged", privileged), dtype=np.float64, input_name="privileged")
         if len(S) != len(rows):
             raise ValueError(f"privileged has {len(S)} rows and X {len(rows)}; row i must be the same item.")
         if labels is None:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 import numpy as np
 from scipy import sparse
 
-from thpi.datasets._entry import DatasetInfo, Demo, pipelines
+from thpi._types import Array, Ints
+from thpi.datasets._bundled import BUNDLED
 from thpi.datasets._paired import PairedDataset
+
+if TYPE_CHECKING:
+    from sklearn.pipeline import Pipeline
 
 # How shop.npz keeps a feature: MobileNetV2's last layer lies between 0 and 6, in 255 steps.
 FEATURE_STEP = 6 / 255
@@ -31,7 +37,7 @@ def load_shop() -> PairedDataset:
     >>> shop.show(0).tags
     ('animal', 'bird', 'silhouette')
     """
-    with np.load(ENTRY.folder_in(None) / "shop.npz", allow_pickle=False) as archive:
+    with np.load(BUNDLED / "shop.npz", allow_pickle=False) as archive:
         steps, carried, counts, vocabulary = (archive[key] for key in ("features", "tags", "tag_counts", "vocabulary"))
         names, labels, label_names = (archive[key] for key in ("names", "labels", "label_names"))
         pictures, ends = archive["pictures"].tobytes(), np.cumsum(archive["picture_sizes"]).tolist()
@@ -39,7 +45,7 @@ def load_shop() -> PairedDataset:
         (np.ones(len(carried)), carried, np.concatenate([[0], np.cumsum(counts)])), shape=(len(names), len(vocabulary))
     )
     return PairedDataset(
-        ENTRY.name,
+        "shop",
         steps * FEATURE_STEP,
         tags,
         tuple(names.tolist()),
@@ -51,31 +57,42 @@ def load_shop() -> PairedDataset:
     )
 
 
-ENTRY = DatasetInfo(
-    name="shop",
-    title="A small shop: 1,000 drawings and their tags",
-    home_page="https://openclipart.org/",
-    licence="Public domain",
-    licence_checked=True,  # SHOP_LICENSE.txt, beside the file
-    citation="Open Clip Art Library, https://openclipart.org/",
-    target="1,280 features of the drawing (MobileNetV2)",
-    source="tags",
-    loader=load_shop,
-    preprocessing="target unchanged; source tf-idf, 100 components",
-    pipelines=pipelines("unchanged", "tfidf_svd"),
-    folder=None,
-    demo=Demo(
-        title="A small shop",
-        description="Search by picture: 1,280 features that a network finds in it.",
-        vector_name="features of MobileNetV2",
-        class_name="category",
-        rows=1_000,
-        pairs=200,
-        queries=200,
-        ordered=True,
-        pipelines=pipelines("unchanged", "tfidf_svd"),
-        page="source",
-        source_name="tags",
-    ),
-    files={"shop.npz": "67e4918b74306c044ba171f2fa132da492a771a09dc29abec1290ea3f7875519"},
-)
+def tag_components() -> Pipeline:
+    """Return what turns tags into 100 numbers per drawing, unfitted: tf-idf and principal components."""
+    from sklearn.decomposition import TruncatedSVD
+    from sklearn.feature_extraction.text import TfidfTransformer
+    from sklearn.pipeline import make_pipeline
+
+    return make_pipeline(TfidfTransformer(), TruncatedSVD(100, n_iter=2, random_state=0))
+
+
+class ShopTask(NamedTuple):
+    """Target rows ``X`` and source rows ``S`` of all drawings, their labels, and the rows of each role.
+
+    Learn from ``X[pairs]``, ``S[pairs]`` and ``S[texts]``. Search ``X[database]`` with ``X[queries]``; the database is
+    pairs and texts.
+    """
+
+    shop: PairedDataset
+    X: Array
+    S: Array
+    labels: Ints
+    pairs: Ints
+    texts: Ints
+    queries: Ints
+    database: Ints
+
+
+def shop_task() -> ShopTask:
+    """Load the shop with its tags as 100 numbers per drawing: tf-idf and principal components, without the queries.
+
+    >>> task = shop_task()
+    >>> task.X.shape, task.S.shape, len(task.pairs), len(task.texts), len(task.queries)
+    ((1000, 1280), (1000, 100), 200, 600, 200)
+    """
+    shop = load_shop()
+    assert shop.labels is not None
+    pairs, texts, queries = (np.arange(shop.n)[SHOP_ROLES[role]] for role in ("pairs", "texts", "queries"))
+    database = np.concatenate([pairs, texts])
+    S = tag_components().fit(shop.source[database]).transform(shop.source)
+    return ShopTask(shop, np.asarray(shop.target), np.asarray(S), shop.labels, pairs, texts, queries, database)

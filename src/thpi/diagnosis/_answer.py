@@ -38,23 +38,24 @@ class Answer:
 
     @property
     def verdict(self) -> str:
-        """``"helps"``, ``"hurts"`` or ``"makes no difference"``."""
+        """``"helps"``, ``"hurts"``, ``"makes no difference"`` or ``"not enough data"``."""
         if self.gain.low > 0 and self.gain.mean >= CLEAR:
             return "helps"
         if self.gain.high < 0 and self.gain.mean <= -CLEAR:
             return "hurts"
-        return "makes no difference"
+        return "not enough data" if max(-self.gain.low, self.gain.high) > 2 * CLEAR else "makes no difference"
 
     @property
     def sentence(self) -> str:
         """The answer in words."""
-        wide = self.verdict == "makes no difference" and max(-self.gain.low, self.gain.high) > 2 * CLEAR
-        doubt = " The interval is wide: there are too few pairs to say more." if wide else ""
-        return (
-            f"The source {self.verdict} if relevant means {self.title}: {self.gain.mean:+.1f} points "
-            f"of MAP ({self.gain.low:+.1f} to {self.gain.high:+.1f}), {self.with_source:.1f} with it and "
-            f"{self.no_source:.1f} without.{doubt}"
-        )
+        gain, interval = f"{self.gain.mean:+.1f} points of MAP", f"{self.gain.low:+.1f} to {self.gain.high:+.1f}"
+        both = f"{self.with_source:.1f} with it and {self.no_source:.1f} without."
+        if self.verdict == "not enough data":
+            return (
+                f"Not enough data to tell whether the source helps if relevant means {self.title}: estimated gain "
+                f"{gain}, 95 % interval {interval}; {both}"
+            )
+        return f"The source {self.verdict} if relevant means {self.title}: {gain} ({interval}), {both}"
 
     @property
     def outlook(self) -> tuple[str, ...]:

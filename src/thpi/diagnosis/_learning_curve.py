@@ -39,12 +39,12 @@ class LearningCurve:
         found = []
         if pairs is not None:
             found.append(
-                f"With the source, {self.pairs[-1]:,} pairs to learn from are {pairs:+.1f} points better than half: "
+                f"With the source, training on {self.pairs[-1]:,} pairs scores {_compared(pairs)} than on half: "
                 + ("more pairs are likely to help." if pairs > CLEAR else "more pairs are not likely to help much.")
             )
         if rows is not None:
             found.append(
-                f"Without it, as many target rows are {rows:+.1f} points better than half: more target rows "
+                f"Without it, training on as many target rows scores {_compared(rows)} than on half: more target rows "
                 + ("alone are likely to help." if rows > CLEAR else "alone are not likely to help much.")
             )
         return tuple(found)
@@ -59,6 +59,10 @@ class LearningCurve:
         beside = f" beside the {self.more:,} rows without one" if self.more else ""
         every = self.pairs[-1] + self.more
         return f"With the source, {enough[0]:,} pairs{beside} are as good as {every:,} target rows without it."
+
+
+def _compared(points: float) -> str:
+    return f"{abs(points):.1f} points {'lower' if points < 0 else 'higher'}"
 
 
 def _last_doubling(values: Sequence[float | None]) -> float | None:

@@ -14,14 +14,15 @@ if TYPE_CHECKING:
     from thpi.auto._decision import Entry
     from thpi.diagnosis._answer import Answer, Diagnosis
 
-_BADGES = {"helps": "confirmed", "hurts": "not-confirmed", "makes no difference": "not-testable-here"}
+_BADGES = {"helps": "confirmed", "hurts": "not-confirmed"}
 
 
 def diagnosis_page(diagnosis: Diagnosis) -> str:
     """Return the page; all names are escaped, because they may come from a user's own method."""
+    badges = [_BADGES.get(a.verdict, "not-testable-here") for a in diagnosis.answers]
     items = "".join(
-        f"<li><span class='badge {_BADGES[a.verdict]}'>{a.verdict}</span> {escape(a.sentence)}</li>"
-        for a in diagnosis.answers
+        f"<li><span class='badge {badge}'>{a.verdict}</span> {escape(a.sentence)}</li>"
+        for badge, a in zip(badges, diagnosis.answers, strict=True)
     )
     warning = "" if diagnosis.related else "<span class='badge not-confirmed'>check the pairs</span> "
     body = (

@@ -76,10 +76,9 @@ class DSH(BaseHasher):
         share = (along[:, first] - along[:, second] >= offsets).mean(axis=0)
         entropy = entr(share) + entr(1 - share)
         kept = np.argsort(-entropy, kind="stable")[: self.n_bits]
-        dtype = views.X.dtype
         return {
-            "projection_": np.ascontiguousarray((centres[first[kept]] - centres[second[kept]]).T, dtype=dtype),
-            "offset_": offsets[kept].astype(dtype),
+            "projection_": np.ascontiguousarray((centres[first[kept]] - centres[second[kept]]).T),
+            "offset_": offsets[kept],
             "entropy_": entropy[kept],
         }
 

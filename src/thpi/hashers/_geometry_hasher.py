@@ -78,7 +78,6 @@ class ViewGeometry:
         else:
             rng = np.random.RandomState(seed)
         self._coordinates: Coordinates = few_coordinates(rows, views.mean, n_bits)
-        self._dtype = views.X.dtype
         X = self._coordinates.values.astype(np.float64)
         start = None
         if self.itq is not None:
@@ -88,11 +87,11 @@ class ViewGeometry:
 
     def back(self, projection: Array) -> Array:
         """Projection of the features from one of the coordinates."""
-        return self._coordinates.back(projection.astype(self._dtype))
+        return self._coordinates.back(projection)
 
     def fitted(self, learned: Learned) -> Fitted:
         """Fitted attributes of a hasher."""
-        offset = {} if learned.offset is None else {"offset_": learned.offset.astype(self._dtype)}
+        offset = {} if learned.offset is None else {"offset_": learned.offset}
         return {
             "projection_": self.back(learned.projection),
             **offset,

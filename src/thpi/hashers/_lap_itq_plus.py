@@ -109,7 +109,6 @@ class LapITQPlus(ITQPlus):
         fitted = self._follow(joined.views, codes, streams, rng)
         return fitted | {
             "projection_": joined.back(fitted["projection_"]),
-            "slack_projection_": fitted["slack_projection_"].astype(views.S.dtype),
             "codes_": fitted["codes_"][: views.X.shape[0]],
         }
 
@@ -184,7 +183,7 @@ def join_imputed(views: Views, n_bits: int, most: int, rng: np.random.RandomStat
     geometry = Geometry(coordinates.values.astype(np.float64), n_bits, seed, source)
     joined = Views(np.vstack([geometry.X, geometry.imputed]), some.all_source)
     joined.mean = np.zeros(joined.X.shape[1])
-    return Joined(joined, lambda projection: coordinates.back(projection.astype(views.X.dtype)), drawn)
+    return Joined(joined, coordinates.back, drawn)
 
 
 def _taken(unpaired: Any, rows: Array) -> Any:

@@ -36,5 +36,4 @@ class LSH(BaseHasher):
     streams = True
 
     def _fit(self, views: Views, rng: np.random.RandomState) -> Fitted:
-        projection = rng.standard_normal((views.X.shape[1], self.n_bits))
-        return {"projection_": projection.astype(views.X.dtype)}
+        return {"projection_": rng.standard_normal((views.X.shape[1], self.n_bits))}

@@ -76,9 +76,7 @@ class SourceFeatures:
 
     def fitted(self, projection: Array) -> Fitted:
         """Fitted attributes of a hasher that codes source rows: from a projection of the coordinates."""
-        dtype = self._rows.dtype
-        back = self.coordinates.back(projection)
-        return {"item_mean_": self.mean.astype(dtype), "item_projection_": back.astype(dtype)}
+        return {"item_mean_": self.mean, "item_projection_": self.coordinates.back(projection)}
 
     def named(self, name: str, n_bits: int) -> Array:
         """Features of all rows, by one of the names in ``SOURCE_FEATURES``."""

@@ -75,8 +75,8 @@ class SpectralHashing(BaseHasher):
         chosen = frequency.ravel()[order]
         return {
             "projection_": np.ascontiguousarray(V[:, axis]),
-            "frequency_": np.where(np.isfinite(chosen), chosen, 0.0).astype(views.X.dtype),
-            "lower_": lower[axis].astype(views.X.dtype),
+            "frequency_": np.where(np.isfinite(chosen), chosen, 0.0),
+            "lower_": lower[axis],
         }
 
     @property

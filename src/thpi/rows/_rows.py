@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from thpi._numbers import check_numbers
 from thpi._types import Array, DType, Ints
 from thpi.solvers.blocks import Parts, combined, row_blocks
 
@@ -260,7 +261,7 @@ class Spilled(Rows):
 
 def as_floats(block: npt.ArrayLike) -> Array:
     """Return a block of any numbers as float32 or float64."""
-    array = np.asarray(block)
+    array = np.asarray(check_numbers("X", block))
     if array.dtype.kind not in "fiub":
         raise ValueError(f"X holds blocks of dtype {array.dtype}; they must be numbers.")
     return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)

@@ -71,12 +71,18 @@ def row_blocks(X: Matrix) -> Iterator[slice]:
     >>> list(row_blocks(np.zeros((5, 2))))
     [slice(0, 5, None)]
     """
-    n, d = X.shape[0], max(1, X.shape[1])
-    width = X.dtype.itemsize * d
-    size = _SPARSE_ROWS if is_sparse(X) else max(1, _CACHED // width, min(2 * d, _LARGEST // width))
+    n, size = X.shape[0], _block_length(X)
     # sklearn's gen_batches checks its arguments, which takes as long as a small block.
     for start in range(0, n, size):
         yield slice(start, min(start + size, n))
+
+
+def _block_length(X: Matrix) -> int:
+    if is_sparse(X):
+        return _SPARSE_ROWS
+    d = max(1, X.shape[1])
+    width = X.dtype.itemsize * d
+    return max(1, _CACHED // width, min(2 * d, _LARGEST // width))
 
 
 def take_block(X: Any, rows: slice) -> Any:
@@ -121,11 +127,11 @@ def combined(parts: Iterable[Parts], combine: Callable[..., object] = np.add) ->
     (array(3.), array([0., 2.]))
     """
     rest = iter(parts)
-    result = tuple(np.array(member, dtype=np.float64) for member in next(rest, ()))
+    result = [np.array(member, dtype=np.float64) for member in next(rest, ())]
     for part in rest:
         for whole, member in zip(result, part, strict=True):
             combine(whole, member, out=whole)
-    return result
+    return tuple(result)
 
 
 def reduce_blocks(
@@ -136,7 +142,7 @@ def reduce_blocks(
     >>> reduce_blocks(lambda block, factor: (factor * block.sum(axis=0),), np.ones((4, 2)), 3.0)
     (array([12., 12.]),)
     """
-    if isinstance(X, Streamed):
+    if type(X) is not np.ndarray and isinstance(X, Streamed):  # asking for a protocol takes longer than coding a row
         return X.reduce(function, *arguments, combine=combine)
     return sum_blocks(lambda rows: function(X[rows], *arguments), X, combine)
 
@@ -147,6 +153,8 @@ def sum_blocks(function: Callable[[slice], Parts], X: Matrix, combine: Callable[
     >>> sum_blocks(lambda rows: (np.ones(3)[rows].sum(),), np.zeros((3, 2)))
     (array(3.),)
     """
+    if 0 < X.shape[0] <= _block_length(X):  # small data take the direct way
+        return combined((function(slice(0, X.shape[0])),))
     return combined(map_groups(lambda group: combined(map(function, group), combine), X), combine)
 
 
@@ -156,6 +164,9 @@ def for_blocks(function: Callable[[slice], None], X: Matrix) -> None:
     >>> for_blocks(print, np.zeros((3, 2)))
     slice(0, 3, None)
     """
+    if 0 < X.shape[0] <= _block_length(X):
+        function(slice(0, X.shape[0]))
+        return
     for _ in map_groups(lambda group: list(map(function, group)), X):
         pass
 
@@ -187,7 +198,7 @@ def centred_product(X: Data, mean: Array, W: Array) -> Array:
     array([-3.,  3.])
     """
     W = W.astype(X.dtype, copy=False)
-    if type(X) is not np.ndarray and isinstance(X, Streamed):  # asking for a protocol takes longer than coding a row
+    if type(X) is not np.ndarray and isinstance(X, Streamed):
         return X.project(mean, W)  # type: ignore[no-any-return]
     out = np.empty((X.shape[0], W.shape[1]), dtype=X.dtype)
     if is_sparse(X):

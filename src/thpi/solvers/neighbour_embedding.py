@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from thpi._types import Array
 from thpi.solvers.blocks import spread
+from thpi.solvers.descent import check_descent
 
 __all__ = ["NeighbourResult", "neighbour_embedding", "neighbour_probabilities"]
 
@@ -102,10 +104,10 @@ def neighbour_embedding(
     hold, most = start_penalty / c, _MOST_LOG_TC - np.log(c)
     both = A + A.T
     entropy = float((A * np.log(np.maximum(A, np.finfo(np.float64).tiny))).sum())
-    latest = np.inf
+    latest, scale = np.inf, 0.0
 
     def value(x: Array) -> tuple[float, Array]:
-        nonlocal latest
+        nonlocal latest, scale
         P, b, t = x[: p * c].reshape(p, c), x[p * c : -1], float(np.exp(min(x[-1], most)))
         H = np.tanh(rows @ P - b) if offsets else np.tanh(rows @ P)
         E = (t * H) @ H.T
@@ -115,7 +117,8 @@ def neighbour_embedding(
         # sum_ij A_ij h_i'h_j and sum_ij Q_ij h_i'h_j, with the products that the gradient needs as well.
         wanted, seen = both @ H, (E @ H) / total
         drawn = float(np.vdot(wanted, H)) / 2
-        divergence = entropy + float(np.log(total).sum()) - t * drawn
+        normalisers = float(np.log(total).sum())
+        divergence = entropy + normalisers - t * drawn
         pull = t * (seen + E @ (H / total) - wanted) * (1 - H * H) / n
         moved = P - P0
         held = C @ moved
@@ -123,6 +126,7 @@ def neighbour_embedding(
         by_b = 2 * hold * b - pull.sum(axis=0) if offsets else b
         by_t = t * (float(np.vdot(seen, H)) - drawn) / n if x[-1] <= most else 0.0
         latest = divergence / n + hold * (float(np.vdot(moved, held)) + float(b @ b))
+        scale = max(scale, abs(latest) + (abs(entropy) + abs(normalisers) + t * abs(drawn)) / n)
         return latest, np.concatenate([slope.ravel(), by_b, [by_t]])
 
     x = np.concatenate([P0.ravel(), np.zeros(c if offsets else 0), [np.log(4 / np.sqrt(c))]])
@@ -131,5 +135,7 @@ def neighbour_embedding(
         value, x, jac=True, method="L-BFGS-B", callback=lambda _: objective.append(latest),
         options={"maxiter": max_iter, "maxcor": 8, "ftol": tol},
     )  # fmt: skip
+    for former, later in pairwise(objective):
+        check_descent("neighbour embedding", former, later, scale, np.float64)
     offset = found.x[p * c : -1] if offsets else np.zeros(c)
     return NeighbourResult(found.x[: p * c].reshape(p, c) / unit, offset, objective, bool(found.success))

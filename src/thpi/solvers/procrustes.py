@@ -6,6 +6,7 @@ import numpy as np
 from scipy import linalg
 
 from thpi._types import Array
+from thpi.solvers.descent import check_descent
 
 __all__ = ["polar", "random_frame", "random_orthonormal", "tall_procrustes"]
 
@@ -38,7 +39,12 @@ def polar(A: Array) -> Array:
 def _polar_by_gram(A: Array) -> Array | None:
     """Return ``A (A'A)^(-1/2)``, or None if ``A'A`` is too ill-conditioned for it."""
     tall = A.astype(np.float64, copy=False)
-    values, V = linalg.eigh(tall.T @ tall, check_finite=False)
+    try:
+        values, V = linalg.eigh(tall.T @ tall, check_finite=False)
+    except (
+        linalg.LinAlgError
+    ):  # LAPACK gives up on some that are nearly of rank 1: seen with one row far from all others
+        return None
     if not values[0] > _LEAST_GRAM * values[-1]:
         return None
     Q = tall @ ((V / np.sqrt(values)) @ V.T)
@@ -106,7 +112,8 @@ def tall_procrustes(
         candidate = polar(a * R - GR + cross)
         G_candidate = gram @ candidate
         lower = float(np.vdot(candidate, G_candidate) - 2 * np.vdot(candidate, cross))
-        if lower > loss:  # only rounding can do this, at a stationary point
+        if lower > loss:  # at a stationary point, by rounding
+            check_descent("tall Procrustes", loss, lower, a * R.shape[1] + scale, gram.dtype)
             break
         done = loss - lower <= tol * scale
         R, GR, loss = candidate, G_candidate, lower

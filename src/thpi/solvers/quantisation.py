@@ -11,6 +11,7 @@ from thpi._types import Array, Signs
 from thpi.kernels._threads import own_threads
 from thpi.solvers.balance import as_signs, balanced_signs
 from thpi.solvers.blocks import Data, Streamed, reduce_blocks
+from thpi.solvers.descent import check_descent
 from thpi.solvers.procrustes import polar, random_orthonormal
 
 __all__ = ["QuantisationResult", "frame_quantisation", "iterative_quantisation", "signs", "to_signs"]
@@ -141,7 +142,8 @@ def _alternate(
         overlap = float(np.vdot(rotation, correlation))
         if overlaps and overlap < overlaps[-1]:
             if ahead is kept:
-                # Impossible in exact arithmetic: it is rounding, at a point where nothing is left to gain.
+                # Both steps are exact: nothing is left to gain but rounding errors. ||B|| ||Z|| bounds the overlap.
+                check_descent("quantisation", -overlaps[-1], -overlap, np.sqrt(size * energy), R.dtype)
                 converged = True
                 break
             ahead = kept

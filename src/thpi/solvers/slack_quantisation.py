@@ -12,6 +12,7 @@ from thpi._types import Array, Bools, Ints, Signs
 from thpi.kernels._threads import own_threads
 from thpi.solvers.balance import as_signs, balanced_halves
 from thpi.solvers.blocks import for_blocks, sum_blocks
+from thpi.solvers.descent import check_descent
 from thpi.solvers.procrustes import largest_eigenvalue, polar, random_orthonormal, tall_procrustes
 from thpi.solvers.swap_descent import GraphCodes
 
@@ -65,7 +66,7 @@ def slack_quantisation(
     If R (p x c) and P (q x c) are square or wide, the last two terms are constant and the paper's closed forms,
     ``R = polar(X'((1 + lambda1) B - lambda1 S P))`` and ``P = polar(S'(B - X R))``, are exact. If they are tall,
     ``true_loss=False`` leaves these terms out (the trace objective); ``true_loss=True`` keeps them and solves the tall
-    Procrustes problems by generalised power iteration. No step raises the objective.
+    Procrustes problems by generalised power iteration. No step raises the objective; one that does is an error.
 
     With a graph there are two phases. The first is the paper's: relax the codes to the box, solve, round, until it
     settles. It may rise, so its best iterate is kept and the lowest objective so far is recorded. The second goes on
@@ -114,9 +115,12 @@ def _alternate(
         R = moments.fit_target(R, P)
         P = moments.fit_slack(R, P)
         value = moments.objective(R, P) + cut
-        converged = bool(objective) and objective[-1] - value <= tol * abs(objective[-1])
-        # A rise is impossible in exact arithmetic: it is rounding, at a point where nothing is left to gain.
-        if not objective or not value > objective[-1]:
+        if objective:
+            former = objective[-1]
+            check_descent("slack quantisation", former, value, moments.scale + abs(former), moments.X.dtype)
+            converged = former - value <= tol * abs(former)
+        # A rise within rounding, where nothing is left to gain, is not recorded.
+        if not objective or value <= objective[-1]:
             objective.append(value)
             best = positive, R, P
         if converged:
@@ -181,6 +185,9 @@ class PairMoments:
         self.totals = tuple(view.sum(axis=0, dtype=np.float64)[:, None] for view in (X, S))
         self.grams = [_Gram(view, n_bits) for view in (X, S)] if true_loss else None
         self.XB, self.SB = np.zeros((p, n_bits)), np.zeros((q, n_bits))
+        # The loss if none of its terms cancelled: rounding errors are relative to it.
+        b, x, s = np.sqrt(len(X) * n_bits), np.linalg.norm(X), np.linalg.norm(S)
+        self.scale = float((b + x) ** 2 + lambda1 * (b + x + s) ** 2)
 
     def pull(self, R: Array, P: Array) -> Array:
         """``M'``, c x n, in the dtype of X."""

@@ -11,9 +11,9 @@ from scipy.spatial.distance import cdist
 
 import thpi
 from thpi._types import Bools, Floats, Ints
-from thpi.datasets import Demo
 from thpi.metrics import ranked_average_precision
 from thpi.web.catalogue import Engine, Quality
+from thpi.web.demos import Demo
 
 BITS = 32
 SHOWN = 24

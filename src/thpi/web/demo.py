@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 import thpi
-from thpi import datasets
-from thpi._types import Bools, Floats, Ints, PathLike
-from thpi.datasets import Demo, PairedDataset
+from thpi._types import Bools, Floats, Ints
+from thpi.datasets import PairedDataset
 from thpi.ground_truth import label_relevance, neighbour_radius, radius_relevance
 from thpi.index import HammingIndex, asymmetric_distances
 from thpi.metrics import mean_average_precision, ranked_average_precision
-from thpi.web.catalogue import Catalogue, Engine, GroundTruth, Prepare, Quality
+from thpi.web.catalogue import Catalogue, Engine, GroundTruth, Quality
 from thpi.web.comparison import compared_hashers, comparison_of, quality_of_features
+from thpi.web.demos import DEMOS, Demo
 
 BITS = (8, 16, 32, 64)
 NEIGHBOURS = 50
@@ -25,13 +24,12 @@ NEIGHBOURS = 50
 
 def demo_catalogue(
     name: str = "digits",
-    data_home: PathLike | None = None,
     *,
     bits: Sequence[int] = BITS,
     random_state: int = 0,
     progress: Callable[[str, int, int], None] = lambda *_: None,
 ) -> Catalogue:
-    """Load a data set, fit methods on its pairs, and measure how well each retrieves.
+    """Load a data set of :data:`thpi.web.demos.DEMOS`, fit methods on its pairs, and measure how well each retrieves.
 
     Some items are held out: no method and no preprocessing sees them. They are the queries of the quality measures,
     searched among all other items, and the gallery shows them. If the page of the data set is about the source, two
@@ -42,11 +40,13 @@ def demo_catalogue(
     >>> catalogue.methods[-1], catalogue.bits, len(catalogue.gallery)
     ('AutoHasher', [8], 300)
     """
-    demo = _demo_of(name)
+    if name not in DEMOS:
+        raise ValueError(f"dataset={name!r} cannot be shown; choose one of {', '.join(DEMOS)}.")
+    demo = DEMOS[name]
     hashers = _hashers(demo, bits, random_state)
     total = 1 + len(hashers)
     progress(f"loading {name}", 0, total)
-    items = _load(name, demo, data_home, random_state)
+    items = _load(demo, random_state)
     held_out, rest = np.arange(items.n - demo.queries, items.n), np.arange(items.n - demo.queries)
     if items.labels is None:
         raise ValueError("a data set without classes cannot be shown.")
@@ -54,7 +54,7 @@ def demo_catalogue(
     quality: list[Quality] = []
     # One thread: the codes are then the same on any number of cores.
     with threadpool_limits(1):
-        prepare, X, S = _prepared(items, demo, rest)
+        X, S = np.asarray(items.target), _source(items, demo, rest)
         radius = neighbour_radius(X[rest], form="plain", k=NEIGHBOURS)
         relevant = {
             "class": label_relevance(items.labels[held_out], items.labels[rest]),
@@ -83,7 +83,6 @@ def demo_catalogue(
         vector_name=demo.vector_name,
         class_name=demo.class_name,
         items=items,
-        prepare=prepare,
         gallery=held_out,
         truth=GroundTruth(X, items.labels, radius, quality),
         first=("LapITQPlus" if demo.page == "methods" else "AutoHasher", lengths[len(lengths) // 2]),
@@ -100,30 +99,16 @@ def _hashers(demo: Demo, bits: Sequence[int], random_state: int) -> list[tuple[s
     ]
 
 
-def _demo_of(name: str) -> Demo:
-    known = {key: entry.demo for key, entry in datasets.DATASETS.items() if entry.demo is not None}
-    if name not in known:
-        raise ValueError(f"dataset={name!r} cannot be shown; choose one of {', '.join(known)}.")
-    return known[name]
+def _load(demo: Demo, random_state: int) -> PairedDataset:
+    items = demo.load()
+    return items if demo.ordered else items.take(np.random.RandomState(random_state).permutation(items.n)[: demo.rows])
 
 
-def _load(name: str, demo: Demo, data_home: PathLike | None, random_state: int) -> PairedDataset:
-    items = datasets.load(name, data_home, **demo.options)
-    if not demo.ordered:
-        items = items.take(np.random.RandomState(random_state).permutation(items.n)[: demo.rows])
-    if items.pictures is not None and not isinstance(items.pictures, np.ndarray):
-        items = replace(items, pictures=tuple(items.pictures))  # read zipped pictures once
-    return items
-
-
-def _prepared(items: PairedDataset, demo: Demo, rest: Ints) -> tuple[Prepare | None, Floats, Floats]:
-    """Return the fitted target pipeline, if any, and the dense rows of target and source."""
-    if demo.pipelines is None:
-        return None, np.asarray(items.target), np.asarray(items.source)
-    target, source = demo.pipelines()
-    X = target.fit(items.target[rest]).transform(items.target)
-    S = source.fit(items.source[rest]).transform(items.source)
-    return target, np.asarray(X, dtype=np.float64), np.asarray(S, dtype=np.float64)
+def _source(items: PairedDataset, demo: Demo, rest: Ints) -> Floats:
+    """Return the dense source rows; what prepares them, if anything, has not seen the queries."""
+    if demo.prepare_source is None:
+        return np.asarray(items.source)
+    return np.asarray(demo.prepare_source().fit(items.source[rest]).transform(items.source), dtype=np.float64)
 
 
 def _quality(

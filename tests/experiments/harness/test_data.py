@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from experiments.datasets import DataAlteredError, DataNotFoundError, UnknownDatasetError
 from experiments.harness.data import (
     DataSpec,
     data_identity,
@@ -14,7 +15,7 @@ from experiments.harness.data import (
     training_views,
 )
 from experiments.harness.store import ResultStore
-from thpi.datasets import DataAlteredError, DataNotFoundError, UnknownDatasetError, load_digits_views
+from thpi.datasets import load_digits_views
 from thpi.evaluation import split_rows
 
 

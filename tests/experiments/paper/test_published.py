@@ -1,8 +1,8 @@
 from __future__ import annotations
 
+from experiments.datasets import DATASETS
 from experiments.paper.published import FIGURE3_AT_ZERO, METHOD_TITLES, figure1, table1
 from thpi import HASHERS
-from thpi.datasets import DATASETS
 
 
 def test_the_published_figures_are_complete() -> None:

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from sklearn.preprocessing import Normalizer
 
+from experiments.datasets import DATASETS, UnknownDatasetError
 from experiments.harness.data import load_rows
 from experiments.paper.published import table1
 from experiments.paper.sets import SETS, paper_set
-from thpi.datasets import DATASETS, UnknownDatasetError
 
 BBC = {"bbc", "bbc-position"}
 STAND_INS = {"ddtp", "mediamill", "openclipart"}

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import thpi
+from experiments.datasets.preprocessing import standardised
 from experiments.harness.data import load_rows, refit_target, training_views
 from experiments.harness.protocol import PROTOCOLS, relevance_matrix
 from experiments.harness.store import ResultStore
@@ -18,7 +19,6 @@ from experiments.transfer.results import Setting
 from experiments.transfer.settings import SETS, quick_settings, transfer_tasks
 from experiments.transfer.task import Fit, finished
 from thpi import HASHERS
-from thpi.datasets.preprocessing import standardised
 from thpi.evaluation import database_rows, split_rows
 from thpi.metrics import average_precision
 

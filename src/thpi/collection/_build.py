@@ -1,0 +1,173 @@
+"""Building a collection: learn, code, and write everything into one file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import _num_samples as len_of
+
+from thpi._files import atomic_path
+from thpi._types import Array, Codes, MatrixLike, PathLike
+from thpi.auto import AutoHasher
+from thpi.base import BaseHasher, Whole
+from thpi.collection._collection import Collection, write_parts
+from thpi.collection._evidence import evidence_of
+from thpi.collection._file import CollectionFile
+from thpi.collection._items import Details, clear, insert
+from thpi.hashers import ITQ
+from thpi.index import IdsLike, check_ids
+from thpi.model_file import encode
+
+_AT_ONCE = 100_000  # items written at a time
+
+
+def build(
+    path: PathLike,
+    X: MatrixLike,
+    y: Any = None,
+    *,
+    ids: IdsLike | None = None,
+    privileged: MatrixLike | None = None,
+    source: MatrixLike | Whole | None = None,
+    target: MatrixLike | None = None,
+    target_ids: IdsLike | None = None,
+    hasher: BaseHasher | None = None,
+    relevance: str | None = None,
+    bits: int = 32,
+    recall: float | None = None,
+    details: Mapping[Any, Details] | None = None,
+    about: Mapping[str, Any] | None = None,
+    random_state: int = 0,
+    force: bool = False,
+    on_step: Callable[[str], None] = lambda text: None,
+) -> Collection:
+    """Learn a hash function, code the rows, and write a collection; return it, open.
+
+    With source rows or labels :class:`thpi.AutoHasher` decides by cross-validation whether they help, and what it finds
+    becomes the ``evidence`` of the collection. Without either it is :class:`thpi.ITQ`. Tables with ids in both are
+    joined with :func:`thpi.pair` first.
+
+    Parameters
+    ----------
+    path : file to write, for instance "shop.thpi"; it appears when it is complete
+    X : rows of the items, one per item
+    y : classes or tags of the rows of ``X``
+    ids : ids of the rows of ``X``, 64-bit integers or texts; by default 0, 1, 2, ...
+    privileged : source rows of the rows of ``X``
+    source : source rows of no item
+    target, target_ids : rows of further items, which have no source row, and their ids
+    hasher : a method that is not fitted, in place of the default one; it has its own ``n_bits`` and parameters
+    relevance : what AutoHasher takes for relevant (:data:`thpi.RELEVANCES`); by default "labels" with ``y``, else
+        "target"
+    bits : length of a code
+    recall : allow approximate search with this recall; see :class:`thpi.index.HammingIndex`
+    details : text and picture by id
+    about : further facts for the ``about`` of the collection, as JSON has them, such as the tables
+    force : whether to replace an existing file
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> rng = np.random.RandomState(0)
+    >>> texts = rng.standard_normal((300, 5))
+    >>> pictures = np.hstack([texts, 3 * rng.standard_normal((300, 20))])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     shop = build(f"{folder}/shop.thpi", pictures[:90], privileged=texts[:90], relevance="source", bits=8)
+    ...     print(shop.evidence["choice"], len(shop))
+    NeighbourHash with source 90
+    """
+    if os.path.exists(path) and not force:
+        raise FileExistsError(f"path={os.fspath(path)!r} exists already; force=True replaces it.")
+    learner = _learner(hasher, relevance, bits, random_state, (privileged is not None, y is not None))
+    checked = _item_ids(X, ids, target, target_ids)
+    views: dict[str, Any] = {"privileged": privileged, "source": source, "target": target}
+    on_step(f"learning with {learner.method_name}")
+    learner.fit(X, y, **{name: view for name, view in views.items() if view is not None})
+    on_step("coding")
+    codes = _code(learner, X, privileged, target)
+    facts = {"recall": recall} | dict(about or {})
+    on_step("writing")
+    write(path, learner, codes, checked, about=facts, details=details)
+    return Collection(path)
+
+
+def write(
+    path: PathLike,
+    hasher: BaseHasher,
+    codes: Codes,
+    ids: IdsLike,
+    *,
+    about: Mapping[str, Any],
+    details: Mapping[Any, Details] | None = None,
+) -> None:
+    """Write a collection of codes that a fitted ``hasher`` made, in one step."""
+    from thpi import __version__
+
+    checked = check_ids(ids, length=len(codes), unique=True)
+    known = {"n_bits": hasher.n_bits, "fingerprint": hasher.fingerprint_, "method": hasher.method_name}
+    known |= {"title": Path(path).stem, "thpi": __version__, "settings": _plain(hasher.get_params()), "recall": None}
+    with atomic_path(path) as temporary:
+        file = CollectionFile.create(temporary)
+        try:
+            with file.writing():
+                clear(file)
+                write_parts(file, encode(hasher), known | dict(about), evidence_of(hasher))
+                for start in range(0, len(checked), _AT_ONCE):
+                    some = slice(start, start + _AT_ONCE)
+                    rows = None if details is None else _details(details, checked[some])
+                    insert(file, checked[some], codes[some], rows, hasher.n_bits)
+        finally:
+            file.close()
+
+
+def _learner(
+    hasher: BaseHasher | None, relevance: str | None, bits: int, seed: int, given: tuple[bool, bool]
+) -> BaseHasher:
+    """The method: what is asked for, else AutoHasher with source rows or labels (``given``), else ITQ."""
+    has_source, has_labels = given
+    if hasher is not None:
+        if relevance is not None:
+            raise ValueError(f"relevance={relevance!r} is for the default method; set it in hasher.")
+        return hasher
+    if has_source or has_labels:
+        meaning = relevance or ("labels" if has_labels else "target")
+        return AutoHasher(bits, relevance=meaning, random_state=seed)
+    if relevance not in (None, "target"):
+        raise ValueError(f"relevance={relevance!r} needs source rows (privileged=...) or labels (y).")
+    return ITQ(bits, random_state=seed)
+
+
+def _item_ids(X: Any, ids: Any, target: Any, target_ids: Any) -> Array:
+    """Ids of the rows of ``X`` and of ``target``, or numbers."""
+    n, more = len_of(X), 0 if target is None else len_of(target)
+    if ids is None and target_ids is None:
+        return np.arange(n + more)
+    if ids is None or (more and target_ids is None):
+        raise ValueError("ids and target_ids: either all items have ids, or none.")
+    first = check_ids(ids, length=n, unique=True)
+    if not more:
+        return first
+    others = check_ids(target_ids, length=more, kind=None, unique=True)
+    return check_ids([*first.tolist(), *others.tolist()], unique=True)
+
+
+def _code(hasher: BaseHasher, X: Any, privileged: Any, target: Any) -> Codes:
+    """Codes of all items; those that have a source row are coded by it if the model is two-sided."""
+    codes = hasher.transform_source(privileged) if hasher.is_two_sided else hasher.transform(X)
+    return codes if target is None else np.vstack([codes, hasher.transform(target)])
+
+
+def _details(details: Mapping[Any, Details], ids: Array) -> Sequence[Details]:
+    return [details.get(item, Details()) for item in ids.tolist()]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, np.generic):
+        return value.item()
+    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)

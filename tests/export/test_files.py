@@ -1,0 +1,227 @@
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from thpi import export
+from thpi.codes import pack
+from thpi.index import HammingIndex
+
+WIDTHS = [1, 8, 13, 64]
+FORMATS = list(export.FORMATS)
+
+
+def functions(name: str) -> tuple[Any, Any]:
+    if name == "parquet":
+        pytest.importorskip("pyarrow", reason="needs pyarrow: pip install 'thpi[parquet]'")
+    entry = export.FORMATS[name]
+    return entry.write, lambda path, n_bits=None: entry.read(path, n_bits)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("n_bits", WIDTHS)
+@pytest.mark.parametrize("n", [0, 1, 100])
+def test_round_trip(tmp_path: Path, name: str, n_bits: int, n: int) -> None:
+    write, read = functions(name)
+    codes = pack(np.random.RandomState(0).rand(max(n, 1), n_bits) < 0.5)[:n]
+    ids = np.random.RandomState(1).permutation(10**6)[:n] - 500_000
+    write(tmp_path / "codes", codes, n_bits, ids)
+    table = read(tmp_path / "codes")
+    np.testing.assert_array_equal(table.codes, codes)
+    np.testing.assert_array_equal(table.ids, ids)
+    assert table.codes.dtype == np.uint8
+    assert table.n_bits == n_bits
+
+
+MODEL = "c4e8709f0e821f23"
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("n", [0, 3])
+@pytest.mark.parametrize("model", [MODEL, None])
+def test_the_model_comes_back(tmp_path: Path, name: str, n: int, model: str | None) -> None:
+    write, read = functions(name)
+    write(tmp_path / "codes", np.zeros((n, 2), dtype=np.uint8), 13, np.arange(n), model)
+    assert read(tmp_path / "codes").model == model
+    with pytest.raises(ValueError, match="model='shop.thpi' must be a fingerprint"):
+        write(tmp_path / "other", np.zeros((n, 2), dtype=np.uint8), 13, np.arange(n), "shop.thpi")
+    assert not (tmp_path / "other").exists()
+
+
+def describe_anew(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """Change the description within a faiss file."""
+    data = path.read_bytes()
+    start = len(data) - 48 - int.from_bytes(data[-48:-40], "little")
+    about = json.loads(data[start:-48])
+    change(about)
+    text = json.dumps(about).encode()
+    whole = data[:start] + text + len(text).to_bytes(8, "little")
+    path.write_bytes(whole + hashlib.sha256(whole).digest() + data[-8:])
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_file_without_an_entry_for_a_model_opens(tmp_path: Path, name: str) -> None:
+    write, read = functions(name)
+    write(tmp_path / "codes", np.arange(6, dtype=np.uint8).reshape(3, 2), 13)
+    if name == "faiss":
+        describe_anew(tmp_path / "codes", lambda about: about.pop("model"))
+    elif name == "parquet":
+        import pyarrow.parquet as pq
+
+        table = pq.read_table(tmp_path / "codes")
+        about = json.loads(table.schema.metadata[b"thpi"])
+        del about["model"]
+        pq.write_table(table.replace_schema_metadata({"thpi": json.dumps(about)}), tmp_path / "codes")
+    else:
+        assert b"model" not in (tmp_path / "codes").read_bytes()  # as it always was
+    table = read(tmp_path / "codes")
+    assert (len(table.codes), table.model) == (3, None)
+
+
+IDS = ["plain", "ü ☃ 東京", "a,b", "two\nlines", '"quoted"', "-1", " "], [-(2**63), -1, 0, 2**63 - 1]
+
+
+@pytest.mark.parametrize("name", [*FORMATS, "index"])
+@pytest.mark.parametrize("ids", IDS, ids=["text", "integer"])
+def test_ids_of_every_kind_and_the_model_go_round(tmp_path: Path, name: str, ids: list[Any]) -> None:
+    codes = pack(np.random.RandomState(0).rand(len(ids), 13) < 0.5)
+    if name == "index":
+        index = HammingIndex(13, model=MODEL)
+        index.add(codes, ids)
+        index.save(tmp_path / "codes")
+        read: Any = HammingIndex.open(tmp_path / "codes")
+    elif name == "faiss" and isinstance(ids[0], str):
+        pytest.skip("a faiss index holds integers only")
+    else:
+        write, reader = functions(name)
+        write(tmp_path / "codes", codes, 13, ids, MODEL)
+        read = reader(tmp_path / "codes")
+    assert read.ids.tolist() == ids
+    np.testing.assert_array_equal(read.codes, codes)
+    assert read.model == MODEL
+
+
+@pytest.mark.parametrize("name", ["npy", "parquet"])
+def test_string_ids(tmp_path: Path, name: str) -> None:
+    write, read = functions(name)
+    ids = ["", "ü ☃", "long " * 50, "'\"\\\n"]
+    write(tmp_path / "codes", np.arange(4, dtype=np.uint8)[:, None], 3, ids)
+    table = read(tmp_path / "codes")
+    assert table.ids.tolist() == ids
+    assert [(item, code.tolist()) for item, code in table.rows()] == [(item, [i]) for i, item in enumerate(ids)]
+
+
+def test_string_ids_do_not_fit_into_faiss(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="strings"):
+        export.write_faiss(tmp_path / "codes", np.zeros((1, 1), dtype=np.uint8), 3, ["a"])
+
+
+def test_npy_is_plain_for_numpy(tmp_path: Path) -> None:
+    export.write_npy(tmp_path / "codes.npy", np.array([[5], [6]], dtype=np.uint8), 3)
+    rows = np.load(tmp_path / "codes.npy")
+    assert rows.dtype.names == ("id", "code:bits=3:order=little")
+    assert rows["code:bits=3:order=little"].tolist() == [[5], [6]]
+
+
+def test_plain_array_needs_n_bits(tmp_path: Path) -> None:
+    np.save(tmp_path / "plain.npy", np.array([[5], [6]], dtype=np.uint8))
+    with pytest.raises(ValueError, match="pass n_bits"):
+        export.read_npy(tmp_path / "plain.npy")
+    assert export.read_npy(tmp_path / "plain.npy", 3).ids.tolist() == [0, 1]
+    with pytest.raises(ValueError, match="n_bits=2"):
+        export.read_npy(tmp_path / "plain.npy", 2)
+
+
+def test_pickled_npy_is_not_loaded(tmp_path: Path) -> None:
+    np.save(tmp_path / "objects.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    with pytest.raises(ValueError, match="not a readable"):
+        export.read_npy(tmp_path / "objects.npy", 8)
+
+
+def test_parquet_metadata_and_type(tmp_path: Path) -> None:
+    write, _ = functions("parquet")
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    write(tmp_path / "codes.parquet", np.zeros((3, 2), dtype=np.uint8), 13)
+    schema = pq.read_schema(tmp_path / "codes.parquet")
+    assert schema.field("code").type == pa.binary(2)
+    about = json.loads(schema.metadata[b"thpi"])
+    assert (about["n_bits"], about["bit_order"]) == (13, "little")
+
+
+def test_faiss_reads_what_was_written(tmp_path: Path) -> None:
+    import faiss
+
+    codes = pack(np.random.RandomState(0).rand(20, 16) < 0.5)
+    export.write_faiss(tmp_path / "codes.faiss", codes, 16, np.arange(100, 120))
+    index = faiss.read_index_binary(str(tmp_path / "codes.faiss"))
+    distances, ids = index.search(codes, 1)
+    assert (distances == 0).all()
+    assert (ids[:, 0] >= 100).all()
+
+
+def test_foreign_faiss_file_without_metadata(tmp_path: Path) -> None:
+    import faiss
+
+    codes = pack(np.random.RandomState(0).rand(20, 16) < 0.5)
+    flat = faiss.IndexBinaryFlat(16)
+    flat.add(codes)
+    faiss.write_index_binary(flat, str(tmp_path / "flat"))
+    table = export.read_faiss(tmp_path / "flat")
+    np.testing.assert_array_equal(table.codes, codes)
+    assert table.ids.tolist() == list(range(20))
+    assert table.n_bits == 16
+
+
+def test_altered_faiss_file_is_told(tmp_path: Path) -> None:
+    export.write_faiss(tmp_path / "codes", np.zeros((3, 2), dtype=np.uint8), 13)
+    data = bytearray((tmp_path / "codes").read_bytes())
+    data[40] ^= 1
+    (tmp_path / "codes").write_bytes(data)
+    with pytest.raises(ValueError, match="checksum"):
+        export.read_faiss(tmp_path / "codes")
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_unreadable_files(tmp_path: Path, name: str) -> None:
+    _, read = functions(name)
+    with pytest.raises(FileNotFoundError):
+        read(tmp_path / "missing")
+    for content in (b"", b"not at all", bytes(1000)):
+        (tmp_path / "wrong").write_bytes(content)
+        with pytest.raises(ValueError, match="wrong"):
+            read(tmp_path / "wrong")
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_another_bit_order_is_refused(tmp_path: Path, name: str) -> None:
+    write, read = functions(name)
+    write(tmp_path / "codes", np.zeros((3, 2), dtype=np.uint8), 13)
+    if name == "npy":
+        data = (tmp_path / "codes").read_bytes().replace(b"order=little", b"order=bigbig")
+        (tmp_path / "codes").write_bytes(data)
+    elif name == "faiss":
+        describe_anew(tmp_path / "codes", lambda about: about.update(bit_order="big"))
+    else:
+        import pyarrow.parquet as pq
+
+        table = pq.read_table(tmp_path / "codes")
+        about = table.schema.metadata[b"thpi"].replace(b"little", b"big")
+        pq.write_table(table.replace_schema_metadata({b"thpi": about}), tmp_path / "codes")
+    with pytest.raises(ValueError, match="bit order"):
+        read(tmp_path / "codes")
+
+
+def test_missing_package_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ImportError, match=r"thpi\[parquet\]"):
+        export.write_parquet(tmp_path / "codes", np.zeros((1, 1), dtype=np.uint8), 8)
