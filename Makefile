@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 PYTEST = $(ONE_THREAD) $(BIN)/python -m pytest -n auto
 
-.PHONY: demo test test-fast test-long test-all lint hooks docs bench paper paper-check transfer clean
+.PHONY: demo test test-fast test-long test-all test-machines lint hooks docs bench paper paper-check transfer clean
 
 demo: $(VENV)/.core
 	$(BIN)/thpi demo --force
@@ -26,6 +26,10 @@ test-long: $(VENV)/.test
 	$(PYTEST) -m long $(PYTEST_ARGS)$(if $(PYTEST_ARGS), || [ $$? = 5 ])
 
 test-all: test test-long
+
+# The numerical tests on kernels of other processors, without newer instructions, and with two threads.
+test-machines: $(VENV)/.test
+	$(BIN)/python -m tools.machines $(PYTEST_ARGS)
 
 lint: $(VENV)/.test $(VENV)/.lint
 	$(BIN)/ruff check .

@@ -9,6 +9,7 @@ import numpy as np
 from thpi._types import Array, Ints
 from thpi.datasets._paired import PairedDataset
 from thpi.datasets._shop import ENTRY, SHOP_ROLES, load_shop
+from thpi.kernels._threads import small_products
 
 
 class ShopTask(NamedTuple):
@@ -40,5 +41,6 @@ def shop_task() -> ShopTask:
     pairs, texts, queries = (np.arange(shop.n)[SHOP_ROLES[role]] for role in ("pairs", "texts", "queries"))
     database = np.concatenate([pairs, texts])
     _, tags = ENTRY.pipelines()
-    S = tags.fit(shop.source[database]).transform(shop.source)
+    with small_products(shop.n):
+        S = tags.fit(shop.source[database]).transform(shop.source)
     return ShopTask(shop, np.asarray(shop.target), np.asarray(S), shop.labels, pairs, texts, queries, database)
