@@ -1,4 +1,4 @@
-# make demo | test | test-fast | test-all | mutants | lint | hooks | docs | bench | paper | paper-check | transfer | clean
+# make demo | test | test-fast | test-all | test-machines | mutants | lint | hooks | docs | bench | paper | paper-check | transfer | clean
 # PYTHON=python3.12 picks another interpreter; PYTEST_ARGS="-k itq" goes to pytest; make bench FULL=1 takes the sizes of the targets;
 # mutants tries a sample of wrong versions of the code, all of them with FULL=1; MUTANTS_ARGS='thpi.solvers.balance.*' some.
 # PAPER_ARGS and TRANSFER_ARGS pass options, such as --data-home DIR.
@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 PYTEST = $(ONE_THREAD) $(BIN)/python -m pytest -n auto
 
-.PHONY: demo test test-fast test-long test-all mutants lint hooks docs bench paper paper-check transfer clean
+.PHONY: demo test test-fast test-long test-all test-machines mutants lint hooks docs bench paper paper-check transfer clean
 
 demo: $(VENV)/.core
 	$(BIN)/thpi demo --force
@@ -27,6 +27,10 @@ test-long: $(VENV)/.test
 	$(PYTEST) -m long $(PYTEST_ARGS)$(if $(PYTEST_ARGS), || [ $$? = 5 ])
 
 test-all: test test-long
+
+# The numerical tests on kernels of other processors, without newer instructions, and with two threads.
+test-machines: $(VENV)/.test
+	$(BIN)/python -m tools.machines $(PYTEST_ARGS)
 
 mutants: $(VENV)/.mutants
 	$(ONE_THREAD) nice -n 15 $(BIN)/python -m tools.mutants $(if $(FULL),--all) $(MUTANTS_ARGS)

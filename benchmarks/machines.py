@@ -2,9 +2,7 @@
 
     python -m benchmarks.machines [--sets ...] [--bits 32] [--machines Haswell,...] [--data-home ../shared/data]
 
-Plays other processors on this one: OpenBLAS takes the kernels that ``OPENBLAS_CORETYPE`` names, and numpy leaves out
-the instructions that ``NPY_DISABLE_CPU_FEATURES`` names, so that sums round differently. Kernels that this processor
-cannot run are left out, and named. Each is a process of its own, which fits every set (a tenth of its rows are pairs)
+Each of :data:`tools.machines.MACHINES` is a process of its own, which fits every set (a tenth of its rows are pairs)
 under every meaning of relevant and codes fresh queries.
 
 The table has a row per set and meaning: what was chosen on the first machine, whether others chose the same, and the
@@ -15,25 +13,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
-import sys
 import time
 from typing import Any
 
 import numpy as np
 
 from benchmarks._table import lined_up
-
-MACHINES: dict[str, dict[str, str]] = {
-    "Haswell": {"OPENBLAS_CORETYPE": "Haswell"},
-    "SkylakeX": {"OPENBLAS_CORETYPE": "SkylakeX"},
-    "Sandybridge": {"OPENBLAS_CORETYPE": "Sandybridge"},
-    "Nehalem": {"OPENBLAS_CORETYPE": "Nehalem"},
-    "Prescott": {"OPENBLAS_CORETYPE": "Prescott"},
-    "plain numpy on two threads": {"NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4 AVX2 FMA3", "OPENBLAS_NUM_THREADS": "2"},
-}
-"""What is set in the environment of each; with one thread unless it says otherwise."""
+from tools.machines import MACHINES, play, playable
 
 Found = dict[str, dict[str, Any]]
 """By set and meaning: ``choice``, ``gain``, ``map`` and ``seconds``."""
@@ -64,20 +50,6 @@ def fit_all(sets: list[str], bits: int, data_home: str | None) -> Found:
             found[f"{name} {relevance}"] = {
                 "choice": hasher.choice_, "gain": hasher.gain_, "map": value, "seconds": seconds
             }  # fmt: skip
-    return found
-
-
-def play(machine: str, arguments: list[str]) -> Found | None:
-    """Fit all in a process that takes this processor for another one; None if the processor cannot."""
-    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"} | MACHINES[machine]
-    run = subprocess.run(
-        [sys.executable, "-m", "benchmarks.machines", "--here", *arguments],
-        env=environment, stdout=subprocess.PIPE, text=True, check=False,
-    )  # fmt: skip
-    if run.returncode < 0:  # ended by a signal: an instruction that this processor does not have
-        return None
-    run.check_returncode()
-    found: Found = json.loads(run.stdout)
     return found
 
 
@@ -116,16 +88,10 @@ def main() -> None:
     if options.here:
         print(json.dumps(fit_all(sets, options.bits, options.data_home)))
         return
-    arguments = ["--sets", ",".join(sets), "--bits", str(options.bits)]
+    arguments = ["-m", "benchmarks.machines", "--here", "--sets", ",".join(sets), "--bits", str(options.bits)]
     if options.data_home:
         arguments += ["--data-home", options.data_home]
-    played = {}
-    for machine in options.machines.split(","):
-        found = play(machine, arguments)
-        if found is None:
-            print(f"{machine}: this processor cannot", flush=True)
-        else:
-            played[machine] = found
+    played = {machine: json.loads(play(machine, arguments)) for machine in playable(options.machines.split(","))}
     rows, words = table(played)
     print(f"{len(played)} machines: {', '.join(played)}")
     print(lined_up(["case", "chosen", "gain", "range", "MAP", "range", "CPU s"], rows))

@@ -28,8 +28,8 @@ import numpy as np
 from benchmarks._table import lined_up, seconds
 from thpi._types import Codes
 from thpi.codes import pack
+from thpi.export import LanceDB, Milvus, PgVector, SqliteVec, write_parquet
 from thpi.index import HammingIndex
-from thpi.stores import LanceDB, Milvus, PgVector, SqliteVec, write_parquet
 
 Found = tuple[list[int], list[int]]  # distances and ids of one answer
 Ways = dict[str, Callable[[Codes], Found]]  # the ways to search a filled store, by name
@@ -83,8 +83,7 @@ def milvus(task: Task) -> Iterator[Ways]:
 def sqlite_vec(task: Task) -> Iterator[Ways]:
     with SqliteVec(task.folder / "codes.sqlite", "codes", task.n_bits) as store:
         store.add(task.codes)
-        any_ties = partial(_answer, partial(store.search, any_ties=True), task.k)
-        yield {"sqlite-vec": partial(_answer, store.search, task.k), "sqlite-vec, any_ties=True": any_ties}
+        yield {"sqlite-vec": partial(_answer, store.search, task.k)}
 
 
 @contextmanager
@@ -92,30 +91,6 @@ def lancedb(task: Task) -> Iterator[Ways]:
     with LanceDB(task.folder / "codes.lancedb", "codes", task.n_bits) as store:
         store.add(task.codes)
         yield {"LanceDB, in a folder": partial(_answer, store.search, task.k)}
-
-
-@contextmanager
-def qdrant(task: Task) -> Iterator[Ways]:
-    """Fill Qdrant's own engine in this process; a server adds the network."""
-    edge = import_module("qdrant_edge")
-
-    def signs(packed: Codes) -> list[list[float]]:
-        bits = np.unpackbits(packed, axis=1, count=task.n_bits, bitorder="little")
-        return list((2.0 * bits - 1.0).tolist())
-
-    config = edge.EdgeConfig(vectors=edge.EdgeVectorParams(size=task.n_bits, distance=edge.Distance.Dot))
-    (task.folder / "qdrant").mkdir()
-    with closing(edge.EdgeShard.create(str(task.folder / "qdrant"), config)) as shard:
-        for start in range(0, len(task.codes), 10_000):
-            block = enumerate(signs(task.codes[start : start + 10_000]), start=start)
-            shard.update(edge.UpdateOperation.upsert_points([edge.Point(i, vector) for i, vector in block]))
-
-        def search(query: Codes) -> Found:
-            nearest, exact = edge.Query.Nearest(signs(query[None])[0]), edge.SearchParams(exact=True)
-            points = shard.query(edge.QueryRequest(limit=task.k, query=nearest, params=exact))
-            return [round((task.n_bits - point.score) / 2) for point in points], [point.id for point in points]
-
-        yield {"Qdrant's engine (qdrant-edge)": search}
 
 
 @contextmanager
@@ -158,7 +133,7 @@ def clickhouse(task: Task) -> Iterator[Ways]:
         yield {"ClickHouse, a table": partial(search, "thpi.codes"), "ClickHouse, the Parquet file": on_file}
 
 
-KINDS = (hamming_index, pgvector, milvus, sqlite_vec, lancedb, qdrant, duckdb, clickhouse)
+KINDS = (hamming_index, pgvector, milvus, sqlite_vec, lancedb, duckdb, clickhouse)
 
 
 def main() -> None:

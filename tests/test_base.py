@@ -192,10 +192,15 @@ print(digest.hexdigest())
     assert len(run[0].strip()) == 64
 
 
-def test_thread_count_changes_no_code_on_ordinary_data(views):
-    with threadpool_limits(1):
-        one = _fit(thpi.LapITQPlus, views).transform(views[0])
-    np.testing.assert_array_equal(_fit(thpi.LapITQPlus, views).transform(views[0]), one)
+@pytest.mark.parametrize("method", MARKED)
+def test_the_number_of_threads_changes_no_byte_of_a_model(method, tmp_path):
+    rng = np.random.RandomState(0)
+    S = rng.standard_normal((420, 150)) * np.linspace(2, 0.2, 150)
+    X = S @ rng.standard_normal((150, 200)) + rng.standard_normal((420, 200))
+    for n in (1, 2):
+        with threadpool_limits(n):
+            _fit(method, (X[:300], S[:300], S[300:])).save(tmp_path / str(n))
+    assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
 
 
 @pytest.mark.parametrize("method", MARKED)

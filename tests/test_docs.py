@@ -17,8 +17,8 @@ import thpi
 import thpi.auto
 from experiments.datasets import DATASETS
 from tests._pages import blocks, run_page
+from thpi.export import FORMATS, STORES
 from thpi.registry import methods_table
-from thpi.stores import FORMATS, STORES
 from tools import commands_page
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -150,6 +150,7 @@ MODULES += [
     "assessment",
     "drift",
     "encoder",
+    "export",
     "identity",
     "index",
     "model_file",
@@ -159,7 +160,7 @@ MODULES += [
     "pairing",
     "plot",
 ]
-MODULES += ["comparison", "quantiser", "refit", "registry", "rows", "stores", "web"]
+MODULES += ["comparison", "quantiser", "refit", "registry", "rows", "web"]
 MODULES += [f"solvers.{file.stem}" for file in sorted((ROOT / "src/thpi/solvers").glob("[a-z]*.py"))]
 
 
@@ -257,7 +258,7 @@ def test_the_table_of_data_sets_is_that_of_the_registry():
 
 
 def test_the_tables_of_stores_and_files_are_those_of_the_registries():
-    page = DOCS / "reference" / "api" / "stores.md"
+    page = DOCS / "reference" / "api" / "export.md"
     assert _table_rows(page, "store") == _store_rows()
     assert _table_rows(page, "format") == _format_rows()
 

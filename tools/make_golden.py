@@ -23,10 +23,10 @@ from scipy import sparse
 import thpi
 from thpi import model_file
 from thpi._types import Array, Codes
+from thpi.export import FORMATS
+from thpi.export import _table as code_format
 from thpi.index import HammingIndex
 from thpi.index import _format as index_format
-from thpi.stores import FORMATS
-from thpi.stores import _store as code_format
 
 N_BITS, N_ROWS, SHAKEN = 10, 8, 1e-3
 GOLDEN = Path(__file__).resolve().parents[1] / "tests" / "golden"

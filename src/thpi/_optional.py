@@ -30,8 +30,7 @@ PACKAGES = {
     "parquet": "pyarrow",
     "pgvector": "psycopg",
     "plots": "matplotlib",
-    "qdrant": "qdrant_client",
-    "sqlite-vec": "apsw",
+    "sqlite-vec": "sqlite_vec",
 }
 """A package of each extra that commands may need at their end."""
 

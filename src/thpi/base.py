@@ -19,6 +19,7 @@ from thpi.drift import MEASURED, training_statistics
 from thpi.encoder import Coding, column_names, sums_up
 from thpi.hash_functions import ITEM_PARTS, HashFunction, hash_function_of
 from thpi.identity import fingerprint
+from thpi.kernels._threads import small_products
 from thpi.model_file import save
 from thpi.rows import Rows
 from thpi.solvers.blocks import spread
@@ -141,20 +142,26 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             for name in [name for name in vars(self) if _is_fitted_name(name)]:
                 if name not in ("n_features_in_", "feature_names_in_"):
                     delattr(self, name)
-            self._set_fitted(views, self._fit(views, check_random_state(self.random_state)))
-            if self.is_two_sided and (names := column_names(privileged)) is not None:
-                self.item_names_ = names
-            if not hasattr(self, "codes_"):
-                # The codes of rows on a cluster stay there: transform gives them.
-                remote = isinstance(views.X, Rows) and views.X.remote
-                empty = np.empty((0, n_bytes(self.n_bits)), np.uint8)
-                self.codes_ = empty if remote else self._encode_finite(views.given)[0]
-            self._measure(views.given)
+            with small_products(self._n_read(views)):
+                self._set_fitted(views, self._fit(views, check_random_state(self.random_state)))
+                if self.is_two_sided and (names := column_names(privileged)) is not None:
+                    self.item_names_ = names
+                if not hasattr(self, "codes_"):
+                    # The codes of rows on a cluster stay there: transform gives them.
+                    remote = isinstance(views.X, Rows) and views.X.remote
+                    empty = np.empty((0, n_bytes(self.n_bits)), np.uint8)
+                    self.codes_ = empty if remote else self._encode_finite(views.given)[0]
+                self._measure(views.given)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
         return self
+
+    def _n_read(self, views: Views) -> int:
+        """Number of rows of the larger view, unless the method takes only some of the source rows."""
+        n: int = views.X.shape[0]
+        return n if views.S_U is None or hasattr(self, "max_unpaired") else max(n, views.S_U.shape[0])
 
     def _set_fitted(self, views: Views, fitted: Fitted) -> Self:
         defaults = {"mean_": views.mean, "objective_": np.empty(0), "converged_": True}

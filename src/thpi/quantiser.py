@@ -40,6 +40,7 @@ from thpi._numbers import check_numbers
 from thpi._types import Array, Codes, Constraints, Floats, Ints, PathLike, Seed
 from thpi.codes import check_codes
 from thpi.index._exact import faiss_module
+from thpi.kernels._threads import small_products
 from thpi.solvers.moments import principal_axes
 
 __all__ = ["ResidualQuantiser"]
@@ -119,10 +120,17 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
         """Learn axes, centroids and offsets from the rows of ``X``, at least 256; ``y`` is not used."""
         self._validate_params()
         rows = check_array(check_numbers("X", X), dtype=[np.float64, np.float32], estimator=self, input_name="X")
-        n, d = rows.shape
+        n = len(rows)
         if n < _CENTROIDS:
             raise ValueError(f"X has {n} rows; {_CENTROIDS} centroids need at least as many.")
         seed = int(check_random_state(self.random_state).randint(1, 2**31 - 1))
+        faiss_module()  # its threads are counted, too
+        with small_products(n):
+            self._fit(rows, seed)
+        return self
+
+    def _fit(self, rows: Array, seed: int) -> None:
+        d = rows.shape[1]
         m = min(max(_LEAST_COMPONENTS, 8 * self.n_bytes) if self.n_components is None else self.n_components, d)
         self.n_features_in_ = d
         self.mean_ = np.asarray(rows.mean(axis=0, dtype=np.float64))
@@ -131,7 +139,6 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
         self.slopes_ = _slopes(Z, self.n_neighbours, seed)
         learned = self._learned(Z, seed)
         self._take(self._best_size(rows, Z, learned, seed), learned, rows, Z)
-        return self
 
     def _best_size(self, rows: Array, Z: Floats, learned: Array, seed: int) -> int:
         """Return the bytes of the offset with which most of the nearest are found."""

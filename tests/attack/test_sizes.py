@@ -17,21 +17,21 @@ from scipy import sparse
 
 import thpi
 from thpi.cli._columns import load_array
+from thpi.export import write_faiss
 from thpi.index import HammingIndex
-from thpi.stores import write_faiss
 
 SPARSE = 6 * 2**30
 
 # Prints a line for each file: the memory that reading takes beyond that of the imports, in MiB, and the answer.
 _READ = """
 import resource, sys
-import faiss, safetensors.numpy, thpi, thpi.encoder, thpi.hashers, thpi.stores
+import faiss, safetensors.numpy, thpi, thpi.encoder, thpi.hashers, thpi.export
 from thpi.index import HammingIndex
 
 def read(kind, path):
     if kind == "index":
         return len(HammingIndex.open(path))
-    return thpi.load(path) if kind == "model" else len(thpi.stores.read_faiss(path).codes)
+    return thpi.load(path) if kind == "model" else len(thpi.export.read_faiss(path).codes)
 
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 for kind, path in zip(sys.argv[1::2], sys.argv[2::2]):
@@ -114,6 +114,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, st
     return {name: (int(memory), answer) for name, (memory, _, answer) in zip(FILES, parts, strict=True)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_a_sparse_file_is_judged_by_its_first_bytes(answers: dict[str, tuple[int, str]], name: str) -> None:
     mebibytes, answer = answers[name]

@@ -48,6 +48,7 @@ def helped(helpful):
     return _auto("source", helpful)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relevance", ["target", "source"])
 def test_the_bytes_do_not_depend_on_the_number_of_threads(relevance):
     rng = np.random.RandomState(0)

@@ -33,6 +33,7 @@ def value(hasher: thpi.AutoHasher, X: np.ndarray, S: np.ndarray) -> float:
     return float(ranked_average_precision(distances, exact <= np.sort(exact, axis=1)[:, 9:10]).mean())
 
 
+@pytest.mark.slow
 def test_two_sides_where_the_target_is_noisy():
     hasher, X, S = auto(300, 1.0, sides="auto")
     alone, _, _ = auto(300, 1.0)
@@ -42,6 +43,7 @@ def test_two_sides_where_the_target_is_noisy():
     assert value(hasher, X, S) > value(alone, X, S)
 
 
+@pytest.mark.slow
 def test_one_side_where_both_are_alike():
     hasher, _, _ = auto(150, 0.0, sides="auto")
     assert hasher.sides_ == "one"
@@ -52,6 +54,7 @@ def test_one_side_where_both_are_alike():
     np.testing.assert_array_equal(hasher.projection_, alone.projection_)  # trying two sides changes nothing else
 
 
+@pytest.mark.slow
 def test_two_sides_on_demand():
     hasher, X, S = auto(150, 0.0, sides="two")
     assert hasher.sides_ == "two"
@@ -59,6 +62,7 @@ def test_two_sides_on_demand():
     assert hasher.transform_source(S).shape == hasher.transform(X).shape
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relevance", ["source", "labels", "groups"])
 def test_every_meaning_but_target_has_two_sides(relevance):
     X, S = made(1, 200, 0.5)
@@ -68,6 +72,7 @@ def test_every_meaning_but_target_has_two_sides(relevance):
     assert hasher.is_two_sided
 
 
+@pytest.mark.slow
 def test_kernel_queries_meet_linear_items(tmp_path):
     hasher, X, S = auto(150, 0.5, sides="two", kernel=True)
     assert hasher.is_kernel_
@@ -87,6 +92,7 @@ def test_few_pairs_leave_one_side():
         _ = hasher.sides_gain_interval_
 
 
+@pytest.mark.slow
 def test_unrelated_views_have_no_two_sides():
     X, S = made(0, 120, 0.1)
     shuffled = S[np.random.RandomState(1).permutation(120)]

@@ -51,9 +51,8 @@ def test_stores_need_their_packages(tmp_path, refused, monkeypatch):
     for package, target in (
         ("psycopg", "postgresql://localhost/shop"),
         ("pymilvus", tmp_path / "codes.db"),
-        ("apsw", tmp_path / "codes.sqlite"),
+        ("sqlite_vec", tmp_path / "codes.sqlite"),
         ("lancedb", tmp_path / "codes.lancedb"),
-        ("qdrant_client", tmp_path / "codes.qdrant"),
     ):
         _without(monkeypatch, package)
         assert f"'{package}'" in refused(["export", tmp_path / "no.npy", target])

@@ -8,7 +8,7 @@ import pytest
 
 import thpi
 from thpi.cli import run
-from thpi.stores import read_faiss, read_npy, read_parquet
+from thpi.export import read_faiss, read_npy, read_parquet
 
 
 @pytest.fixture

@@ -34,6 +34,7 @@ def test_a_tiny_shop_with_shuffled_partly_unpaired_tables(tmp_path, capsys, refu
     assert "does not exist" in refused(["example", tmp_path / "no" / "shop"])
 
 
+@pytest.mark.slow
 def test_the_drawings_are_written_with_thumbnails_and_not_over_others(tmp_path, capsys, refused):
     folder = tmp_path / "shop"
     assert run(["example", str(folder), "--drawings"]) == 0

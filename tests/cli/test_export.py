@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from thpi.cli import run
-from thpi.stores import Milvus, PgVector, SqliteVec, read_faiss, read_npy, read_parquet, write_npy
+from thpi.export import Milvus, PgVector, SqliteVec, read_faiss, read_npy, read_parquet, write_npy
 
 
 @pytest.mark.parametrize(("name", "read"), [("c.npy", read_npy), ("c.parquet", read_parquet)])
@@ -61,14 +61,13 @@ def test_milvus(shop, tmp_path, refused, capsys):
     pytest.importorskip("milvus_lite", reason="needs milvus-lite<3: pip install 'thpi[milvus]'")
     target = str(tmp_path / "codes.db")
     _check_engine(shop, target, lambda: Milvus(target, "shop"), refused, capsys)
-    assert "collection='a b' must be" in refused(["export", shop / "shop.index", target, "--table", "a b"])
+    assert "table='a b' must be" in refused(["export", shop / "shop.index", target, "--table", "a b"])
     from milvus_lite.server_manager import server_manager_instance
 
     server_manager_instance.release_all()
 
 
 def test_sqlite(shop, tmp_path, refused, capsys):
-    pytest.importorskip("apsw", reason="needs apsw: pip install 'thpi[sqlite-vec]'")
     pytest.importorskip("sqlite_vec", reason="needs sqlite-vec: pip install 'thpi[sqlite-vec]'")
     target = str(tmp_path / "codes.sqlite")
     _check_engine(shop, target, lambda: SqliteVec(target, "shop"), refused, capsys)

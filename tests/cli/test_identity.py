@@ -12,9 +12,9 @@ import pytest
 import thpi
 from thpi.cli import run
 from thpi.codes import pack_signs
+from thpi.export import FORMATS, read_npy, read_parquet, write_npy
 from thpi.index import HammingIndex
 from thpi.index._format import parse, snapshot_bytes
-from thpi.stores import FORMATS, read_npy, read_parquet, write_npy
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from thpi.cli import run
-from thpi.stores import read_faiss, read_npy, read_parquet
+from thpi.export import read_faiss, read_npy, read_parquet
 
 TEXTS = [
     "plain",

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from thpi.cli import run
+from thpi.export import read_npy, write_npy
 from thpi.index import HammingIndex
-from thpi.stores import read_npy, write_npy
 
 
 @pytest.fixture

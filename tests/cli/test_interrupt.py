@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from thpi.export import read_npy, write_npy
 from thpi.index import HammingIndex
-from thpi.stores import read_npy, write_npy
 
 pytestmark = [
     pytest.mark.slow,

@@ -10,7 +10,7 @@ import pytest
 
 import thpi
 from thpi.cli import run
-from thpi.stores import read_npy, read_parts
+from thpi.export import read_npy, read_parts
 
 PAIRS, TARGET = slice(10, 40), slice(0, 40)  # of 60 items; the source has all but the first ten
 IDS = {"text": [f"item {i}" for i in range(60)], "number": list(range(1000, 940, -1))}

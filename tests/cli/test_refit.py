@@ -9,8 +9,8 @@ import pytest
 import thpi
 from thpi.cli import run
 from thpi.datasets import load_digits_views
+from thpi.export import read_npy
 from thpi.index import HammingIndex
-from thpi.stores import read_npy
 
 
 @pytest.fixture

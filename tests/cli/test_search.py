@@ -9,7 +9,7 @@ import pytest
 import thpi
 from thpi.cli import run
 from thpi.codes import hamming_distances
-from thpi.stores import read_npy
+from thpi.export import read_npy
 
 
 def _nearest(shop, row, k):

@@ -10,8 +10,8 @@ import pytest
 
 import thpi
 from thpi.cli import run
+from thpi.export import encode_parts, read_npy, read_parts
 from thpi.index import HammingIndex
-from thpi.stores import encode_parts, read_npy, read_parts
 
 
 @pytest.fixture(scope="module")

@@ -49,6 +49,7 @@ def at_ten(result: Result) -> float:
     return result.recalls[Cut(10, 10)].value
 
 
+@pytest.mark.slow
 def test_vectors_lose_nothing():
     assert at_ten(results("float")[96]) == 1.0
 
@@ -162,6 +163,7 @@ def test_cosine_is_the_order_of_rows_of_length_one():
     assert [r.recalls for r in a] == [r.recalls for r in b]
 
 
+@pytest.mark.slow
 def test_labels_and_source_are_other_meanings_of_relevant():
     labels = np.arange(420) % 7
     found = compare(X, methods=["float"], n_bytes=[2], labels=labels, n_queries=60)

@@ -45,6 +45,7 @@ def test_pictures_are_files_that_the_page_shows(shop: PairedDataset) -> None:
     assert {image_file(picture)[1] for picture in shop.pictures} == {"image/webp"}
 
 
+@pytest.mark.slow
 def test_rows_are_those_of_the_library(shop: PairedDataset, shared_data: Path) -> None:
     clipart = load_openclipart_mobilenet(data_home=shared_data)
     place = {name: row for row, name in enumerate(clipart.names)}
@@ -55,6 +56,7 @@ def test_rows_are_those_of_the_library(shop: PairedDataset, shared_data: Path) -
         assert shop.show(i).picture == clipart.show(rows[i]).picture
 
 
+@pytest.mark.slow
 def test_the_bundled_file_can_be_made_again(shared_data: Path, tmp_path: Path) -> None:
     for name in ("one.npz", "two.npz"):
         make(shared_data, tmp_path / name)

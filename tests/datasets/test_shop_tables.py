@@ -17,6 +17,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_tables_are_the_bundled_shop(folder: Path) -> None:
     shop = load_shop()
     pictures, tags, later, new, categories = (pd.read_csv(folder / name, index_col="id") for name in SHOP_TABLES)
@@ -47,6 +48,7 @@ def test_pairs_by_id_are_the_pairs_of_the_shop(folder: Path) -> None:
     assert len(both.views["source"]) == 600
 
 
+@pytest.mark.slow
 def test_writing_again_gives_the_same_bytes(folder: Path, tmp_path: Path) -> None:
     for path in write_shop_tables(tmp_path):
         if path.is_file():

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import thpi
-from thpi.stores import read_parts
+from thpi.export import read_parts
 
 pd = pytest.importorskip("pandas", reason="needs pandas: pip install 'thpi[frames]'")
 pytest.importorskip("pyarrow", reason="needs pyarrow: pip install 'thpi[parquet]'")

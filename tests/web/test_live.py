@@ -22,8 +22,8 @@ import pytest
 
 import thpi
 from thpi.cli import run
+from thpi.export import write_npy
 from thpi.index import HammingIndex
-from thpi.stores import write_npy
 
 pytestmark = pytest.mark.slow
 TOKEN = "open sesame"

@@ -19,7 +19,6 @@ from thpi.auto._relevance import Candidate, Relevance
 from thpi.auto._relevances import RELEVANCES, candidates, find_relevance
 from thpi.auto._trial import LEAST_PAIRS, Plan, Trial
 from thpi.base import BaseHasher, Views
-from thpi.kernels._threads import small_products
 from thpi.pairing._relation import (
     UnrelatedLabelsWarning,
     UnrelatedPairsWarning,
@@ -258,10 +257,9 @@ class AutoHasher(BaseHasher):
         return vars(self)[name]
 
     def _fit(self, views: Views, rng: np.random.RandomState) -> Fitted:
-        with small_products(views.X.shape[0]):
-            trial = self._trial(views, rng)
-            decision = self._decide(trial)
-            learned = {"pairs_r2_": trial.r2, "labels_p_": trial.labels_p} | trial.learn(decision.chosen)
+        trial = self._trial(views, rng)
+        decision = self._decide(trial)
+        learned = {"pairs_r2_": trial.r2, "labels_p_": trial.labels_p} | trial.learn(decision.chosen)
         # Seen from the caller of fit.
         if views.S is not None and not trial.related:
             warnings.warn(relation(views.X.shape[0], trial.r2), UnrelatedPairsWarning, stacklevel=3)

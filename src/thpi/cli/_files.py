@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from thpi.cli._output import Facts, check_output, printable, show
+from thpi.cli._output import Facts, printable, show
 
 _PATIENCE = 1.0  # seconds; a server that may write keeps its index locked for milliseconds
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from thpi._types import Matrix
     from thpi.base import BaseHasher
     from thpi.encoder import Coding, Encoder
+    from thpi.export import CodeTable
     from thpi.index import HammingIndex
-    from thpi.stores import CodeTable, FileFormat
 
 
 def file_kind(argument: str, path: Path) -> str:
     """Return ``model``, ``index``, the name of a format of codes, or ``parts`` for a folder of codes."""
-    from thpi.stores import FORMATS
+    from thpi.export import FORMATS
 
     if not path.exists():
         raise ValueError(f"{argument}={str(path)!r} does not exist.")
@@ -170,29 +170,21 @@ def show_index(as_json: bool, path: Path, index: HammingIndex) -> None:
 
 def read_codes(argument: str, path: Path, n_bits: int | None = None) -> CodeTable:
     """Read codes and ids from a file of codes or from an index; only plain arrays need ``n_bits``."""
-    from thpi import stores
+    from thpi import export
 
-    known = ("index", "parts", *stores.FORMATS)
+    known = ("index", "parts", *export.FORMATS)
     kind = _expect(argument, path, known, "codes or an index are needed here (see thpi encode)")
-    if kind in stores.FORMATS:
+    if kind in export.FORMATS:
         try:
-            return stores.FORMATS[kind].read(path, n_bits)
+            return export.FORMATS[kind].read(path, n_bits)
         except ValueError as error:
             text = str(error).replace("pass n_bits.", "set the number of bits of a code with --bits.")
             raise ValueError(text.replace("n_bits=", "--bits ")) from None
     if kind == "parts":
-        table = stores.read_parts(path)
+        table = export.read_parts(path)
     else:
         index = open_index(path)
-        table = stores.CodeTable(index.codes, index.ids, index.n_bits, index.model)
+        table = export.CodeTable(index.codes, index.ids, index.n_bits, index.model)
     if n_bits not in (None, table.n_bits):
         raise ValueError(f"--bits {n_bits} was given, but {str(path)!r} holds codes of {table.n_bits} bits.")
     return table
-
-
-def check_codes_output(
-    argument: str, path: Path, kind: FileFormat, *, force: bool, inputs: tuple[Path | str, ...], n_bytes: int = 0
-) -> None:
-    for suffix in ("", *kind.beside):  # the file, and those that are written beside it
-        output = Path(f"{path}{suffix}")
-        check_output(argument, output, force=force, inputs=inputs, extra=kind.extra, n_bytes=n_bytes)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from thpi._optional import require_extra
-from thpi.cli._files import check_codes_output, check_width, load_side
+from thpi.cli._files import check_width, load_side
 from thpi.cli._options import DataOrFolder, Force, Json, ModelFile, Scheduler, Side
-from thpi.cli._output import Facts, check_writable, progress_bar, show, uninterrupted
+from thpi.cli._output import Facts, check_output, check_writable, progress_bar, show, uninterrupted
 
 if TYPE_CHECKING:
     from thpi._types import Codes
@@ -79,8 +79,8 @@ def _encode_folder(
 ) -> Facts:
     from thpi.cli._choice import Choice
     from thpi.cli._views import cluster
+    from thpi.export import encode_parts
     from thpi.rows import Parquet
-    from thpi.stores import encode_parts
 
     if output.exists() and not output.is_dir():
         raise ValueError(f"CODES={str(output)!r} is a file; it must be a folder if DATA is one.")
@@ -105,14 +105,14 @@ def _encode_file(model: Path, side: str, data: str, output: Path, id: str | None
     from thpi.cli._columns import as_ids, column_of, read_column
     from thpi.cli._tables import open_table
     from thpi.codes import n_bytes
+    from thpi.export import FORMATS
     from thpi.pairing import id_names
-    from thpi.stores import FORMATS
 
     kinds = {kind.suffix: kind for kind in FORMATS.values()}
     if output.suffix.lower() not in kinds:
         raise ValueError(f"CODES={str(output)!r} must end in {', '.join(kinds)}: the suffix sets the format.")
     kind = kinds[output.suffix.lower()]
-    check_codes_output("CODES", output, kind, force=force, inputs=(model, data))
+    check_output("CODES", output, force=force, inputs=(model, data), extra=kind.extra)
     hasher, features = load_side("MODEL", model, side)
     key = column_of(data, id)
     # A file of ids is read first, so that errors in it show early.

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from thpi._optional import require_extra
-from thpi.cli._files import check_codes_output, file_kind, load_side, read_codes
+from thpi.cli._files import file_kind, load_side, read_codes
 from thpi.cli._options import AnyModel, CodeBits, Force, Json, Side, names_of
 from thpi.cli._output import check_output, print_table, progress_bar, show, uninterrupted
 
 if TYPE_CHECKING:
-    from thpi.stores import FileFormat, StoreInfo
+    from thpi.export import FileFormat, StoreInfo
 
 
 def _print_formats(wanted: bool) -> None:
     if not wanted:
         return
-    from thpi.stores import FORMATS, STORES, FileFormat
+    from thpi.export import FORMATS, STORES, FileFormat
 
     rows = []
     kinds: list[FileFormat | StoreInfo] = [*FORMATS.values(), *STORES.values()]
@@ -39,7 +39,7 @@ def _print_formats(wanted: bool) -> None:
 _TARGET = typer.Argument(metavar="TARGET", help="File to write, or address of a store; see --formats.")
 _FORMAT = typer.Option(
     "--format",
-    autocompletion=names_of("thpi.stores", "FORMATS", "STORES"),
+    autocompletion=names_of("thpi.export", "FORMATS", "STORES"),
     help="Format or store, if TARGET does not show it.",
 )
 _FORMATS = typer.Option("--formats", is_eager=True, callback=_print_formats, help="List formats and stores.")
@@ -51,7 +51,7 @@ def export(
     table: Annotated[str, typer.Option(help="Table or collection of the store.")] = "codes",
     kind: Annotated[Optional[str], _FORMAT] = None,
     append: Annotated[bool, typer.Option("--append", help="Add to a table that already holds codes.")] = False,
-    token: Annotated[str, typer.Option(envvar="THPI_STORE_TOKEN", help="Token of a Milvus or Qdrant server.")] = "",
+    token: Annotated[str, typer.Option(envvar="THPI_STORE_TOKEN", help="Token of a Milvus server.")] = "",
     side: Side = "target",
     any_model: AnyModel = False,
     bits: CodeBits = None,
@@ -63,8 +63,8 @@ def export(
 
     Bytes, width, bit order, ids and the fingerprint of the model stay the same. A
     file appears when it is complete. PostgreSQL, SQLite and LanceDB receive all
-    codes in one transaction; Milvus and Qdrant have none, so an interrupt waits
-    until all codes are sent. A table or collection that holds codes is left alone
+    codes in one transaction; Milvus has none, so an interrupt waits until all
+    codes are sent. A table or collection that holds codes is left alone
     unless --append is given, and nothing is ever deleted from it. Keep passwords
     out of the command: PostgreSQL reads ~/.pgpass and PGPASSWORD.
 
@@ -80,32 +80,53 @@ def export(
       thpi export shop.index postgresql://shop@localhost/shop --table codes
       thpi export shop.index milvus.db --table codes
       thpi export shop.index shop.sqlite --table codes
-      thpi export shop.index http://localhost:6333 --format qdrant
+      thpi export shop.index http://localhost:19530 --table codes
       thpi export shop.thpi shop.onnx
       thpi export --formats
     """
     if Path(target).suffix.lower() == ".onnx" or kind == "onnx":
-        _export_model(codes, side, Path(target), force, as_json)
+        _to_onnx(codes, side, Path(target), force, as_json)
         return
     if side != "target":
         raise ValueError("--side is for models, which are written to *.onnx; codes are those of one side already.")
-    from thpi.identity import check_same_model
-    from thpi.stores import FileFormat
+    from thpi.export import FileFormat
 
     chosen = _format(target, kind)
     if isinstance(chosen, FileFormat):
-        size = codes.stat().st_size if codes.is_file() else 0
-        check_codes_output("TARGET", Path(target), chosen, force=force, inputs=(codes,), n_bytes=size // 4)
+        _to_file(codes, Path(target), chosen, bits, force, as_json)
     elif force:
         raise ValueError(f"--force replaces files; a table is never emptied. Drop {table!r} yourself, or use --append.")
-    elif chosen.extra is not None:
+    else:
+        _to_store(codes, target, chosen, bits, as_json, append, table=table, token=token, any_model=any_model)
+
+
+def _to_file(codes: Path, target: Path, chosen: FileFormat, bits: int | None, force: bool, as_json: bool) -> None:
+    size = codes.stat().st_size if codes.is_file() else 0
+    check_output("TARGET", target, force=force, inputs=(codes,), extra=chosen.extra, n_bytes=size // 4)
+    read = read_codes("FILE", codes, bits)
+    with uninterrupted():
+        chosen.write(target, read.codes, read.n_bits, read.ids, read.model)
+    facts = {"target": str(target), "format": chosen.name, "codes": len(read.codes), "bits": read.n_bits}
+    show(as_json, facts)
+
+
+def _to_store(
+    codes: Path,
+    target: str,
+    chosen: StoreInfo,
+    bits: int | None,
+    as_json: bool,
+    append: bool,
+    *,
+    table: str,
+    token: str,
+    any_model: bool,
+) -> None:
+    from thpi.identity import check_same_model
+
+    if chosen.extra is not None:
         require_extra(chosen.extra)
     read = read_codes("FILE", codes, bits)
-    if isinstance(chosen, FileFormat):
-        with uninterrupted():
-            chosen.write(Path(target), read.codes, read.n_bits, read.ids, read.model)
-        show(as_json, {"target": target, "format": chosen.name, "codes": len(read.codes), "bits": read.n_bits})
-        return
     about = {"n_bits": read.n_bits, "token": token, "model": read.model, "any_model": any_model}
     with _engine_errors(chosen), closing(chosen.connect(target, table, **about)) as store:
         if len(store) and not append:
@@ -121,7 +142,7 @@ def export(
     show(as_json, facts | {"bits": read.n_bits, "codes_there": total})
 
 
-def _export_model(model: Path, side: str, target: Path, force: bool, as_json: bool) -> None:
+def _to_onnx(model: Path, side: str, target: Path, force: bool, as_json: bool) -> None:
     check_output("TARGET", target, force=force, inputs=(model,), extra="onnx")
     if (given := file_kind("FILE", model)) != "model":
         raise ValueError(f"FILE={str(model)!r} is of the kind {given!r}; ONNX is for the hash function of a model.")
@@ -143,7 +164,7 @@ def _export_model(model: Path, side: str, target: Path, force: bool, as_json: bo
 
 
 def _format(target: str, name: str | None) -> FileFormat | StoreInfo:
-    from thpi.stores import FORMATS, STORES
+    from thpi.export import FORMATS, STORES
 
     known: dict[str, FileFormat | StoreInfo] = {**FORMATS, **STORES}
     if name is not None:

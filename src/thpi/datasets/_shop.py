@@ -10,6 +10,7 @@ from scipy import sparse
 from thpi._types import Array, Ints
 from thpi.datasets._bundled import BUNDLED
 from thpi.datasets._paired import PairedDataset
+from thpi.kernels._threads import small_products
 
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
@@ -94,5 +95,6 @@ def shop_task() -> ShopTask:
     assert shop.labels is not None
     pairs, texts, queries = (np.arange(shop.n)[SHOP_ROLES[role]] for role in ("pairs", "texts", "queries"))
     database = np.concatenate([pairs, texts])
-    S = tag_components().fit(shop.source[database]).transform(shop.source)
+    with small_products(shop.n):  # the same components with any number of threads
+        S = tag_components().fit(shop.source[database]).transform(shop.source)
     return ShopTask(shop, np.asarray(shop.target), np.asarray(S), shop.labels, pairs, texts, queries, database)

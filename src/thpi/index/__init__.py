@@ -6,7 +6,7 @@ from thpi.index._asymmetric import Order, asymmetric_distances
 from thpi.index._file import IndexLockedError
 from thpi.index._format import IndexFileError
 from thpi.index._hamming_index import HammingIndex
-from thpi.index._ids import IdsLike, Neighbours, check_ids
+from thpi.index._ids import IdsLike, Neighbours, check_ids, check_integer, id_kind, number_on
 from thpi.index._rerank import (
     RecallReport,
     Vectors,
@@ -30,6 +30,9 @@ __all__ = [
     "asymmetric_distances",
     "asymmetric_rerank",
     "check_ids",
+    "check_integer",
     "euclidean_rerank",
+    "id_kind",
+    "number_on",
     "recall_gained",
 ]

@@ -44,6 +44,7 @@ class IdExistsError(ValueError):
 
 
 def check_integer(name: str, value: object, minimum: int) -> int:
+    """Return ``value`` as an int, if it is an integer of at least ``minimum``; ``name`` is for the message."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < minimum:
         raise ValueError(f"{name}={value!r} must be an integer of at least {minimum}.")
     return int(value)
@@ -112,6 +113,7 @@ def _strings(array: Array, original: object) -> Array:
 
 
 def id_kind(ids: Array) -> IdKind:
+    """Return the kind of ids that :func:`check_ids` returned, ``"int64"`` or ``"string"``."""
     return "string" if ids.dtype == object else "int64"
 
 

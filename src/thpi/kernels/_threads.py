@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -18,11 +19,17 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _FEW_ROWS = 2000
+_BRING_THREADS = ("scipy.linalg", "sklearn", "faiss")
 _own: ContextVar[int] = ContextVar("_own", default=0)
 
 
-@cache
 def _controller() -> ThreadpoolController:
+    return _controller_of(tuple(name in sys.modules for name in _BRING_THREADS))
+
+
+@cache
+def _controller_of(imported: tuple[bool, ...]) -> ThreadpoolController:
+    """Find the libraries again after the import of a package that brings one of its own."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
@@ -90,7 +97,7 @@ def small_products(n_rows: int) -> AbstractContextManager[object]:
     """Return a context in which BLAS has one thread if there are few rows.
 
     Products of small matrices take longer with several threads, and much longer if other programs use the processor:
-    the threads wait for each other by spinning. With one thread the last digits do not depend on the machine either.
+    the threads wait for each other by spinning. With one thread the last digits do not depend on their number either.
     """
     return one_blas_thread() if n_rows <= _FEW_ROWS else nullcontext()
 

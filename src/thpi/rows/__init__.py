@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from thpi.rows._cluster import ClusterLostError
+from thpi.rows._cluster import ClusterLostError, cluster_errors, cluster_results
 from thpi.rows._dask import DaskRows, dask_parquet
-from thpi.rows._parquet import Parquet
+from thpi.rows._parquet import Parquet, record_values
 from thpi.rows._rows import MAPPED_FROM, Beside, Blocks, Mapped, Rows, Stacked
 
 __all__ = [
@@ -29,7 +29,10 @@ __all__ = [
     "Rows",
     "Stacked",
     "as_rows",
+    "cluster_errors",
+    "cluster_results",
     "dask_parquet",
+    "record_values",
 ]
 
 

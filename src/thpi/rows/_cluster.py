@@ -52,10 +52,10 @@ def computed(collection: Any) -> Any:
     """Return ``collection.compute()``; ``ClusterLostError`` if the cluster is lost meanwhile."""
     client = _client()
     with cluster_errors():
-        return collection.compute() if client is None else next(results(client, [client.compute(collection)]))
+        return collection.compute() if client is None else next(cluster_results(client, [client.compute(collection)]))
 
 
-def results(client: Client, futures: Sequence[Future]) -> Iterator[Any]:
+def cluster_results(client: Client, futures: Sequence[Future]) -> Iterator[Any]:
     """Yield the results of tasks as they come; ``ClusterLostError`` if no worker is there for ``PATIENCE``.
 
     If workers die that held a result, the next ones compute it again.

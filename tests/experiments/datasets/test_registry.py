@@ -41,6 +41,7 @@ def test_the_experiments_find_their_data_sets_in_the_registry() -> None:
     assert [name for name, use in uses.items() if use == "further"] == ["stamps", "openclipart-mobilenet"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list_datasets())
 def test_labelled_says_whether_there_are_classes(name: str, shared_data: Path) -> None:
     if info(name).folder is not None and "missing" in verify(name, shared_data).values():

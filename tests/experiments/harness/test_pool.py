@@ -19,7 +19,7 @@ RULE = SelectionRule(grid=(0.0, 0.1), n_folds=2, max_pairs=100, max_iter=5)
 
 
 def _tasks() -> list[PaperTask]:
-    runs = tuple(MethodRun(method, 16) for method in ("LSH", "DSH", "CCAITQ", "ITQPlus", "LapITQPlus"))
+    runs = tuple(MethodRun(method, 16) for method in ("LSH", "CCAITQ", "LapITQPlus"))
     return [
         PaperTask("digits", SPEC, p, 0.5, seed, runs, data_identity(SPEC), RULE)
         for p in ("paper", "followup")

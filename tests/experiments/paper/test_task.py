@@ -14,8 +14,8 @@ from experiments.harness.data import DataSpec, data_identity, load_rows
 from experiments.harness.protocol import PROTOCOLS
 from experiments.harness.store import ResultStore
 from experiments.paper.runs import MethodRun
+from experiments.paper.settings import METHODS
 from experiments.paper.task import Fitter, PaperTask, measured
-from thpi import HASHERS
 from thpi.datasets import PairedDataset
 from thpi.evaluation import SelectionRule, select_ridge, split_rows
 from thpi.metrics import average_precision, pooled_precision_recall_area
@@ -39,7 +39,7 @@ def _other_queries(dataset: PairedDataset, rows: np.ndarray) -> PairedDataset:
     return replace(dataset, target=target, source=source)
 
 
-def _models(protocol: str, folder: Path, methods: Iterable[str] = HASHERS) -> list[tuple[str, str]]:
+def _models(protocol: str, folder: Path, methods: Iterable[str] = METHODS) -> list[tuple[str, str]]:
     """Digests of the methods' fitted state, with the queries as they are and with others in their place."""
     pairs = []
     for method in methods:

@@ -2,7 +2,8 @@
 
 Each part is written in one step, so an interrupted run continues where it stopped. A part carries the sha256 of its
 rows' file, the fingerprint of the model and the number of its first row; it is kept only if all three are still right.
-The file ``parts.json`` beside the parts identifies the model; codes of two models never get into one folder.
+The file ``parts.json`` beside the parts identifies the model; codes of two models never get into one folder. Parts are
+in this room, not with the rows, because they are the Parquet files of codes that this room writes and reads.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ import numpy as np
 
 from thpi._files import atomic_write, sha256_of
 from thpi._types import PathLike
+from thpi.export._files import read_parquet, write_parquet
+from thpi.export._table import CodeTable
 from thpi.identity import check_same_model
-from thpi.stores._files import read_parquet, write_parquet
-from thpi.stores._store import CodeTable
 
 if TYPE_CHECKING:
     from thpi.encoder import Coding
@@ -60,9 +61,9 @@ def encode_parts(
     renumber : give rows of earlier parts new numbers, if files before them were added or have changed their length;
         by default that is an error, because the old numbers may be in use elsewhere
     """
-    from thpi.rows._parquet import parquet_files
+    from thpi.rows import Parquet
 
-    files, folder = parquet_files(rows), Path(output)
+    files, folder = Parquet(rows).files, Path(output)
     folder.mkdir(exist_ok=True)
     features = list(columns) if columns else None
     _check_manifest(folder, {"model": hasher.fingerprint_, "columns": features, "ids": ids, "side": hasher.side})
@@ -90,13 +91,13 @@ def _run(
     if client is None:
         yield from (encode(hasher, *part) for part in todo)
         return
-    from thpi.rows._cluster import cluster_errors, results
+    from thpi.rows import cluster_errors, cluster_results
 
     ready = 0
     with cluster_errors(lambda: f"{ready} or more of the {len(todo)} parts are written and are kept"):
         # The model is the result of a task: other than data that was sent to workers, it is not lost with them.
         model = client.submit(_same, hasher, pure=False)
-        for was_there in results(client, [client.submit(encode, model, *part, pure=False) for part in todo]):
+        for was_there in cluster_results(client, [client.submit(encode, model, *part, pure=False) for part in todo]):
             ready += 1
             yield was_there
 
@@ -109,7 +110,7 @@ def _encode_part(
     hasher: Coding, source: str, target: str, start: int, *, columns: list[str] | None, ids: str | None
 ) -> bool:
     """Write one part, unless it is there already; return whether it was."""
-    from thpi.rows._parquet import Parquet, record_values
+    from thpi.rows import Parquet, record_values
 
     with open(source, "rb") as reading:  # opened once: the codes are of the rows that the digest is of
         stamp: dict[str, int | str] = {"rows_sha256": sha256_of(reading), "first_row": start}
@@ -133,7 +134,7 @@ def _encode_part(
 
 
 def _opened(file: Path) -> Any:
-    from thpi.rows._parquet import Parquet
+    from thpi.rows import Parquet
 
     return Parquet(file).open(file)
 
@@ -190,9 +191,9 @@ def _check_manifest(output: Path, about: dict[str, str | list[str] | None]) -> N
 
 def read_parts(folder: PathLike) -> CodeTable:
     """Read all parts of a folder of :func:`encode_parts` as one table."""
-    from thpi.rows._parquet import parquet_files
+    from thpi.rows import Parquet
 
-    tables = [read_parquet(file) for file in parquet_files(folder)]
+    tables = [read_parquet(file) for file in Parquet(folder).files]
     codes, ids, widths, models = zip(*tables, strict=True)
     if len(set(widths)) > 1:
         raise ValueError(f"{str(folder)!r} holds codes of {sorted(set(widths))} bits; all parts must have the same.")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from thpi.codes import pack
-from thpi.stores import Milvus
+from thpi.export import Milvus
 
 pytestmark = pytest.mark.slow
 
@@ -42,7 +42,7 @@ def test_an_engine_that_is_slow_to_start_is_waited_for(tmp_path: Path, monkeypat
     monkeypatch.setenv("BIN_PATH", str(slow.parent))
     for name, patience in (("soon.db", 60.0), ("late.db", 1.0)):
         uri = str(tmp_path / name)
-        monkeypatch.setattr("thpi.stores._milvus._PATIENCE", patience)
+        monkeypatch.setattr("thpi.export._milvus_lite._PATIENCE", patience)
         if patience == 60:
             with Milvus(uri, "codes", 8) as store:
                 assert store.add(np.zeros((1, 1), dtype=np.uint8), [1]).tolist() == [1]
@@ -86,8 +86,18 @@ def test_width_of_an_existing_collection_is_kept(milvus_uri: str) -> None:
 
 @pytest.mark.parametrize("name", ["", "a b", "1a", "x; drop", "ü", "a" * 256])
 def test_names_are_checked(milvus_uri: str, name: str) -> None:
-    with pytest.raises(ValueError, match="collection="):
+    with pytest.raises(ValueError, match="table="):
         Milvus(milvus_uri, name, 8)
+
+
+@pytest.mark.parametrize("item", ["it's", "two\nlines", "\x7f", "x" * 16_384])
+def test_ids_that_the_engine_would_misread_are_refused(milvus_uri: str, item: str) -> None:
+    with Milvus(milvus_uri, "texts", 8) as store:
+        store.add(np.zeros((1, 1), dtype=np.uint8), ["x" * 16_383])
+        for call in (store.get_codes, store.remove, lambda ids: store.add(np.zeros((1, 1), dtype=np.uint8), ids)):
+            with pytest.raises(ValueError, match="which this store does not take"):
+                call([item])
+        store.remove(["x" * 16_383])
 
 
 def test_more_than_the_engine_answers_is_an_error(milvus_uri: str) -> None:
@@ -97,8 +107,7 @@ def test_more_than_the_engine_answers_is_an_error(milvus_uri: str) -> None:
         assert len(store) == n
         with pytest.raises(ValueError, match="16384"):
             store.search(np.zeros((1, 1), dtype=np.uint8), n)
-        with pytest.raises(OverflowError, match="16384"):
-            store.radius_search(np.zeros((1, 1), dtype=np.uint8), 0)
+        assert store.search(np.zeros((1, 1), dtype=np.uint8), 10).distances.tolist() == [[0] * 10]
         assert sum(1 for _ in store) == n
 
 

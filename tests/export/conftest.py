@@ -1,25 +1,26 @@
 """Real engines, started for the tests and stopped after them.
 
-``THPI_TEST_<STORE>=address`` (``THPI_TEST_MILVUS``, ``THPI_TEST_QDRANT``, ...) lets the suite run on an engine that is
-there already; it makes tables of its own.
+``THPI_TEST_<STORE>=address`` (``THPI_TEST_MILVUS``, ...) lets the suite run on an engine that is there already; it
+makes tables of its own.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator
-from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 
-from thpi.identity import check_same_model
+from thpi.codes import hamming_distances
+from thpi.export import STORES, EngineStore, StoreInfo, settle_ties
 from thpi.index import HammingIndex
-from thpi.stores import STORES, StoreInfo
 
 
 @pytest.fixture(scope="session")
@@ -47,7 +48,6 @@ def milvus_address(milvus_uri: str) -> str:
 
 @pytest.fixture
 def sqlite_vec_address(tmp_path_factory: pytest.TempPathFactory) -> str:
-    pytest.importorskip("apsw", reason="needs apsw: pip install 'thpi[sqlite-vec]'")
     pytest.importorskip("sqlite_vec", reason="needs sqlite-vec: pip install 'thpi[sqlite-vec]'")
     return str(tmp_path_factory.mktemp("sqlite") / "codes.sqlite")
 
@@ -56,14 +56,6 @@ def sqlite_vec_address(tmp_path_factory: pytest.TempPathFactory) -> str:
 def lancedb_address(tmp_path_factory: pytest.TempPathFactory) -> str:
     pytest.importorskip("lancedb", reason="needs lancedb: pip install 'thpi[lancedb]'")
     return str(tmp_path_factory.mktemp("lance") / "codes.lancedb")
-
-
-@pytest.fixture
-def qdrant_address() -> Iterator[str]:
-    """Give a folder for the engine in Python that the client has; in memory, as it waits for the disk at each point."""
-    pytest.importorskip("qdrant_client", reason="needs qdrant-client: pip install 'thpi[qdrant]'")
-    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as folder:
-        yield str(Path(folder) / "codes.qdrant")
 
 
 @pytest.fixture
@@ -77,21 +69,59 @@ def address_of(request: pytest.FixtureRequest) -> Callable[[str], str]:
     return address
 
 
+class ToyStore(EngineStore):
+    """A store from outside the package, on an engine that is a dict of dicts and orders equal distances badly."""
+
+    kept: ClassVar[dict[tuple[str, str], tuple[str, dict[Any, np.ndarray]]]] = {}
+
+    def _connect(self, address: str, token: str) -> None:
+        self.key = address, self.table
+
+    def _description(self) -> str | None:
+        return self.kept[self.key][0] if self.key in self.kept else None
+
+    def _create(self, kind: str, about: str) -> None:
+        self.kept[self.key] = about, {}
+
+    @property
+    def items(self) -> dict[Any, np.ndarray]:
+        return self.kept[self.key][1]
+
+    def _insert(self, ids: np.ndarray, codes: np.ndarray) -> None:
+        self.items.update(zip(ids.tolist(), codes, strict=True))
+
+    def _delete(self, ids: np.ndarray) -> None:
+        for item in ids.tolist():
+            del self.items[item]
+
+    def _find(self, ids: np.ndarray) -> list[tuple[Any, np.ndarray]]:
+        return [(item, self.items[item]) for item in ids.tolist() if item in self.items]
+
+    def _nearest(self, queries: np.ndarray, k: int) -> list[list[tuple[float, int, Any]]]:
+        return settle_ties(self._near, queries, min(k, len(self.items)))
+
+    def _near(self, queries: np.ndarray, limit: int | None, radius: int | None) -> list[Any]:
+        codes = np.array(list(self.items.values()), dtype=np.uint8).reshape(-1, queries.shape[1])
+        distances = hamming_distances(queries, codes)
+        found = [sorted(zip(row.tolist(), itertools.count(), self.items, strict=False)) for row in distances]
+        worst_first = [sorted(hits, key=lambda hit: (hit[0], -hit[1])) for hits in found]
+        return [[hit for hit in hits if radius is None or hit[0] <= radius][:limit] for hits in worst_first]
+
+    def _rows(self) -> Iterator[tuple[Any, np.ndarray]]:
+        return iter(list(self.items.items()))
+
+    def _count(self) -> int:
+        return len(self.items)
+
+    def _largest_id(self) -> int:
+        return max(self.items, default=-1)
+
+
 @pytest.fixture
 def toy_store(monkeypatch: pytest.MonkeyPatch) -> StoreInfo:
-    """Register a store from outside the package: an index in memory for each address and table."""
-    kept: dict[tuple[str, str], HammingIndex] = {}
-
-    def connect(
-        address: str, table: str, *, n_bits: int | None, token: str, model: str | None, any_model: bool
-    ) -> HammingIndex:
-        if (address, table) not in kept and n_bits is None:
-            raise ValueError("n_bits is needed.")
-        store = kept.setdefault((address, table), HammingIndex(n_bits or 1, model=model))
-        check_same_model((table, store.model), ("model", model), any_model=any_model)
-        return store
-
-    store = StoreInfo("toy", "an index in memory", connect, prefixes=("toy://",))
+    """Register a store from outside the package."""
+    monkeypatch.setattr(ToyStore, "kept", {})
+    store = StoreInfo("toy", "a dict in memory", ToyStore, prefixes=("toy://",))
     monkeypatch.setitem(STORES, store.name, store)
     return store
 
@@ -101,7 +131,7 @@ def toy_address(toy_store: StoreInfo) -> str:
     return "toy://here"
 
 
-_names, _run = count(), uuid.uuid4().hex[:8]
+_names, _run = itertools.count(), uuid.uuid4().hex[:8]
 
 
 @pytest.fixture(params=["index", *(pytest.param(name, marks=pytest.mark.slow) for name in STORES), "toy"])

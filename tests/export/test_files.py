@@ -1,24 +1,26 @@
 from __future__ import annotations
 
+import hashlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from thpi import stores
+from thpi import export
 from thpi.codes import pack
 from thpi.index import HammingIndex
 
 WIDTHS = [1, 8, 13, 64]
-FORMATS = list(stores.FORMATS)
+FORMATS = list(export.FORMATS)
 
 
 def functions(name: str) -> tuple[Any, Any]:
     if name == "parquet":
         pytest.importorskip("pyarrow", reason="needs pyarrow: pip install 'thpi[parquet]'")
-    entry = stores.FORMATS[name]
+    entry = export.FORMATS[name]
     return entry.write, lambda path, n_bits=None: entry.read(path, n_bits)
 
 
@@ -52,23 +54,23 @@ def test_the_model_comes_back(tmp_path: Path, name: str, n: int, model: str | No
     assert not (tmp_path / "other").exists()
 
 
-def describe_apart(path: Path) -> tuple[bytes, dict[str, object]]:
-    """The two parts of a faiss file, which early versions had in two files."""
+def describe_anew(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """Change the description within a faiss file."""
     data = path.read_bytes()
     start = len(data) - 48 - int.from_bytes(data[-48:-40], "little")
-    return data[:start], json.loads(data[start:-48])
+    about = json.loads(data[start:-48])
+    change(about)
+    text = json.dumps(about).encode()
+    whole = data[:start] + text + len(text).to_bytes(8, "little")
+    path.write_bytes(whole + hashlib.sha256(whole).digest() + data[-8:])
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_file_of_an_early_version_opens(tmp_path: Path, name: str) -> None:
-    """Their metadata had no entry for a model."""
+def test_a_file_without_an_entry_for_a_model_opens(tmp_path: Path, name: str) -> None:
     write, read = functions(name)
     write(tmp_path / "codes", np.arange(6, dtype=np.uint8).reshape(3, 2), 13)
     if name == "faiss":
-        index, about = describe_apart(tmp_path / "codes")
-        del about["model"]
-        (tmp_path / "codes").write_bytes(index)
-        (tmp_path / "codes.json").write_text(json.dumps(about))
+        describe_anew(tmp_path / "codes", lambda about: about.pop("model"))
     elif name == "parquet":
         import pyarrow.parquet as pq
 
@@ -117,11 +119,11 @@ def test_string_ids(tmp_path: Path, name: str) -> None:
 
 def test_string_ids_do_not_fit_into_faiss(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="strings"):
-        stores.write_faiss(tmp_path / "codes", np.zeros((1, 1), dtype=np.uint8), 3, ["a"])
+        export.write_faiss(tmp_path / "codes", np.zeros((1, 1), dtype=np.uint8), 3, ["a"])
 
 
 def test_npy_is_plain_for_numpy(tmp_path: Path) -> None:
-    stores.write_npy(tmp_path / "codes.npy", np.array([[5], [6]], dtype=np.uint8), 3)
+    export.write_npy(tmp_path / "codes.npy", np.array([[5], [6]], dtype=np.uint8), 3)
     rows = np.load(tmp_path / "codes.npy")
     assert rows.dtype.names == ("id", "code:bits=3:order=little")
     assert rows["code:bits=3:order=little"].tolist() == [[5], [6]]
@@ -130,16 +132,16 @@ def test_npy_is_plain_for_numpy(tmp_path: Path) -> None:
 def test_plain_array_needs_n_bits(tmp_path: Path) -> None:
     np.save(tmp_path / "plain.npy", np.array([[5], [6]], dtype=np.uint8))
     with pytest.raises(ValueError, match="pass n_bits"):
-        stores.read_npy(tmp_path / "plain.npy")
-    assert stores.read_npy(tmp_path / "plain.npy", 3).ids.tolist() == [0, 1]
+        export.read_npy(tmp_path / "plain.npy")
+    assert export.read_npy(tmp_path / "plain.npy", 3).ids.tolist() == [0, 1]
     with pytest.raises(ValueError, match="n_bits=2"):
-        stores.read_npy(tmp_path / "plain.npy", 2)
+        export.read_npy(tmp_path / "plain.npy", 2)
 
 
 def test_pickled_npy_is_not_loaded(tmp_path: Path) -> None:
     np.save(tmp_path / "objects.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
     with pytest.raises(ValueError, match="not a readable"):
-        stores.read_npy(tmp_path / "objects.npy", 8)
+        export.read_npy(tmp_path / "objects.npy", 8)
 
 
 def test_parquet_metadata_and_type(tmp_path: Path) -> None:
@@ -158,7 +160,7 @@ def test_faiss_reads_what_was_written(tmp_path: Path) -> None:
     import faiss
 
     codes = pack(np.random.RandomState(0).rand(20, 16) < 0.5)
-    stores.write_faiss(tmp_path / "codes.faiss", codes, 16, np.arange(100, 120))
+    export.write_faiss(tmp_path / "codes.faiss", codes, 16, np.arange(100, 120))
     index = faiss.read_index_binary(str(tmp_path / "codes.faiss"))
     distances, ids = index.search(codes, 1)
     assert (distances == 0).all()
@@ -172,19 +174,19 @@ def test_foreign_faiss_file_without_metadata(tmp_path: Path) -> None:
     flat = faiss.IndexBinaryFlat(16)
     flat.add(codes)
     faiss.write_index_binary(flat, str(tmp_path / "flat"))
-    table = stores.read_faiss(tmp_path / "flat")
+    table = export.read_faiss(tmp_path / "flat")
     np.testing.assert_array_equal(table.codes, codes)
     assert table.ids.tolist() == list(range(20))
     assert table.n_bits == 16
 
 
 def test_altered_faiss_file_is_told(tmp_path: Path) -> None:
-    stores.write_faiss(tmp_path / "codes", np.zeros((3, 2), dtype=np.uint8), 13)
+    export.write_faiss(tmp_path / "codes", np.zeros((3, 2), dtype=np.uint8), 13)
     data = bytearray((tmp_path / "codes").read_bytes())
     data[40] ^= 1
     (tmp_path / "codes").write_bytes(data)
     with pytest.raises(ValueError, match="checksum"):
-        stores.read_faiss(tmp_path / "codes")
+        export.read_faiss(tmp_path / "codes")
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -206,9 +208,7 @@ def test_another_bit_order_is_refused(tmp_path: Path, name: str) -> None:
         data = (tmp_path / "codes").read_bytes().replace(b"order=little", b"order=bigbig")
         (tmp_path / "codes").write_bytes(data)
     elif name == "faiss":
-        index, about = describe_apart(tmp_path / "codes")
-        (tmp_path / "codes").write_bytes(index)
-        (tmp_path / "codes.json").write_text(json.dumps(about | {"bit_order": "big"}))
+        describe_anew(tmp_path / "codes", lambda about: about.update(bit_order="big"))
     else:
         import pyarrow.parquet as pq
 
@@ -224,4 +224,4 @@ def test_missing_package_names_the_extra(tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ImportError, match=r"thpi\[parquet\]"):
-        stores.write_parquet(tmp_path / "codes", np.zeros((1, 1), dtype=np.uint8), 8)
+        export.write_parquet(tmp_path / "codes", np.zeros((1, 1), dtype=np.uint8), 8)

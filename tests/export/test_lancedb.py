@@ -8,11 +8,16 @@ import numpy as np
 import pytest
 
 from thpi.codes import pack
+from thpi.export import LanceDB
 from thpi.index import HammingIndex
-from thpi.stores import LanceDB
 
-lancedb = pytest.importorskip("lancedb", reason="needs lancedb: pip install 'thpi[lancedb]'")
 pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True, scope="module")
+def package() -> Any:
+    """Skip without the package. It is imported here because that takes a second."""
+    return pytest.importorskip("lancedb", reason="needs lancedb: pip install 'thpi[lancedb]'")
 
 
 def random_codes(n: int, n_bits: int, seed: int = 0) -> np.ndarray:
@@ -38,13 +43,13 @@ def test_nothing_is_left_behind_by_a_mistake(tmp_path: Path) -> None:
             LanceDB(tmp_path / "new", name, 8)
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(ValueError, match="uri=.* is a file"):
+    with pytest.raises(ValueError, match="address=.* is a file"):
         LanceDB(tmp_path / "file", "codes", 8)
 
 
-def test_foreign_table_is_refused(tmp_path: Path) -> None:
-    lancedb.connect(tmp_path).create_table("orders", data=[{"id": 1, "price": 2.5}])
-    with pytest.raises(ValueError, match="table='orders' exists"):
+def test_foreign_table_is_refused(tmp_path: Path, package: Any) -> None:
+    package.connect(tmp_path).create_table("orders", data=[{"id": 1, "price": 2.5}])
+    with pytest.raises(ValueError, match="the table 'orders' has no readable description of codes"):
         LanceDB(tmp_path, "orders", 8)
 
 
@@ -65,7 +70,7 @@ def test_ids_at_the_edges(tmp_path: Path) -> None:
         assert [item for item, _ in store] == odd[1::2]
 
 
-def test_many_ties_and_an_index_of_the_users(tmp_path: Path) -> None:
+def test_many_ties_and_an_index_of_the_users(tmp_path: Path, package: Any) -> None:
     """Far more items at the k-th distance than the first answer holds; an approximate index is not used."""
     codes, queries = random_codes(3000, 6), random_codes(4, 6, seed=1)
     index = HammingIndex(6)
@@ -77,7 +82,7 @@ def test_many_ties_and_an_index_of_the_users(tmp_path: Path) -> None:
             np.testing.assert_array_equal(store.search(queries, k).ids, index.search(queries, k).ids)
         from lancedb.index import IvfFlat
 
-        table = lancedb.connect(tmp_path / "shop").open_table("codes")
+        table = package.connect(tmp_path / "shop").open_table("codes")
         table.create_index("code", config=IvfFlat(distance_type="hamming", num_partitions=4))
         table.optimize()
         np.testing.assert_array_equal(store.search(queries, 300).ids, index.search(queries, 300).ids)

@@ -7,7 +7,7 @@ import pytest
 
 import thpi
 from thpi.cli import run
-from thpi.stores import encode_parts, read_parquet, read_parts
+from thpi.export import encode_parts, read_parquet, read_parts
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

@@ -8,12 +8,11 @@ Parquet   Columns ``id`` (int64 or string) and ``code`` (fixed-size binary); the
           ``thpi``, a JSON object with ``n_bits``, ``bit_order`` and ``model``.
 faiss     The format of ``faiss.write_index_binary``: an ``IndexBinaryIDMap2`` over an ``IndexBinaryFlat``, integer ids
           only. Behind it, where faiss does not look: a JSON object with ``n_bits``, ``bit_order``, ``model`` and the
-          sha256 of the index, its length (uint64, little-endian), the sha256 of all that, and ``thpicode``. Files of
-          early versions have the JSON object in a file beside them (``codes.faiss.json``). Without it the width is
-          assumed to be whole bytes.
+          sha256 of the index, its length (uint64, little-endian), the sha256 of all that, and ``thpicode``. Without
+          it the width is assumed to be whole bytes.
 
 The bytes are those of :mod:`thpi.codes` in all three. ``model`` is a fingerprint (:mod:`thpi.identity`); codes from
-elsewhere, and files of early versions, have none.
+elsewhere have none.
 """
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ import os
 import re
 import struct
 from collections.abc import Mapping
-from pathlib import Path
 from typing import IO
 
 import numpy as np
@@ -34,20 +32,12 @@ from thpi._files import atomic_open, atomic_write
 from thpi._optional import require
 from thpi._types import PathLike
 from thpi.codes import n_bytes
-from thpi.identity import check_fingerprint
-from thpi.index._ids import id_kind
-from thpi.stores._store import BIT_ORDER, CodeTable, FileFormat, describe_codes
+from thpi.export._table import BIT_ORDER, CodeTable, FileFormat, describe_codes, read_description
+from thpi.index import id_kind
 
 _END = b"thpicode"
 _FAISS_BESIDE = 2**20  # bytes of a faiss file beside codes and ids, at most
 _FIELD = re.compile(r"code:bits=([1-9][0-9]{0,8}):order=([a-z]+)(?::model=([0-9a-f]{16}))?")
-
-
-def _check_metadata(path: PathLike, order: str, stored: int, given: int | None) -> None:
-    if order != BIT_ORDER:
-        raise ValueError(f"{os.fspath(path)!r} has bit order {order!r}; only {BIT_ORDER!r} is known.")
-    if given is not None and given != stored:
-        raise ValueError(f"n_bits={given!r} was given, but {os.fspath(path)!r} holds codes of {stored} bits.")
 
 
 def write_npy(
@@ -72,8 +62,8 @@ def read_npy(path: PathLike, n_bits: int | None = None) -> CodeTable:
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_npy(Path(folder) / "codes.npy", np.array([[5], [6]], dtype=np.uint8), 3, ids=["a", "b"])
-    ...     read_npy(Path(folder) / "codes.npy").n_bits
+    ...     write_npy(f"{folder}/codes.npy", np.array([[5], [6]], dtype=np.uint8), 3, ids=["a", "b"])
+    ...     read_npy(f"{folder}/codes.npy").n_bits
     3
     """
     try:
@@ -89,9 +79,10 @@ def read_npy(path: PathLike, n_bits: int | None = None) -> CodeTable:
     match = next((match for name in names if (match := _FIELD.fullmatch(name))), None)
     if match is None or "id" not in names:
         raise ValueError(f"{os.fspath(path)!r} has fields {names}, not those of a file of codes.")
-    _check_metadata(path, match[2], int(match[1]), n_bits)
+    stored = json.dumps({"n_bits": int(match[1]), "bit_order": match[2], "model": match[3]})
+    about = read_description(stored, repr(os.fspath(path)), n_bits)
     ids = rows["id"].tolist() if rows["id"].dtype.kind == "U" else rows["id"]
-    return CodeTable.checked(rows[match[0]], ids, int(match[1]), match[3])
+    return CodeTable.checked(rows[match[0]], ids, about.n_bits, about.model)
 
 
 def write_parquet(
@@ -112,7 +103,7 @@ def write_parquet(
     code_column = pa.FixedSizeBinaryArray.from_buffers(pa.binary(n_bytes(n_bits)), len(table.codes), buffers)
     id_column = pa.array(table.ids.tolist(), type=pa.int64() if id_kind(table.ids) == "int64" else pa.string())
     columns = [("id", id_column.type), ("code", code_column.type)]
-    schema = pa.schema(columns, metadata={"thpi": json.dumps(describe_codes(n_bits, model, **more or {}))})
+    schema = pa.schema(columns, metadata={"thpi": describe_codes(n_bits, model, **more or {})})
     with atomic_open(path) as file:
         pq.write_table(pa.Table.from_arrays([id_column, code_column], schema=schema), file)
 
@@ -123,15 +114,13 @@ def read_parquet(path: PathLike, n_bits: int | None = None) -> CodeTable:
     try:
         with open(path, "rb") as file:
             table = pq.read_table(file)
-        about = json.loads((table.schema.metadata or {})[b"thpi"])
-        stored_bits, order, model = about["n_bits"], about["bit_order"], check_fingerprint(about.get("model"))
         code_column, id_column = (table.column(name).combine_chunks() for name in ("code", "id"))
     except (pa.ArrowException, OSError, KeyError, ValueError, TypeError) as error:
         if isinstance(error, FileNotFoundError):
             raise
         raise ValueError(f"{os.fspath(path)!r} is not a Parquet file of codes ({error}).") from None
-    _check_metadata(path, order, stored_bits, n_bits)
-    n_bits, width = int(stored_bits), n_bytes(int(stored_bits))
+    about = read_description((table.schema.metadata or {}).get(b"thpi", b""), repr(os.fspath(path)), n_bits)
+    n_bits, model, width = about.n_bits, about.model, n_bytes(about.n_bits)
     if code_column.type != pa.binary(width) or code_column.null_count or id_column.null_count:
         expected = f"not {pa.binary(width)}, or nulls"
         raise ValueError(f"{os.fspath(path)!r} has a column code of type {code_column.type}, {expected}.")
@@ -156,7 +145,7 @@ def write_faiss(
     index = faiss.IndexBinaryIDMap2(faiss.IndexBinaryFlat(8 * n_bytes(n_bits)))
     index.add_with_ids(table.codes, table.ids)
     data = faiss.serialize_index_binary(index).tobytes()
-    about = json.dumps(describe_codes(n_bits, model, sha256=hashlib.sha256(data).hexdigest())).encode()
+    about = describe_codes(n_bits, model, sha256=hashlib.sha256(data).hexdigest()).encode()
     whole = data + about + len(about).to_bytes(8, "little")
     atomic_write(path, whole + hashlib.sha256(whole).digest() + _END)
 
@@ -178,7 +167,7 @@ def _split_faiss(path: PathLike) -> tuple[bytes, bytes | None]:
     """Return the bytes that faiss reads, and the JSON text that describes them, if there is one."""
     with open(path, "rb") as file:
         _check_faiss(path, file)
-        data, beside = file.read(), Path(f"{os.fspath(path)}.json")
+        data = file.read()
     if data.endswith(_END):
         whole, digest = data[: -32 - len(_END)], data[-32 - len(_END) : -len(_END)]
         end = len(whole) - 8
@@ -186,7 +175,7 @@ def _split_faiss(path: PathLike) -> tuple[bytes, bytes | None]:
         if start < 0 or hashlib.sha256(whole).digest() != digest:
             raise ValueError(f"{os.fspath(path)!r} does not match its checksum: the file was altered or damaged.")
         return whole[:start], whole[start:end]
-    return data, beside.read_bytes() if beside.exists() else None
+    return data, None
 
 
 def read_faiss(path: PathLike, n_bits: int | None = None) -> CodeTable:
@@ -198,16 +187,10 @@ def read_faiss(path: PathLike, n_bits: int | None = None) -> CodeTable:
 
     (data, text), model = _split_faiss(path), None
     if text is not None:
-        try:
-            about = json.loads(text)
-            order, stored_bits, digest = about["bit_order"], about["n_bits"], about["sha256"]
-            model = check_fingerprint(about.get("model"))
-        except (ValueError, KeyError, TypeError) as error:
-            raise ValueError(f"the description of {os.fspath(path)!r} is not readable ({error}).") from None
-        if digest != hashlib.sha256(data).hexdigest():
+        about = read_description(text, repr(os.fspath(path)), n_bits)
+        if about.more.get("sha256") != hashlib.sha256(data).hexdigest():
             raise ValueError(f"{os.fspath(path)!r} does not match its checksum: the file was altered or damaged.")
-        _check_metadata(path, order, stored_bits, n_bits)
-        n_bits = stored_bits
+        n_bits, model = about.n_bits, about.model
     try:
         index = faiss.deserialize_index_binary(np.frombuffer(data, dtype=np.uint8))
     except RuntimeError as error:

@@ -10,7 +10,7 @@ import pytest
 
 from thpi.cli import run
 from thpi.codes import pack
-from thpi.stores import STORES, write_npy
+from thpi.export import STORES, write_npy
 
 MODEL, OTHER = "c4e8709f0e821f23", "0d1f6f3f1c8e9b7a"
 

@@ -1,0 +1,283 @@
+"""Dask where one or all workers are killed, or the scheduler goes away."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import thpi
+from thpi.export import encode_parts, read_parts
+from thpi.rows import ClusterLostError, dask_parquet
+from thpi.rows._cluster import cluster_errors
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+distributed = pytest.importorskip("distributed")
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def data(data):
+    """Fewer of the rows: each goes to the workers and back."""
+    return data[:8_003]
+
+
+def _parts(X, folder, n_parts=6):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    folder.mkdir(exist_ok=True)
+    for i, part in enumerate(np.array_split(X, n_parts)):
+        columns = {f"x{j}": part[:, j] for j in range(X.shape[1])}
+        pq.write_table(pa.table(columns), folder / f"part-{i}.parquet", row_group_size=1500)
+    return folder
+
+
+def test_a_worker_killed_during_a_fit_changes_nothing(data, tmp_path):
+    folder = _parts(data, tmp_path / "rows")
+    expected = thpi.ITQ(8, random_state=0, max_iter=60, tol=0).fit(data)
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        workers = client.run(os.getpid)
+        killed = threading.Event()
+
+        def kill():
+            # As soon as the workers hold projections, the fit is in its iterations.
+            address, pid = next(iter(workers.items()))
+            while not client.has_what(address).get(address):
+                time.sleep(0.01)
+            os.kill(pid, signal.SIGKILL)
+            killed.set()
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        fitted = thpi.ITQ(8, random_state=0, max_iter=60, tol=0).fit(dask_parquet(folder))
+        killer.join(30)
+        assert killed.is_set()
+        np.testing.assert_allclose(fitted.projection_, expected.projection_, atol=1e-8)
+        np.testing.assert_array_equal(fitted.transform(dask_parquet(folder)).compute(), expected.codes_)
+
+
+def _start(*arguments):
+    return subprocess.Popen(
+        [sys.executable, "-m", "distributed.cli.dask_" + arguments[0], *arguments[1:]],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+class _Cluster:
+    """A scheduler and workers as commands, as on a cluster; a killed worker is not started again."""
+
+    def __init__(self, folder):
+        self.folder, file = folder, folder / "scheduler.json"
+        self.scheduler = _start("scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", str(file))
+        self.workers = []
+        try:
+            for _ in range(600):
+                if file.exists() and file.stat().st_size:
+                    break
+                time.sleep(0.05)
+            self.address = json.loads(file.read_text())["address"]
+        except BaseException:
+            self.stop()
+            raise
+
+    def add_worker(self):
+        options = ("--nthreads", "1", "--no-dashboard", "--no-nanny", "--local-directory", str(self.folder))
+        self.workers.append(_start("worker", self.address, *options))
+
+    def start_worker(self):
+        """Add a worker and wait for it, once the scheduler has missed those that were killed."""
+        with distributed.Client(self.address) as client:
+            while client.nthreads():
+                time.sleep(0.02)
+            self.add_worker()
+            client.wait_for_workers(1, timeout=30)
+
+    def kill_workers(self):
+        for worker in self.workers:
+            worker.kill()
+            worker.wait()
+        self.workers.clear()
+
+    def stop(self):
+        self.kill_workers()
+        self.scheduler.kill()
+        self.scheduler.wait()
+
+
+@pytest.fixture(scope="module")
+def commands(tmp_path_factory):
+    cluster = _Cluster(tmp_path_factory.mktemp("cluster"))
+    yield cluster
+    cluster.stop()
+
+
+@pytest.fixture
+def cluster(commands):
+    """The cluster with a worker, which the test before may have killed."""
+    if not commands.workers:
+        commands.start_worker()
+    return commands
+
+
+def _kill_when_it_holds_rows(cluster, client, then=lambda: None):
+    """Kill all workers as soon as they hold projections: then a fit is in its iterations."""
+
+    def kill():
+        while not any(client.has_what().values()):
+            time.sleep(0.01)
+        cluster.kill_workers()
+        then()
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    return killer
+
+
+def test_all_workers_dead_in_the_middle_of_a_fit_is_an_error_not_a_wait(cluster, data, tmp_path):
+    folder = _parts(data, tmp_path / "rows")
+    hasher = thpi.ITQ(8, random_state=0, max_iter=60, tol=0)
+    with distributed.Client(cluster.address) as client, dask.config.set({"thpi.no-workers-timeout": "2s"}):
+        killer = _kill_when_it_holds_rows(cluster, client)
+        begun = time.monotonic()
+        with pytest.raises(ClusterLostError, match="no workers for 2 seconds.; nothing was changed"):
+            hasher.fit(dask_parquet(folder))
+        assert time.monotonic() - begun < 60
+        killer.join(30)
+    assert not hasattr(hasher, "projection_")
+
+
+def test_a_fit_goes_on_when_a_new_worker_joins(cluster, data, tmp_path):
+    folder = _parts(data, tmp_path / "rows")
+    expected = thpi.ITQ(8, random_state=0, max_iter=60, tol=0).fit(data)
+    with distributed.Client(cluster.address) as client:
+        killer = _kill_when_it_holds_rows(cluster, client, cluster.add_worker)
+        fitted = thpi.ITQ(8, random_state=0, max_iter=60, tol=0).fit(dask_parquet(folder))
+        killer.join(30)
+    np.testing.assert_allclose(fitted.projection_, expected.projection_, atol=1e-8)
+
+
+def test_encode_goes_on_when_a_new_worker_joins(cluster, data, tmp_path):
+    rows = _parts(data, tmp_path / "rows", n_parts=8)
+    hasher = thpi.ITQ(8, random_state=0).fit(data)
+
+    def replace_the_worker(done, total):
+        if done == 3:
+            cluster.kill_workers()
+            cluster.add_worker()
+
+    with distributed.Client(cluster.address) as client:
+        report = encode_parts(hasher, rows, tmp_path / "codes", client=client, progress=replace_the_worker)
+    assert report.parts == 8
+    np.testing.assert_array_equal(read_parts(tmp_path / "codes").codes, hasher.codes_)
+
+
+def test_encode_without_workers_says_what_was_written(cluster, data, tmp_path):
+    rows = _parts(data, tmp_path / "rows", n_parts=8)
+    hasher = thpi.ITQ(8, random_state=0).fit(data)
+    finished = []
+
+    def kill_after_three(done, total):
+        finished.append(done)
+        if done == 3:
+            cluster.kill_workers()
+
+    def encode_twice(client):
+        encode_parts(hasher, rows, tmp_path / "codes", client=client, progress=kill_after_three)
+        finished.clear()  # all was done before the kill: the next call must say it
+        encode_parts(hasher, rows, tmp_path / "more", client=client, progress=lambda done, _: finished.append(done))
+
+    with (
+        distributed.Client(cluster.address) as client,
+        dask.config.set({"thpi.no-workers-timeout": "2s"}),
+        pytest.raises(ClusterLostError) as raised,
+    ):
+        encode_twice(client)
+    assert f"{finished[-1]} or more of the 8 parts are written and are kept" in str(raised.value)
+    assert "nothing was changed" not in str(raised.value)
+
+
+def test_no_error_is_only_an_address(cluster):
+    """Dask looks up a worker that has just died by its address: a KeyError without another word."""
+    with distributed.Client(cluster.address) as client:
+        with pytest.raises(KeyError, match="^'tcp://127.0.0.1:9'$"):
+            client.scatter(1, workers=["tcp://127.0.0.1:9"])
+        with pytest.raises(ClusterLostError, match="the Dask cluster went away.*tcp://127.0.0.1:9"), cluster_errors():
+            client.scatter(1, workers=["tcp://127.0.0.1:9"])
+    with pytest.raises(KeyError, match="column"), cluster_errors():
+        raise KeyError("column")
+
+
+def test_a_fit_within_a_task_does_not_block_its_worker(cluster, data):
+    def fit():
+        return thpi.ITQ(4, random_state=0).fit(da.from_array(data, chunks=(5000, -1))).projection_
+
+    with distributed.Client(cluster.address) as client:
+        there = client.submit(fit).result(timeout=120)
+    np.testing.assert_allclose(there, thpi.ITQ(4, random_state=0).fit(data).projection_, atol=1e-8)
+
+
+@pytest.fixture
+def own_cluster(tmp_path):
+    """A cluster for one test, which kills its scheduler."""
+    cluster = _Cluster(tmp_path)
+    cluster.start_worker()
+    yield cluster
+    cluster.stop()
+
+
+def test_the_scheduler_gone_is_a_clear_error_and_finished_parts_are_kept(own_cluster, data, tmp_path):
+    scheduler, address = own_cluster.scheduler, own_cluster.address
+    rows = _parts(data, tmp_path / "rows", n_parts=8)
+    hasher = thpi.ITQ(8, random_state=0).fit(data)
+    client = distributed.Client(address)
+    finished = []
+
+    def stop_after_three(done, total):
+        finished.append(done)
+        if done == 3:
+            scheduler.send_signal(signal.SIGKILL)
+            scheduler.wait()
+
+    def encode_twice():
+        encode_parts(hasher, rows, tmp_path / "codes", client=client, progress=stop_after_three)
+        # All may have been done before the news got here; the next call must say it.
+        encode_parts(hasher, rows, tmp_path / "more", client=client)
+
+    with pytest.raises(ClusterLostError, match="the Dask cluster went away during the computation"):
+        encode_twice()
+    client.close(timeout=1)
+    kept = len(list((tmp_path / "codes").glob("*.parquet")))
+    assert kept >= 3
+    report = encode_parts(hasher, rows, tmp_path / "codes")  # on this machine
+    assert report.parts == 8
+    assert report.kept >= kept
+    np.testing.assert_array_equal(read_parts(tmp_path / "codes").codes, hasher.codes_)
+
+
+def test_fit_and_encode_commands_on_a_cluster(cluster, data, tmp_path, capsys):
+    from thpi.cli import run
+
+    address = cluster.address
+    rows = _parts(data, tmp_path / "rows")
+    fit = ["fit", str(rows), str(tmp_path / "m.thpi"), "--bits", "8", "--scheduler", address]
+    assert run(fit) == 0, capsys.readouterr().err
+    encode = ["encode", str(tmp_path / "m.thpi"), str(rows), str(tmp_path / "codes"), "--scheduler", address]
+    assert run(encode) == 0, capsys.readouterr().err
+    expected = thpi.ITQ(8, random_state=0).fit(data)
+    table = read_parts(tmp_path / "codes")
+    np.testing.assert_array_equal(table.codes, expected.codes_)
+    np.testing.assert_array_equal(table.ids, np.arange(len(data)))
