@@ -89,3 +89,11 @@ def test_all_bytes_are_taken_whatever_their_type():
         assert codes.dtype == np.uint8
         np.testing.assert_array_equal(codes.ravel(), np.arange(256))
     assert C.check_codes(np.empty((0, 3), dtype=np.int64)).shape == (0, 3)
+
+
+@pytest.mark.parametrize("function", [C.hamming_distances, C.paired_hamming_distances])
+def test_the_argument_that_is_no_table_of_bytes_is_named(function):
+    with pytest.raises(ValueError, match="a must be 2-D"):
+        function([1], [[1]])
+    with pytest.raises(ValueError, match="b must be 2-D"):
+        function([[1]], [1])

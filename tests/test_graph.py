@@ -204,3 +204,19 @@ def test_rows_are_numbered_as_often_as_any_other_that_is_as_far():
     sets, counts = np.unique(others, axis=0, return_counts=True)
     assert len(sets) == 5  # all fours out of the five others
     assert np.sum((counts - n_queries / 5) ** 2) / (n_queries / 5) < chi2.ppf(0.9999, 4)
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
+def test_an_adjacency_is_symmetric_up_to_rounding_whatever_its_unit(scale):
+    W = scale * np.array([[0.0, 1.0, 0.3], [1.0, 0.0, 2.0], [0.3, 2.0, 0.0]])
+    rounded, skewed = W.copy(), W.copy()
+    rounded[0, 1] *= 1 + 1e-15
+    skewed[0, 1] *= 1 + 1e-6
+    np.testing.assert_allclose(laplacian(rounded).toarray(), np.diag(W.sum(axis=1)) - W, rtol=1e-12)
+    with pytest.raises(ValueError, match="must be symmetric"):
+        laplacian(skewed)
+
+
+def test_one_negative_weight_is_too_many():
+    with pytest.raises(ValueError, match="weights >= 0"):
+        laplacian([[0.0, 2.0, -1.0], [2.0, 0.0, 1.0], [-1.0, 1.0, 0.0]])

@@ -178,7 +178,7 @@ def main() -> int:
     """Try what has no outcome yet, and survivors that are not on the list: a new test may kill them."""
     parser = argparse.ArgumentParser(prog="python -m tools.mutants", description="Do the tests notice wrong code?")
     parser.add_argument("names", nargs="*", help="all mutants of these functions, such as 'thpi.solvers.balance.*'")
-    parser.add_argument("--sample", type=int, default=45, help="mutants of each room (default: 45)")
+    parser.add_argument("--sample", type=int, default=65, help="mutants of each room (default: 65)")
     parser.add_argument("--all", action="store_true", help="every mutant; hours")
     options = parser.parse_args()
 

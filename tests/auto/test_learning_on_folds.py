@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 
 from thpi import ITQ, AutoHasher, ClassITQ, TransferITQ, TwoSidedITQ
 from thpi.auto import Candidate
@@ -262,3 +263,18 @@ def test_fewer_than_12_pairs_or_two_a_fold_are_not_divided(n, n_folds):
     X, _, S, S_U, more = _views()
     trial = _trial((X[:n], np.zeros(n, dtype=int), S[:n], S_U, more), relevance="labels", n_folds=n_folds, n_repeats=1)
     assert (trial.scores is None) == (n in (11, 15))
+
+
+@pytest.mark.parametrize(("relevance", "share", "most"), [("source", 1 / 30, 50), ("groups", 1 / 10, None)])
+def test_what_a_search_finds_is_judged_among_all_source_rows(relevance, share, most):
+    X, y, S, _, more = _views()
+    S_U = np.random.RandomState(1).standard_normal((2000, 5))
+    trial = _trial((X, y, S, S_U, more), relevance=relevance)
+    folds, source = trial.linear.folds, trial.linear.geometry.source
+    rows = (source.linear if relevance == "source" else source.diffusion)[:70]
+    distances = cdist(rows, rows)
+    for found, part in ((folds.relevant, share), (folds.found_by_search, min(share, most / 2070) if most else share)):
+        least = 5 if found is folds.relevant else 1
+        k = max(least, round(part * 70))
+        radius = np.sort(distances, axis=1)[:, k].mean()
+        np.testing.assert_array_equal(found, (distances < radius) & ~np.eye(70, dtype=bool))

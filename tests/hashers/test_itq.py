@@ -9,6 +9,7 @@ from scipy.stats import ortho_group
 from thpi import ITQ
 from thpi.codes import unpack_signs
 from thpi.datasets import load_digits_views
+from thpi.hashers._itq import restart_seeds
 from thpi.solvers.moments import principal_axes
 from thpi.solvers.quantisation import iterative_quantisation
 
@@ -79,3 +80,12 @@ def test_order_of_rows_changes_no_hash_function(seed):
     one, other = (ITQ(n_bits=4, random_state=0).fit(data) for data in (X, X[order]))
     np.testing.assert_allclose(one.projection_, other.projection_, atol=1e-7)
     np.testing.assert_array_equal(one.codes_[order], other.codes_)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_restart_that_ends_lowest_is_kept_not_the_one_that_begins_lowest(X, seed):
+    V, _ = principal_axes(X[:60], X[:60].mean(axis=0), 8)
+    Z = (X[:60] - X[:60].mean(axis=0)) @ V
+    runs = [iterative_quantisation(Z, stream) for stream in restart_seeds(np.random.RandomState(seed), 4)]
+    hasher = ITQ(n_bits=8, n_init=4, random_state=seed).fit(X[:60])
+    assert hasher.objective_[-1] == pytest.approx(min(run.objective[-1] for run in runs), rel=1e-9)

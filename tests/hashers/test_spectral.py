@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from thpi import SpectralHashing
+from thpi.rows import Blocks
 
 
 def test_bits_are_the_lowest_eigenfunctions_of_a_box():
@@ -42,3 +43,10 @@ def test_more_bits_than_columns_and_columns_without_extent():
 def test_new_rows_outside_the_range_get_a_code(shift):
     X = np.random.RandomState(0).uniform(size=(100, 3)) + shift
     assert np.isfinite(SpectralHashing(n_bits=8).fit(X).decision_function(X * 5)).all()
+
+
+def test_the_range_is_that_of_all_blocks():
+    X = np.random.RandomState(0).uniform(size=(90, 3)) * [3, 2, 1]
+    whole, blocks = (SpectralHashing(n_bits=5).fit(rows) for rows in (X, Blocks([X[:20], X[20:50], X[50:]])))
+    np.testing.assert_allclose(blocks.lower_, whole.lower_, atol=1e-9)
+    np.testing.assert_allclose(blocks.frequency_, whole.frequency_, rtol=1e-9)

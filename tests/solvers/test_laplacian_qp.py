@@ -285,3 +285,11 @@ def test_a_column_stops_at_its_share_of_the_tolerance(tol, digits):
     assert found.gap <= tol * abs(objective(found.B, K, L, 1.0))
     # Eight iterations before, at the check before the last, it had not converged.
     assert not laplacian_box_qp(K, L, 1.0, tol=tol, max_iter=found.n_iter - 8).converged
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_one_number_that_is_not_finite_is_too_many(bad):
+    K, L = np.ones((3, 2)), np.array([[1.0, -1, 0], [-1, 2, -1], [0, -1, 1]])
+    for K_bad, L_bad in ((np.where(np.arange(6).reshape(3, 2) == 4, bad, K), L), (K, np.where(L == 2, bad, L))):
+        with pytest.raises(ValueError, match="finite numbers only"):
+            laplacian_box_qp(K_bad, L_bad, 1.0)
