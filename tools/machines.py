@@ -26,9 +26,12 @@ import numpy as np
 KERNELS = ("Haswell", "SkylakeX", "Sandybridge", "Nehalem", "Prescott")
 """Of OpenBLAS. Processors of the kind Zen run those of Haswell."""
 
+# Found where this runs: in a process that plays a machine without them there are none.
+_EXTENSIONS = np.show_config(mode="dicts").get("SIMD Extensions", {}).get("found", [])
+
 MACHINES: dict[str, dict[str, str]] = {
     **{kernel: {"OPENBLAS_CORETYPE": kernel} for kernel in KERNELS},
-    "plain numpy": {"NPY_DISABLE_CPU_FEATURES": " ".join(np.show_config(mode="dicts")["SIMD Extensions"]["found"])},
+    "plain numpy": {"NPY_DISABLE_CPU_FEATURES": " ".join(_EXTENSIONS)},
     "two threads": {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2", "MKL_NUM_THREADS": "2"},
 }
 """What is set in the environment of each; with one thread unless it says otherwise."""
