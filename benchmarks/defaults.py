@@ -28,8 +28,7 @@ from threadpoolctl import threadpool_limits
 import thpi
 from experiments.datasets import load_bbc, load_openclipart, load_wikipedia
 from thpi.datasets import load_digits_views
-from thpi.ground_truth import label_relevance, neighbour_radius, radius_relevance
-from thpi.metrics import mean_average_precision
+from thpi.evaluation import label_relevance, mean_average_precision, neighbour_radius, radius_relevance
 
 SETS = ("bbc", "digits", "openclipart", "wikipedia")
 ALPHAS = (0.1, 0.4)

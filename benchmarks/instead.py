@@ -16,9 +16,8 @@ import numpy as np
 import thpi
 from benchmarks._table import lined_up
 from thpi.datasets import shop_task
-from thpi.ground_truth import label_relevance
+from thpi.evaluation import label_relevance, ranked_average_precision
 from thpi.index import asymmetric_distances
-from thpi.metrics import ranked_average_precision
 
 SEEDS = range(5)
 FACTORIES = {

@@ -25,11 +25,10 @@ from PIL import Image
 from threadpoolctl import threadpool_limits
 
 import thpi
-from thpi import plot
 from thpi.datasets import shop_task
-from thpi.ground_truth import label_relevance
+from thpi.evaluation import label_relevance, ranked_average_precision
 from thpi.index import HammingIndex, asymmetric_distances
-from thpi.metrics import ranked_average_precision
+from thpi.report import plot
 
 BITS, SHOWN = 32, 8
 WIDTH = 1600  # pixels: twice of what a page shows

@@ -21,8 +21,7 @@ import thpi
 from experiments import datasets
 from experiments.datasets.preprocessing import fit_transform_views
 from thpi.auto import UnrelatedPairsWarning
-from thpi.ground_truth import label_relevance
-from thpi.metrics import mean_average_precision, ranked_average_precision
+from thpi.evaluation import label_relevance, mean_average_precision, ranked_average_precision
 
 
 class Shop(NamedTuple):

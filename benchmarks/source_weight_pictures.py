@@ -25,7 +25,7 @@ from experiments.harness.protocol import PROTOCOLS, relevance_matrix
 from thpi import TransferITQ
 from thpi.codes import hamming_distances
 from thpi.evaluation import database_rows, split_rows
-from thpi.pages import figure_bytes
+from thpi.report import figure_bytes
 
 BITS, SHOWN, ALPHA = 64, 8, 0.3
 ENDS: dict[str, dict[str, Any]] = {

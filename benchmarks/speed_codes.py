@@ -17,8 +17,8 @@ from sklearn.metrics import average_precision_score
 from benchmarks._cases import Case
 from thpi._types import Array
 from thpi.codes import hamming_distances, pack_signs
+from thpi.evaluation import average_precision
 from thpi.index import HammingIndex
-from thpi.metrics import average_precision
 from thpi.solvers.cca import ridge_cca
 
 __all__ = ["cases"]

@@ -12,8 +12,8 @@ It also notices if the pairs were joined in the wrong order.
 import numpy as np
 
 import thpi
-from thpi import plot
 from thpi.datasets import shop_task
+from thpi.report import plot
 
 _, X, S, _, pairs, texts, _, _ = shop_task()
 

@@ -12,9 +12,9 @@ you look at. The curve shows all choices at once.
 import numpy as np
 
 import thpi
-from thpi import plot
 from thpi.datasets import load_digits_views
-from thpi.ground_truth import label_relevance
+from thpi.evaluation import label_relevance
+from thpi.report import plot
 
 digits = load_digits_views(target="pix", source="fou")
 rows = np.random.RandomState(0).permutation(digits.n)

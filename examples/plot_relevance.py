@@ -12,8 +12,8 @@ Fourier coefficients. AutoHasher learns codes for four meanings of *relevant*, a
 import numpy as np
 
 import thpi
-from thpi import plot
 from thpi.datasets import load_digits_views
+from thpi.report import plot
 
 digits = load_digits_views(target="pix", source="fou")
 rows = np.random.RandomState(0).permutation(digits.n)

@@ -13,11 +13,10 @@ New drawings come without tags. Do the tags help to learn better codes all the s
 import numpy as np
 
 import thpi
-from thpi import plot
 from thpi.datasets import shop_task
-from thpi.ground_truth import label_relevance
+from thpi.evaluation import label_relevance, mean_average_precision
 from thpi.index import HammingIndex
-from thpi.metrics import mean_average_precision
+from thpi.report import plot
 
 shop, X, S, labels, pairs, texts, new, database = shop_task()
 

@@ -39,9 +39,9 @@ MACHINES: dict[str, dict[str, str]] = {
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 TESTS = [
-    *(f"tests/{room}" for room in ("solvers", "hashers", "auto", "metrics", "kernels", "evaluation", "diagnosis")),
+    *(f"tests/{room}" for room in ("solvers", "hashers", "auto", "kernels", "evaluation")),
     *(f"tests/test_{name}.py" for name in ("base", "containers", "drift", "encoder", "golden", "graph")),
-    *(f"tests/test_{name}.py" for name in ("ground_truth", "migration", "model_file", "quantiser", "refit")),
+    *(f"tests/test_{name}.py" for name in ("migration", "model_file", "quantiser", "refit")),
 ]
 
 # Prints the kernels of every OpenBLAS in the process, after products that would end it if the processor lacks them.

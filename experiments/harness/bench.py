@@ -14,9 +14,15 @@ from experiments.harness.data import Pipelines, TrainingViews, evaluation_views,
 from experiments.harness.protocol import Protocol, relevance_kinds, relevance_matrix
 from experiments.harness.store import ResultStore
 from thpi.datasets import PairedDataset
-from thpi.evaluation import Split, database_rows, split_rows
+from thpi.evaluation import (
+    Split,
+    database_rows,
+    mean_average_precision,
+    query_mean,
+    ranked_average_precision,
+    split_rows,
+)
 from thpi.index import asymmetric_distances
-from thpi.metrics import mean_average_precision, query_mean, ranked_average_precision
 
 # Added to the seed: the shuffle and the sample of queries are other streams than the split.
 _SHUFFLE = 1_000_003

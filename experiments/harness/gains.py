@@ -52,3 +52,15 @@ def shown_share(efficiency: float | None) -> str:
     ('25 %', 'no gap')
     """
     return "no gap" if efficiency is None else f"{100 * efficiency:.0f} %"
+
+
+def transfer_efficiency(method: float, no_source: float, all_target: float) -> float | None:
+    """Share of the gap between "no source" and "all target data" that a method closes; may exceed 1 or be negative.
+
+    ``(method - no_source) / (all_target - no_source)``; None if the gap is not positive.
+
+    >>> transfer_efficiency(31.0, 30.0, 34.0), transfer_efficiency(31.0, 30.0, 29.0)
+    (0.25, None)
+    """
+    gap = all_target - no_source
+    return (method - no_source) / gap if gap > 0 else None

@@ -9,8 +9,14 @@ import numpy as np
 
 import thpi
 from thpi.datasets import PairedDataset
-from thpi.evaluation import Split, database_rows
-from thpi.ground_truth import label_relevance, multilabel_relevance, neighbour_radius, radius_relevance
+from thpi.evaluation import (
+    Split,
+    database_rows,
+    label_relevance,
+    multilabel_relevance,
+    neighbour_radius,
+    radius_relevance,
+)
 
 NEIGHBOURS = 50
 """The paper's nominal threshold: the mean distance to the 50th neighbour."""
@@ -25,7 +31,7 @@ class Protocol:
 
     ``database`` goes to :func:`thpi.evaluation.database_rows` and ``fit_on`` to
     :func:`experiments.datasets.preprocessing.fit_transform_views`; ``measure`` is the name of the measure in
-    :data:`thpi.metrics.MEASURES` that tables show. The radius is a mean over at most ``radius_rows`` rows. Of more
+    :data:`thpi.evaluation.MEASURES` that tables show. The radius is a mean over at most ``radius_rows`` rows. Of more
     than ``max_queries`` query rows a random sample is asked. Methods learn from rows of type ``dtype``.
     """
 

@@ -14,7 +14,7 @@ from experiments.harness.store import ResultStore
 from experiments.harness.tables import Section, tables_for
 from experiments.harness.writers import print_grid, to_csv, to_html, to_json, to_markdown
 from thpi._files import atomic_write
-from thpi.pages import STYLE, figure_bytes, html_page
+from thpi.report import STYLE, figure_bytes, html_page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

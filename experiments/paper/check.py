@@ -19,9 +19,9 @@ from experiments.harness.report import DataHome
 from experiments.harness.store import ResultStore
 from experiments.paper.results import Results
 from experiments.paper.runs import MethodRun
+from experiments.paper.selection import SelectionRule
 from experiments.paper.settings import Settings, runs_of, tasks_of
 from experiments.paper.task import PaperTask
-from thpi.evaluation import SelectionRule
 
 # typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
 # ruff: noqa: UP045

@@ -26,8 +26,8 @@ from experiments.paper.published import figure1, table1
 from experiments.paper.sets import SETS
 from thpi import HASHERS
 from thpi._files import atomic_write
-from thpi.metrics import evaluate
-from thpi.pages import figure_bytes
+from thpi.evaluation import evaluate
+from thpi.report import figure_bytes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -18,7 +18,7 @@ from experiments.paper.compare import PROTOCOL, cells
 from experiments.paper.figures import FIGURES
 from experiments.paper.results import Results
 from experiments.paper.sets import paper_set
-from thpi.pages import figure_html
+from thpi.report import figure_html
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,9 +11,9 @@ from experiments.harness.data import DataSpec, check_grid, data_identity
 from experiments.harness.protocol import PROTOCOLS
 from experiments.paper.published import METHOD_TITLES
 from experiments.paper.runs import MethodRun
+from experiments.paper.selection import LAMBDA_GRID, SelectionRule
 from experiments.paper.sets import SETS, paper_set
 from experiments.paper.task import PaperTask
-from thpi.evaluation import LAMBDA_GRID, SelectionRule
 
 METHODS = tuple(METHOD_TITLES)
 """The paper's six methods, then ITQ and Spectral Hashing beside them."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from experiments.harness.gains import Gain, gain_over, shown_share
+from experiments.harness.gains import Gain, gain_over, shown_share, transfer_efficiency
 from experiments.harness.protocol import PROTOCOLS, RELEVANCES
 from experiments.harness.tables import Cell, Column, Grid, Records, Section, Table, register
 from experiments.paper.compare import PROTOCOL, SIX, agreement
@@ -15,7 +15,6 @@ from experiments.paper.results import Results
 from experiments.paper.runs import MethodRun
 from experiments.paper.sets import paper_set
 from experiments.paper.settings import runs_of, sweep_runs
-from thpi.evaluation import transfer_efficiency
 
 FAR_FROM_PUBLISHED = 5.0
 """Points of difference from which a cell is marked as far off."""

@@ -14,9 +14,9 @@ from experiments.harness.data import DataSpec, load_rows
 from experiments.harness.protocol import NEIGHBOURS, PROTOCOLS
 from experiments.harness.store import ResultStore, config_key
 from experiments.paper.runs import TUNED, MethodRun
+from experiments.paper.selection import SelectionRule, select_lambdas, select_ridge
 from thpi.base import BaseHasher, TooManyBitsError
-from thpi.evaluation import SelectionRule, select_lambdas, select_ridge
-from thpi.metrics import average_precision, pooled_precision_recall_area, precision_at_k, query_mean
+from thpi.evaluation import average_precision, pooled_precision_recall_area, precision_at_k, query_mean
 
 PRECISION_AT = (1, 10, 20, 30, 40, 50, *range(100, 501, 50))
 """The paper's K for precision at K."""

@@ -142,7 +142,7 @@ def average_precisions(projections: Floats, relevant: Bools) -> Floats:
     t, r = (
         np.bincount(place, weights, n * (n_bits + 2)).reshape(n, -1)[:, :-1] for weights in (None, relevant.ravel())
     )
-    # t rows at each distance, r of them relevant, after a rows with R relevant: see thpi.metrics.average_precision.
+    # t rows at each distance, r of them relevant, after a rows with R relevant: see thpi.evaluation.average_precision.
     a, R = (counts.cumsum(axis=1) - counts for counts in (t, r))
     harmonic = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, n + 1))])
     h = harmonic[(a + t).astype(np.int64)] - harmonic[a.astype(np.int64)]

@@ -16,7 +16,7 @@ from experiments.transfer.results import TransferResults
 from experiments.transfer.tables import summary_values
 from experiments.transfer.targets import Judged, judge_targets
 from experiments.transfer.words import discipline, left_out, what_was_run
-from thpi.pages import NARROW_STYLE, figure_html
+from thpi.report import NARROW_STYLE, figure_html
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

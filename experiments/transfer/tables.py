@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from experiments import datasets
-from experiments.harness.gains import Gain, gain_over, shown_share
+from experiments.harness.gains import Gain, gain_over, shown_share, transfer_efficiency
 from experiments.harness.protocol import RELEVANCES
 from experiments.harness.tables import Cell, Column, Grid, Records, Section, Table, register
 from experiments.transfer.lines import ALL_TARGET, AUTO, LINES, NO_SOURCE
@@ -18,7 +18,6 @@ from experiments.transfer.results import Setting, TransferResults
 from experiments.transfer.rivals import every_rival_grids, rival_grids, rival_records
 from experiments.transfer.settings import SETS
 from experiments.transfer.words import left_out_html, line_title
-from thpi.evaluation import transfer_efficiency
 
 LOSS = 1.0
 """A run is a loss where it is more than this many points below ITQ on the pairs."""

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from thpi.base import BaseHasher, Whole
     from thpi.collection import Collection, build, open
     from thpi.comparison import compare
-    from thpi.diagnosis import diagnose
     from thpi.encoder import Encoder, load_encoder
+    from thpi.evaluation import diagnose
     from thpi.hashers import (
         CCAITQ,
         CVH,
@@ -53,7 +53,7 @@ _HOME = {
     "Whole": "base",
     "build": "collection",
     "compare": "comparison",
-    "diagnose": "diagnosis",
+    "diagnose": "evaluation",
     "load": "registry",
     "load_encoder": "encoder",
     "migrate": "migration",

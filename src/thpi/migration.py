@@ -14,7 +14,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from thpi._types import Array, Bools, Floats, MatrixLike
 from thpi.codes import n_bytes
-from thpi.ground_truth import nearest_relevance
+from thpi.evaluation import nearest_relevance
 from thpi.hashers import ITQ, TwoSidedITQ
 from thpi.index import asymmetric_distances
 from thpi.solvers.loo_ridge import loo_ridge

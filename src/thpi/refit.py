@@ -14,10 +14,9 @@ from thpi._files import finish_replacing, replace_together
 from thpi._types import MatrixLike, PathLike
 from thpi.base import BaseHasher
 from thpi.codes import paired_hamming_distances
-from thpi.ground_truth import label_relevance, nearest_relevance
+from thpi.evaluation import evaluate, label_relevance, nearest_relevance, query_mean
 from thpi.index import HammingIndex
 from thpi.index._ids import IdPositions, IdsLike, check_ids
-from thpi.metrics import evaluate, query_mean
 
 __all__ = ["Gain", "Refit", "finish_refit", "journal_of", "recoded", "refit", "save_refit"]
 

@@ -11,8 +11,7 @@ import thpi
 from thpi import ITQ, GroupITQ, NeighbourHash
 from thpi.auto import RELEVANCES, AutoHasher
 from thpi.auto import _trial as trial_module
-from thpi.ground_truth import label_relevance
-from thpi.metrics import mean_average_precision
+from thpi.evaluation import label_relevance, mean_average_precision
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import pytest
 from thpi.auto import RELEVANCES, FoldScores, Spaces
 from thpi.auto._folds import precisions_among
 from thpi.codes import pack_signs
-from thpi.metrics import average_precision
+from thpi.evaluation import average_precision
 
 
 def test_precision_of_a_row_among_the_others_leaves_the_row_out():

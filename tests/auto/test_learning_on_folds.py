@@ -11,8 +11,8 @@ from thpi.auto import Candidate
 from thpi.auto._folds import FOLD_LIMITS, LEAST_STARTS, FoldScores
 from thpi.auto._trial import FINAL_LIMITS, FINAL_STARTS, Trial, first_of_best
 from thpi.codes import pack_signs
+from thpi.evaluation import average_precision, ranked_average_precision
 from thpi.hashers._geometry_hasher import learn
-from thpi.metrics import average_precision, ranked_average_precision
 
 PLAIN = Candidate(ITQ, uses_source=False)
 TRANSFER = Candidate(TransferITQ, {"source_weight": 8.0})

@@ -10,7 +10,7 @@ import pytest
 import thpi
 from thpi.auto._decision import Sides
 from thpi.auto._folds import FoldScores
-from thpi.metrics import ranked_average_precision
+from thpi.evaluation import ranked_average_precision
 
 
 def made(seed: int, n: int, noise: float) -> tuple[np.ndarray, np.ndarray]:

@@ -107,7 +107,7 @@ def test_an_answer_is_printed_even_if_its_page_fails(pairs, tmp_path, capsys, mo
     def full(found):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("thpi.diagnosis._page.diagnosis_page", full)
+    monkeypatch.setattr("thpi.evaluation.models._diagnosis_page.diagnosis_page", full)
     command = ["diagnose", f"{pairs}:target", "--privileged", f"{pairs}:same", "--bits", "4", "--folds", "2"]
     assert run([*command, "--relevance", "source", "--output", str(tmp_path / "page.html")]) == 2
     captured = capsys.readouterr()

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import thpi
-from thpi.assessment import Judged, assess, find_truth
 from thpi.cli import run
-from thpi.metrics import evaluate, query_mean
+from thpi.evaluation import Judged, assess, evaluate, find_truth, query_mean
 
 
 def _json(capsys):

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import thpi
-from thpi.assessment import Measured
 from thpi.codes import hamming_distances
 from thpi.comparison import METHODS, Comparison, Cut, Result, compare, write_code
 from thpi.comparison._compare import _drawn
 from thpi.comparison._method import Training
+from thpi.evaluation import Measured
 from thpi.index import asymmetric_distances
 
 rng = np.random.RandomState(0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from thpi.evaluation import paired_difference, transfer_efficiency
+from thpi.evaluation import paired_difference
 
 
 def test_the_interval_is_that_of_the_paired_t_test() -> None:
@@ -34,11 +34,3 @@ def test_unequal_or_empty_input_is_refused() -> None:
             paired_difference(a, b)
     with pytest.raises(ValueError, match="confidence=1"):
         paired_difference([1.0], [1.0], confidence=1)
-
-
-def test_transfer_efficiency_is_the_share_of_the_gap() -> None:
-    assert transfer_efficiency(30, 30, 40) == 0
-    assert transfer_efficiency(40, 30, 40) == 1
-    assert transfer_efficiency(45, 30, 40) == 1.5
-    assert transfer_efficiency(28, 30, 40) == -0.2
-    assert transfer_efficiency(35, 30, 30) is None

@@ -5,9 +5,8 @@ import pytest
 from scipy import sparse
 
 from thpi import ITQ
-from thpi.ground_truth import label_relevance
+from thpi.evaluation import label_relevance, mean_average_precision
 from thpi.hashers import ClassITQ
-from thpi.metrics import mean_average_precision
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ import thpi.rows
 from thpi import ITQ, AutoHasher, ClassITQ, GroupITQ, ITQPlus, NeighbourHash, TransferITQ, Whole
 from thpi.auto import Candidate
 from thpi.base import Views
-from thpi.ground_truth import nearest_relevance
+from thpi.evaluation import nearest_relevance
 from thpi.hashers._class_itq import taught_by_labels
 from thpi.hashers._coordinates import few_coordinates
 from thpi.hashers._geometry import Geometry
@@ -225,7 +225,7 @@ def test_many_of_them_make_up_for_few_pairs():
     def found(hasher):
         codes = hasher.transform(new)
         relevance = nearest_relevance(new, new, 10)
-        return thpi.metrics.mean_average_precision(codes, codes, relevance, 32).value
+        return thpi.evaluation.mean_average_precision(codes, codes, relevance, 32).value
 
     few = AutoHasher(32, use_source=False, random_state=0).fit(pairs, privileged=S[:40])
     many = AutoHasher(32, use_source=False, random_state=0).fit(pairs, privileged=S[:40], target=more)

@@ -8,9 +8,8 @@ from scipy.sparse.csgraph import connected_components
 from thpi import ITQ, ITQPlus, LapITQPlus
 from thpi.codes import hamming_distances, unpack_signs
 from thpi.datasets import load_digits_views
-from thpi.ground_truth import label_relevance
+from thpi.evaluation import label_relevance, mean_average_precision
 from thpi.hashers import _lap_itq_plus
-from thpi.metrics import mean_average_precision
 from thpi.rows import Blocks
 
 

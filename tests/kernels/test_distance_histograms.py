@@ -8,8 +8,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from thpi.codes import as_words, pack
-from thpi.metrics import distance_histograms
-from thpi.metrics._histograms import Retrieval, block_distances, count_by_distance
+from thpi.evaluation import distance_histograms
+from thpi.evaluation._histograms import Retrieval, block_distances, count_by_distance
 
 pytest.importorskip("numba")
 

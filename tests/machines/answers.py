@@ -11,8 +11,7 @@ import numpy as np
 
 import thpi
 from thpi.datasets import load_digits_views, shop_task
-from thpi.ground_truth import label_relevance, nearest_relevance
-from thpi.metrics import mean_average_precision
+from thpi.evaluation import label_relevance, mean_average_precision, nearest_relevance
 
 
 def digits():

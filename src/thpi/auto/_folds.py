@@ -12,12 +12,12 @@ from sklearn.model_selection import KFold
 from thpi._types import Array, Bools, Codes, Floats, Ints
 from thpi.auto._relevance import Candidate
 from thpi.codes import pack_signs
+from thpi.evaluation._average_precision import _expected, ranked_average_precision
+from thpi.evaluation._histograms import distance_histograms
+from thpi.evaluation._measure import harmonic
 from thpi.hashers._geometry import Geometry, Learned, Limits, Steps
 from thpi.hashers._geometry_hasher import learn
 from thpi.hashers._source_features import SourceFeatures
-from thpi.metrics._average_precision import _expected, ranked_average_precision
-from thpi.metrics._histograms import distance_histograms
-from thpi.metrics._measure import harmonic
 from thpi.solvers.blocks import spread
 from thpi.solvers.quantisation import to_signs
 

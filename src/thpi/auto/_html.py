@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from thpi._notebook import Number, Row, Scale, block, bold, described, number, paragraph, signed, table
 from thpi.auto._relevances import RELEVANCES
+from thpi.report import Number, Row, Scale, block, bold, described, number, paragraph, signed, table
 
 if TYPE_CHECKING:
     from thpi.auto._auto import AutoHasher

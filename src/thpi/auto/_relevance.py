@@ -12,7 +12,7 @@ from scipy import sparse
 
 from thpi._types import Array, Bools, Matrix, Seed
 from thpi.base import BaseHasher
-from thpi.ground_truth import label_relevance, multilabel_relevance, neighbour_radius, radius_relevance
+from thpi.evaluation import label_relevance, multilabel_relevance, neighbour_radius, radius_relevance
 from thpi.hashers import ITQ
 from thpi.hashers._geometry_hasher import GeometryLearner
 

@@ -13,8 +13,8 @@ from thpi.cli._output import check_output, check_writable, progress_bar, show, u
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from thpi.assessment import Measured
     from thpi.comparison import Comparison, Result
+    from thpi.evaluation import Measured
 
 _RECALL = typer.Option(metavar="SHARE", help="Target recall: the smallest code that reaches it is named.")
 _K = typer.Option("-k", metavar="K", min=1, help="Recall of the K nearest rows.")

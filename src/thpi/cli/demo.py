@@ -69,9 +69,8 @@ def _measured(bits: int) -> list[_Line]:
 
     import thpi
     from thpi.datasets import shop_task
-    from thpi.ground_truth import label_relevance
+    from thpi.evaluation import label_relevance, ranked_average_precision
     from thpi.index import asymmetric_distances
-    from thpi.metrics import ranked_average_precision
 
     _, X, S, labels, pairs, texts, queries, database = shop_task()
     relevant = label_relevance(labels[queries], labels[database])
@@ -106,7 +105,7 @@ def _write_page(without: _Line, helped: _Line, path: Path, bits: int) -> None:
 
     from thpi._files import atomic_write
     from thpi.datasets import SHOP_ROLES, load_shop
-    from thpi.pages.retrieved import retrieved_page
+    from thpi.report import retrieved_page
 
     shop = load_shop()
     assert shop.labels is not None

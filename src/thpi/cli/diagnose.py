@@ -16,7 +16,7 @@ from thpi.cli._output import Facts, check_output, progress_bar, show, uninterrup
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from thpi.diagnosis import Answer, Diagnosis
+    from thpi.evaluation import Answer, Diagnosis
 
 _LABELS = typer.Option(metavar="COLUMN|FILE", help=f"Labels: {options.LABELS}")
 _RELEVANCE = typer.Option(
@@ -123,7 +123,7 @@ def _table(answer: Answer) -> Table:
     from rich.table import Column, Table
     from rich.text import Text
 
-    from thpi.diagnosis import described
+    from thpi.report import described
 
     numbers = [Column(title, justify="right") for title in ("MAP", "over no source", "interval")]
     table = Table("candidate", "parameters", *numbers, box=SIMPLE_HEAD)

@@ -14,16 +14,16 @@ from thpi.cli._files import load_model
 from thpi.cli._output import Facts, check_output, progress_bar, show, uninterrupted
 
 if TYPE_CHECKING:
-    from thpi.assessment import Assessment, Judged, Measured, Truth
     from thpi.auto import Relevance
     from thpi.base import BaseHasher
     from thpi.cli._choice import Names
     from thpi.cli._tables import TableRows
     from thpi.encoder import Coding, Encoder
+    from thpi.evaluation import Assessment, Judged, Measured, Truth
 
 
 def _measure_names() -> list[str]:
-    from thpi.metrics import MEASURES
+    from thpi.evaluation import MEASURES
 
     example = {"k": "@10", "radius": "@2", None: ""}
     return [name + example[measure.parameter] for name, measure in MEASURES.items() if measure.scope != "curve"]
@@ -119,7 +119,7 @@ def evaluate(
       thpi evaluate shop.thpi old.npy --queries new.npy --labels old.txt \\
           --query-labels new.txt --precision 0.9 --json
     """
-    from thpi.assessment import assess
+    from thpi.evaluation import assess
 
     where = (data, queries, n_queries, relevance, privileged, query_privileged, labels, query_labels)
     given = _Options(*where, neighbours, radius, id, ignore, seed)
@@ -155,10 +155,10 @@ def evaluate(
 
 
 def _check_numbers(measures: list[str], radius: float | None, precision: float | None) -> None:
-    from thpi import metrics
+    from thpi.evaluation import MEASURES, parse_measure
 
     for name in measures:
-        if name.partition("@")[0] not in metrics.MEASURES or metrics._parse(name)[0].scope == "curve":
+        if name.partition("@")[0] not in MEASURES or parse_measure(name)[0].scope == "curve":
             raise ValueError(f"--measure {name!r} must be one of {', '.join(_measure_names())}.")
     if radius is not None and not 0 < radius < float("inf"):
         raise ValueError(f"--radius {radius:g} must be above 0.")
@@ -242,7 +242,7 @@ def _check_ignored(given: _Options, meaning: Relevance, tables: list[TableRows |
 
 
 def _truth(meaning: Relevance, asked: Judged, database: Judged, given: _Options) -> Truth:
-    from thpi.assessment import find_truth
+    from thpi.evaluation import find_truth
 
     m, near, radius = database.X.shape[0], given.neighbours, given.radius
     if meaning.needs_labels and asked.labels is not None and database.labels is not None:
@@ -292,8 +292,8 @@ def _percent(measured: Measured | None) -> str:
 
 def _plot(output: Path, found: Assessment, as_json: bool) -> None:
     from thpi._files import atomic_write
-    from thpi.assessment import draw_recall
-    from thpi.pages import figure_bytes
+    from thpi.evaluation import draw_recall
+    from thpi.report import figure_bytes
 
     picture = figure_bytes(draw_recall(found), output.suffix.lower()[1:])
     with uninterrupted():

@@ -17,10 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from thpi._types import Array, Bools, Floats, Ints
-from thpi.assessment import Measured
 from thpi.comparison._method import Search
-from thpi.evaluation import paired_difference
-from thpi.ground_truth import label_relevance, nearest_relevance
+from thpi.evaluation import Measured, label_relevance, nearest_relevance, paired_difference
 
 
 class Cut(NamedTuple):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from thpi.pages import figure_bytes, figure_html, html_page
+from thpi.report import figure_bytes, figure_html, html_page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from thpi.assessment import Measured
     from thpi.comparison._result import Comparison, Result
+    from thpi.evaluation import Measured
 
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#8C6D31", "#7B4173")
 _MARKERS = "os^vD<>Pp"

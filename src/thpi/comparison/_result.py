@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from thpi.assessment import Measured
 from thpi.comparison._measure import Cut
+from thpi.evaluation import Measured
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from thpi._notebook import Row, block, bold, number, paragraph, table
+from thpi.report import Row, block, bold, number, paragraph, table
 
 if TYPE_CHECKING:
     from thpi.index._hamming_index import HammingIndex

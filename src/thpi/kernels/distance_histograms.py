@@ -14,7 +14,7 @@ _ROWS = 4096
 def count_words(queries: Words, database: Words, relevant: Bools, n_bits: int) -> Ints:
     """Count rows by distance, shape ``(n_queries, 2, n_bits + 1)``: not relevant, then relevant; ``n_bits`` < 2^15.
 
-    ``queries`` is n x words and ``database`` words x m. Its twin in ``thpi.metrics`` is ``count_by_distance``.
+    ``queries`` is n x words and ``database`` words x m. Its twin in ``thpi.evaluation`` is ``count_by_distance``.
 
     >>> words = np.array([[0, 1, 2]], dtype=np.uint64)
     >>> count_words(words[:, :1], words, np.array([[True, False, True]]), n_bits=2)

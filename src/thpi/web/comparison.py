@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 
 import thpi
 from thpi._types import Bools, Floats, Ints
-from thpi.metrics import ranked_average_precision
+from thpi.evaluation import ranked_average_precision
 from thpi.web.catalogue import Engine, Quality
 from thpi.web.demos import Demo
 

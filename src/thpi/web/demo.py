@@ -11,9 +11,14 @@ from threadpoolctl import threadpool_limits
 import thpi
 from thpi._types import Bools, Floats, Ints
 from thpi.datasets import PairedDataset
-from thpi.ground_truth import label_relevance, neighbour_radius, radius_relevance
+from thpi.evaluation import (
+    label_relevance,
+    mean_average_precision,
+    neighbour_radius,
+    radius_relevance,
+    ranked_average_precision,
+)
 from thpi.index import HammingIndex, asymmetric_distances
-from thpi.metrics import mean_average_precision, ranked_average_precision
 from thpi.web.catalogue import Catalogue, Engine, GroundTruth, Quality
 from thpi.web.comparison import compared_hashers, comparison_of, quality_of_features
 from thpi.web.demos import DEMOS, Demo

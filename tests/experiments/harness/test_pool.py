@@ -11,8 +11,8 @@ from experiments.harness.data import DataSpec, data_identity
 from experiments.harness.pool import run_all, run_task
 from experiments.harness.store import ResultStore
 from experiments.paper.runs import MethodRun
+from experiments.paper.selection import SelectionRule
 from experiments.paper.task import PaperTask, measured
-from thpi.evaluation import SelectionRule
 
 SPEC = DataSpec("digits", 300)
 RULE = SelectionRule(grid=(0.0, 0.1), n_folds=2, max_pairs=100, max_iter=5)

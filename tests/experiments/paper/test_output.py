@@ -13,7 +13,7 @@ from experiments.paper.claims import judge_claims
 from experiments.paper.figures import draw_figure1
 from experiments.paper.results import Results
 from experiments.paper.runs import MethodRun
-from thpi.pages import figure_bytes
+from thpi.report import figure_bytes
 
 
 class Page(HTMLParser):

@@ -5,6 +5,7 @@ from collections import Counter
 import pytest
 
 from experiments.paper.runs import MethodRun
+from experiments.paper.selection import LAMBDA_GRID
 from experiments.paper.sets import SETS
 from experiments.paper.settings import (
     EXPERIMENTS,
@@ -15,7 +16,6 @@ from experiments.paper.settings import (
     sweep_runs,
     tasks_of,
 )
-from thpi.evaluation import LAMBDA_GRID
 
 
 def _tasks(*experiments: str, **changes: object):  # type: ignore[no-untyped-def]

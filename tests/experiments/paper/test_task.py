@@ -14,11 +14,11 @@ from experiments.harness.data import DataSpec, data_identity, load_rows
 from experiments.harness.protocol import PROTOCOLS
 from experiments.harness.store import ResultStore
 from experiments.paper.runs import MethodRun
+from experiments.paper.selection import SelectionRule, select_ridge
 from experiments.paper.settings import METHODS
 from experiments.paper.task import Fitter, PaperTask, measured
 from thpi.datasets import PairedDataset
-from thpi.evaluation import SelectionRule, select_ridge, split_rows
-from thpi.metrics import average_precision, pooled_precision_recall_area
+from thpi.evaluation import average_precision, pooled_precision_recall_area, split_rows
 
 SPEC = DataSpec("digits", 300)
 RULE = SelectionRule(grid=(0.0, 0.1), n_folds=2, max_pairs=100, max_iter=5)

@@ -11,7 +11,7 @@ from experiments.rivals.hasher import RivalHasher
 from experiments.rivals.rival import Affine, Rival
 from experiments.rivals.tuning import Pairs, average_precisions, tuned
 from thpi.auto import Spaces
-from thpi.metrics import average_precision
+from thpi.evaluation import average_precision
 
 
 def _pairs(n=60, y=None, **more):

@@ -19,8 +19,7 @@ from experiments.transfer.results import Setting
 from experiments.transfer.settings import SETS, quick_settings, transfer_tasks
 from experiments.transfer.task import Fit, finished
 from thpi import HASHERS
-from thpi.evaluation import database_rows, split_rows
-from thpi.metrics import average_precision
+from thpi.evaluation import average_precision, database_rows, split_rows
 
 
 def _direct(hasher, alpha, seed, kind, shuffled=False, y=False, paired=None):

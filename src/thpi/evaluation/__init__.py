@@ -1,0 +1,106 @@
+"""How well codes and models retrieve: what is relevant, measures, splits, and whether the source helps.
+
+Measures, ground truth, splits and intervals know codes and arrays alone. ``evaluation.models``, which judges fitted
+models, is imported when one of its names is first used, because the learners import the measures.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from thpi.evaluation._at_k import ndcg_at_k, precision_at_k, recall_at_k
+from thpi.evaluation._average_precision import average_precision, mean_average_precision, ranked_average_precision
+from thpi.evaluation._by_radius import (
+    lookup_precision,
+    lookup_recall,
+    pooled_precision_recall_area,
+    precision_recall_curve,
+)
+from thpi.evaluation._evaluate import MEASURES, evaluate, parse_measure
+from thpi.evaluation._histograms import DistanceHistograms, Relevant, Retrieval, distance_histograms
+from thpi.evaluation._measure import Measure, PrecisionRecallCurve, QueryMean, query_mean
+from thpi.evaluation._radius import RadiusChoice, radius_for_precision
+from thpi.evaluation._relevance import (
+    label_relevance,
+    label_relevance_blocks,
+    multilabel_relevance,
+    nearest_relevance,
+    neighbour_radius,
+    radius_relevance,
+)
+from thpi.evaluation._splits import Split, database_rows, split_rows
+from thpi.evaluation._statistics import Measured, PairedDifference, measured, paired_difference
+
+if TYPE_CHECKING:
+    from thpi.evaluation.models import (
+        Answer,
+        Assessment,
+        Diagnosis,
+        Judged,
+        Line,
+        Truth,
+        assess,
+        default_neighbours,
+        diagnose,
+        draw_recall,
+        find_truth,
+    )
+
+__all__ = [
+    "MEASURES",
+    "Answer",
+    "Assessment",
+    "Diagnosis",
+    "DistanceHistograms",
+    "Judged",
+    "Line",
+    "Measure",
+    "Measured",
+    "PairedDifference",
+    "PrecisionRecallCurve",
+    "QueryMean",
+    "RadiusChoice",
+    "Relevant",
+    "Retrieval",
+    "Split",
+    "Truth",
+    "assess",
+    "average_precision",
+    "database_rows",
+    "default_neighbours",
+    "diagnose",
+    "distance_histograms",
+    "draw_recall",
+    "evaluate",
+    "find_truth",
+    "label_relevance",
+    "label_relevance_blocks",
+    "lookup_precision",
+    "lookup_recall",
+    "mean_average_precision",
+    "measured",
+    "multilabel_relevance",
+    "ndcg_at_k",
+    "nearest_relevance",
+    "neighbour_radius",
+    "paired_difference",
+    "parse_measure",
+    "pooled_precision_recall_area",
+    "precision_at_k",
+    "precision_recall_curve",
+    "query_mean",
+    "radius_for_precision",
+    "radius_relevance",
+    "ranked_average_precision",
+    "recall_at_k",
+    "split_rows",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'thpi.evaluation' has no attribute {name!r}")
+    value = getattr(import_module("thpi.evaluation.models"), name)
+    globals()[name] = value
+    return value

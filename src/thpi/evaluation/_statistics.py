@@ -1,0 +1,77 @@
+"""Differences between methods, with their intervals."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from thpi._types import Floats
+
+
+class PairedDifference(NamedTuple):
+    """Mean difference over splits and its confidence interval (NaN limits if there is only one split)."""
+
+    mean: float
+    low: float
+    high: float
+    n: int
+
+    @property
+    def decided(self) -> str:
+        """``"won"`` or ``"lost"`` if the interval excludes 0, else ``"open"``."""
+        return "won" if self.low > 0 else "lost" if self.high < 0 else "open"
+
+    def _repr_html_(self) -> str:
+        from thpi.report import Scale, block, paragraph, signed
+
+        gain, form = self[:3], ".3g"  # in any unit
+        words = f"{signed(*gain, form)}, {self.decided}; n = {self.n:,} "
+        return block(paragraph(words, Scale(gain).interval(*gain, form)))
+
+
+def paired_difference(a: npt.ArrayLike, b: npt.ArrayLike, *, confidence: float = 0.95) -> PairedDifference:
+    """Mean of ``a - b`` over splits, with Student's t interval on the differences.
+
+    Both methods see the same splits, so the variation between splits cancels. Splits share rows, so they are
+    dependent and the interval is somewhat too short: a guide, not a test at a stated level.
+
+    >>> d = paired_difference([3.0, 4.0, 5.0], [1.0, 3.0, 2.0])
+    >>> d.mean, round(d.low, 2), round(d.high, 2), d.decided
+    (2.0, -0.48, 4.48, 'open')
+    """
+    left, right = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    if left.shape != right.shape or left.ndim != 1 or not left.size:
+        raise ValueError(f"a has shape {left.shape} and b {right.shape}; both must be 1-D, equally long, not empty.")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence={confidence!r} must be greater than 0 and less than 1.")
+    difference = left - right
+    mean, n = float(difference.mean()), len(difference)
+    if n == 1:
+        return PairedDifference(mean, math.nan, math.nan, 1)
+    reach = float(stats.t.ppf((1 + confidence) / 2, n - 1) * difference.std(ddof=1) / math.sqrt(n))
+    return PairedDifference(mean, mean - reach, mean + reach, n)
+
+
+class Measured(NamedTuple):
+    """Mean of a measure over queries, with its 95 % interval (Student's t); NaN limits if it is not a mean."""
+
+    value: float
+    low: float
+    high: float
+
+
+def measured(values: Floats) -> Measured:
+    """Mean over queries, without those that have NaN, and its interval within 0 to 1; all NaN without a value.
+
+    >>> [round(number, 3) for number in measured(np.array([1.0, 0.5, 0.6, np.nan]))]
+    [0.7, 0.043, 1.0]
+    """
+    kept = values[~np.isnan(values)]
+    if not len(kept):
+        return Measured(math.nan, math.nan, math.nan)
+    mean, low, high, _ = paired_difference(kept, np.zeros_like(kept))
+    return Measured(mean, float(np.maximum(low, 0.0)), float(np.minimum(high, 1.0)))

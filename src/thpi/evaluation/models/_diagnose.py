@@ -1,0 +1,128 @@
+"""Does the source help on these pairs, for your meaning of "relevant"? By cross-validation on the pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from thpi._input import Views, Whole
+from thpi._types import Ints, MatrixLike, Seed
+from thpi.auto import RELEVANCES, AutoHasher, candidates, find_relevance
+from thpi.evaluation import PairedDifference
+from thpi.evaluation.models._answer import Answer, Diagnosis
+from thpi.evaluation.models._folds import divide
+from thpi.evaluation.models._learning_curve import learning_curve
+from thpi.kernels._threads import small_products
+from thpi.pairing._relation import least_r2
+
+CURVE_FOLDS = 3
+CURVE_PAIRS = 2000
+"""Folds and most pairs of the learning curve: its fits are many, and it needs its shape, not an interval."""
+
+
+def diagnose(
+    X: MatrixLike,
+    privileged: MatrixLike,
+    source: MatrixLike | Whole | None = None,
+    y: Any = None,
+    *,
+    target: MatrixLike | Whole | None = None,
+    relevances: Sequence[str] | None = None,
+    n_bits: int = 32,
+    n_folds: int = 3,
+    random_state: Seed = None,
+    on_step: Callable[[str], None] = lambda text: None,
+) -> Diagnosis:
+    """Answer whether the source helps, for each meaning of "relevant".
+
+    The gain is that of :class:`thpi.AutoHasher` with the same ``random_state``: its candidates are learned on folds of
+    the pairs, and the best with source and the best without are compared on rows that had no part in choosing them.
+    Held-out rows are queries among each other, so no row is found whose label was learned from.
+
+    Parameters
+    ----------
+    X, privileged : the pairs; row i of both is one item.
+    source : source rows without target, or None.
+    y : labels of the pairs (1-D), or tags (2-D, nonzero where a row has a tag), or None.
+    target : target rows without source, or None; all methods use them but the paper's with source.
+    relevances : meanings to ask about, by name; None: target, source and, with ``y``, labels.
+    n_bits : length of the codes.
+    n_folds : folds, as of AutoHasher; at least 2.
+    random_state : seed; the same seed gives the same answer.
+    on_step : called with a few words as the work goes on.
+
+    >>> rng = np.random.RandomState(0)
+    >>> S = rng.standard_normal((60, 3)); X = np.hstack([S, rng.standard_normal((60, 5))])
+    >>> found = diagnose(X, S, relevances=["source"], n_bits=4, n_folds=2, random_state=0)
+    >>> found.answers[0].verdict in ("helps", "hurts", "makes no difference", "not enough data")
+    True
+    """
+    names = _checked_names(relevances, y)
+    if privileged is None:
+        raise ValueError("privileged=None; diagnose needs the source rows paired with the rows of X.")
+    seed = random_state if isinstance(random_state, Integral) else check_random_state(random_state).randint(2**31 - 1)
+    hashers = [AutoHasher(n_bits, relevance=name, n_folds=n_folds, random_state=int(seed)) for name in names]
+    views = [hasher._check_views(X, y, privileged, source, target) for hasher in hashers]
+    n = views[0].X.shape[0]
+    if not 2 <= n_folds <= n // 4:
+        raise ValueError(f"n_folds={n_folds!r} must be from 2 to a quarter of the {n} pairs.")
+    kept = np.sort(np.random.RandomState(int(seed)).permutation(n)[:CURVE_PAIRS])
+    with small_products(n):
+        found = [_answer(hasher, rows, kept, on_step) for hasher, rows in zip(hashers, views, strict=True)]
+    answers, r2 = tuple(answer for answer, _ in found), max(r2 for _, r2 in found)
+    n_source, n_target = (0 if rows is None else rows.shape[0] for rows in (views[0].S_U, views[0].X_more))
+    return Diagnosis(n, n_source, n_target, n_bits, n_folds, r2, r2 > least_r2(n), answers)
+
+
+def _checked_names(relevances: Sequence[str] | None, y: Any) -> tuple[str, ...]:
+    names = (
+        (("target", "source") if y is None else ("target", "labels", "source")) if relevances is None else relevances
+    )
+    if not names:
+        raise ValueError(f"relevances={relevances!r} must name at least one of {', '.join(RELEVANCES)}.")
+    for name in names:
+        if find_relevance(name).needs_labels and y is None:
+            raise ValueError(f"relevances has {name!r}, which needs y, the labels of the pairs.")
+        if not any(candidate.uses_source for candidate in candidates(name)):
+            raise ValueError(f"relevances has {name!r}, for which no candidate uses the source.")
+    return tuple(names)
+
+
+def _answer(hasher: AutoHasher, views: Views, kept: Ints, on_step: Callable[[str], None]) -> tuple[Answer, float]:
+    """Return the answer for one relevance, and how much of one view of the pairs the other explains."""
+    relevance = find_relevance(hasher.relevance)
+    seed = int(hasher.random_state)  # type: ignore[arg-type]  # set by diagnose
+    on_step(f"{relevance.title}: candidates on folds of the pairs")
+    trial = hasher._trial(views, np.random.RandomState(seed))
+    decision = hasher._decide(trial)
+    on_step(f"{relevance.title}: quality against the number of pairs")
+    best, alone = trial.best(uses_source=True), trial.best(uses_source=False)
+    # What follows learns from some of these rows: what is known of all of them stays.
+    part = clone(hasher).set_params(use_lengths=trial.plan.use_lengths)
+    scores = decision.with_source, decision.without
+    with_source, without = (float("nan") if each is None else each.mean for each in scores)
+    return Answer(
+        relevance=relevance.name,
+        title=relevance.title,
+        gain=PairedDifference(*decision.gain, n=views.X.shape[0]),
+        no_source=without,
+        with_source=with_source,
+        choice=str(decision.chosen),
+        choice_params=dict(decision.chosen.params),
+        best_with_source=str(best),
+        best_without=str(alone),
+        candidates=tuple(_by_score(decision.entries)),
+        curve=learning_curve(list(divide(part, views.take(kept), relevance, CURVE_FOLDS)), best, alone, seed),
+    ), trial.r2
+
+
+def _by_score(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Candidates for the table, best first; those that were scored on the first fold only come last."""
+    most = max(len(entry["scores"]) for entry in entries)
+    shown = [entry | {"on_all_folds": len(entry["scores"]) == most} for entry in entries]
+    return sorted(shown, key=lambda e: (not e["on_all_folds"], 0.0 if e["score"] is None else -e["score"]))
