@@ -34,7 +34,6 @@ if TYPE_CHECKING:
         TwoSidedITQ,
     )
     from thpi.identity import ModelMismatchError
-    from thpi.migration import migrate
     from thpi.model_file import ModelFileError
     from thpi.pairing import pair
     from thpi.quantiser import ResidualQuantiser
@@ -56,7 +55,6 @@ _HOME = {
     "diagnose": "evaluation",
     "load": "registry",
     "load_encoder": "encoder",
-    "migrate": "migration",
     "open": "collection",
     "pair": "pairing",
     "register": "registry",
@@ -91,7 +89,6 @@ __all__ = [
     "diagnose",
     "load",
     "load_encoder",
-    "migrate",
     "open",
     "pair",
     "register",

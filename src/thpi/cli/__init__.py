@@ -29,7 +29,6 @@ COMMANDS = (
     "evaluate",
     "info",
     "refit",
-    "migrate",
     "export",
     "serve",
     "diagnose",

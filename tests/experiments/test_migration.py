@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
 import thpi
-from thpi.cli import run
+from experiments.migration import migrate
 from thpi.index import asymmetric_distances
 
 
@@ -21,7 +19,7 @@ def turned() -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_a_rotation_keeps_everything(turned):
-    found = thpi.migrate(*turned, n_bits=24, n_listed=50)
+    found = migrate(*turned, n_bits=24, n_listed=50)
     float_new, codes_new, float_old, codes_old = found.ways
     assert float_new.of_new.value == 1.0
     assert float_old.of_new.value > 0.99
@@ -33,7 +31,7 @@ def test_a_rotation_keeps_everything(turned):
 
 def test_unrelated_models_are_to_be_re_embedded(turned):
     rng = np.random.RandomState(1)
-    found = thpi.migrate(turned[0], rng.standard_normal((600, 24)), n_bits=24, n_listed=50)
+    found = migrate(turned[0], rng.standard_normal((600, 24)), n_bits=24, n_listed=50)
     assert not found.worth_it
     assert found.kept.value < 0.4
     assert str(found).endswith("95 % were wished: re-embed.")
@@ -41,7 +39,7 @@ def test_unrelated_models_are_to_be_re_embedded(turned):
 
 def test_recalls_are_those_of_a_plain_search(turned):
     old, new = turned
-    found = thpi.migrate(old, new, n_bits=16, n_near=5, n_listed=20, n_queries=100, random_state=3)
+    found = migrate(old, new, n_bits=16, n_near=5, n_listed=20, n_queries=100, random_state=3)
     order = np.random.RandomState(3).permutation(600)
     asked, items = order[:100], np.sort(order[100:])
     hasher = thpi.TwoSidedITQ(16, random_state=3).fit(new[items], privileged=old[items])
@@ -55,14 +53,14 @@ def test_recalls_are_those_of_a_plain_search(turned):
 
 
 def test_more_bits_than_dimensions(turned):
-    found = thpi.migrate(*turned, n_bits=64, n_listed=50)
+    found = migrate(*turned, n_bits=64, n_listed=50)
     assert [way.bytes_per_item for way in found.ways] == [96, 8, 96, 8]
     assert found.worth_it
     assert str(found).endswith("keep them.")
 
 
 def test_the_same_seed_gives_the_same_answer(turned):
-    first, second = (thpi.migrate(*turned, n_bits=16, n_listed=50) for _ in range(2))
+    first, second = (migrate(*turned, n_bits=16, n_listed=50) for _ in range(2))
     assert first.ways == second.ways
     assert first.kept == second.kept
     assert first.hasher.fingerprint_ == second.hasher.fingerprint_
@@ -82,22 +80,5 @@ def test_the_same_seed_gives_the_same_answer(turned):
 def test_what_is_refused(turned, change, message):
     arguments = {"old": turned[0], "new": turned[1], "n_bits": 16, "n_listed": 50} | change
     with pytest.raises(ValueError, match=message):
-        thpi.migrate(**arguments)
+        migrate(**arguments)
 
-
-def test_the_command(turned, tmp_path, capsys):
-    for name, view in zip(("old", "new"), turned, strict=True):
-        np.save(tmp_path / f"{name}.npy", view)
-    old, new, model = (str(tmp_path / name) for name in ("old.npy", "new.npy", "m.thpi"))
-    command = ["migrate", old, new, "--bits", "24", "--listed", "50", "--output", model]
-    assert run([*command, "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
-    assert facts["ways"][0]["of_new"] == [1.0, 1.0, 1.0]
-    assert run(["encode", model, old, str(tmp_path / "codes.npy"), "--side", "source"]) == 0
-    assert run(["index", "build", str(tmp_path / "codes.npy"), str(tmp_path / "shop.index")]) == 0
-    assert run(["search", str(tmp_path / "shop.index"), new, "--model", model, "--row", "0"]) == 0
-    capsys.readouterr()
-    assert run([*command, "--force"]) == 0
-    shown = capsys.readouterr().out
-    assert "keep, codes" in shown
-    assert "of the recall of a full re-embedding" in shown
