@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from thpi._types import Array
-from thpi.cli._choice import Choice, Names
-from thpi.cli._columns import Value, column_of, label_texts
+from thpi.tables import Choice, Names
+from thpi.tables import Value, column_of, label_texts
 from thpi.cli._files import check_width
-from thpi.cli._learning import check_positions
-from thpi.cli._tables import TableRows, read_matrix
-from thpi.cli._views import labels_of
+from thpi.tables import check_positions
+from thpi.tables import TableRows, read_matrix
+from thpi.tables import labels_of
 from thpi.encoder import Coding
 from thpi.evaluation import Judged
 from thpi.pairing import Items, pair

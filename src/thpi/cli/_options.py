@@ -35,8 +35,34 @@ FurtherTarget = Annotated[Optional[str], Option(metavar="FILE", help="Further ta
 Ignore = Annotated[
     Optional[list[str]], Option(metavar="COLUMN", help="Column that is not a feature, of any table; may be repeated.")
 ]
+Feature = Annotated[
+    Optional[list[str]],
+    Option("--feature", metavar="COLUMN", help="Feature that looks like an id; may be repeated."),
+]
+Text = Annotated[Optional[str], Option("--text", metavar="COLUMN", help="Column of DATA with a text to show of items.")]
+Pictures = Annotated[
+    Optional[Path], Option("--pictures", metavar="FOLDER", help="Thumbnails, named after the ids: A-17.webp (png, jpg).")
+]
+CollectionFile = Annotated[Path, Argument(metavar="COLLECTION", help="Collection, from thpi build.")]
+RELEVANCE = Option(
+    autocompletion=names_of("thpi", "RELEVANCES"),
+    help="What relevant means: target, source, labels or groups. Default: labels if given, else target.",
+)
 Bits = Annotated[int, Option("--bits", min=1, help="Length of a code.")]
-CodeBits = Annotated[Optional[int], Option(min=1, help="Bits of a code; needed for plain arrays of bytes only.")]
+CodeFeature = Annotated[
+    Optional[list[str]],
+    Option("--feature", metavar="COLUMN", help="Feature that looks like an id; may be repeated."),
+]
+Text = Annotated[Optional[str], Option("--text", metavar="COLUMN", help="Column of DATA with a text to show of items.")]
+Pictures = Annotated[
+    Optional[Path], Option("--pictures", metavar="FOLDER", help="Thumbnails, named after the ids: A-17.webp (png, jpg).")
+]
+CollectionFile = Annotated[Path, Argument(metavar="COLLECTION", help="Collection, from thpi build.")]
+RELEVANCE = Option(
+    autocompletion=names_of("thpi", "RELEVANCES"),
+    help="What relevant means: target, source, labels or groups. Default: labels if given, else target.",
+)
+Bits = Annotated[Optional[int], Option(min=1, help="Bits of a code; needed for plain arrays of bytes only.")]
 _ANY_MODEL = "Accept codes without a model fingerprint. Codes from a different model are still refused."
 AnyModel = Annotated[bool, Option("--any-model", help=_ANY_MODEL)]
 Seed = Annotated[int, Option("--seed", min=0, help="Same seed, same result.")]

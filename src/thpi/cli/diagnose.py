@@ -58,7 +58,7 @@ def diagnose(
     """
     from thpi import RELEVANCES
     from thpi._files import atomic_write
-    from thpi.cli._learning import Files, read_learning
+    from thpi.tables import Files, read_learning
 
     for name in relevance or ():
         if name not in RELEVANCES:

@@ -16,8 +16,8 @@ from thpi.cli._output import Facts, check_output, progress_bar, show, uninterrup
 if TYPE_CHECKING:
     from thpi.auto import Relevance
     from thpi.base import BaseHasher
-    from thpi.cli._choice import Names
-    from thpi.cli._tables import TableRows
+    from thpi.tables import Names
+    from thpi.tables import TableRows
     from thpi.encoder import Coding, Encoder
     from thpi.evaluation import Assessment, Judged, Measured, Truth
 
@@ -208,7 +208,7 @@ def _meaning(hasher: Encoder | BaseHasher, given: _Options) -> Relevance:
 
 def _read(hasher: Coding, features: Names, meaning: Relevance, given: _Options) -> tuple[Judged, Judged, int]:
     """Return queries, database, and the number of rows that were left out because they have no source row."""
-    from thpi.cli._columns import column_of
+    from thpi.tables import column_of
     from thpi.cli._judged import Given, check_apart, draw_queries, read_judged
 
     labels = ("--labels", given.labels) if meaning.needs_labels and given.labels is not None else None
@@ -235,7 +235,7 @@ def _read(hasher: Coding, features: Names, meaning: Relevance, given: _Options) 
 
 
 def _check_ignored(given: _Options, meaning: Relevance, tables: list[TableRows | None]) -> None:
-    from thpi.cli._learning import check_ignored
+    from thpi.tables import check_ignored
 
     if given.privileged is None or meaning.needs_source:  # else the column may be one of a table that was not read
         check_ignored(given.ignore or (), tables)

@@ -15,7 +15,7 @@ from thpi.cli._output import Facts, progress_bar, show, uninterrupted
 if TYPE_CHECKING:
     from thpi._types import Array, InMemory
     from thpi.base import BaseHasher
-    from thpi.cli._choice import Choice
+    from thpi.tables import Choice
     from thpi.refit import Refit
 
 _DATA = typer.Option("--data", metavar="FILE", help=f"Old rows, then new ones: {TABLES}; repeat it for each file.")
@@ -78,7 +78,7 @@ def refit(
         raise ValueError("--data: name the old rows and the new ones; a model does not keep the rows it learned from.")
     check_finished("MODEL", model)
     import thpi
-    from thpi.cli._choice import Choice
+    from thpi.tables import Choice
     from thpi.identity import check_same_model
     from thpi.refit import recoded, refit, save_refit
 
@@ -110,8 +110,8 @@ def refit(
 
 def _read(old: BaseHasher, data: list[str], privileged: list[str] | None, labels: str | None, tables: Choice) -> _Rows:
     """Read all files, the columns as ``tables`` says."""
-    from thpi.cli._columns import as_ids, column_of, label_texts, read_column
-    from thpi.cli._tables import read_matrix
+    from thpi.tables import as_ids, column_of, label_texts, read_column
+    from thpi.tables import read_matrix
     from thpi.index._ids import check_ids
 
     if old.needs_privileged and not privileged:
@@ -138,7 +138,7 @@ def _read(old: BaseHasher, data: list[str], privileged: list[str] | None, labels
 
 def _read_source(privileged: list[str], tables: Choice, ids: Array | None, n: int) -> InMemory:
     """Read the source rows of all rows: by id if both have ids, else by position."""
-    from thpi.cli._tables import read_matrix
+    from thpi.tables import read_matrix
     from thpi.pairing import id_names
 
     source = tables._replace(argument="--privileged", features=None, labels=None, needs_id=False)
