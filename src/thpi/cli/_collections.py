@@ -91,6 +91,10 @@ def collection_facts(shop: Collection, as_json: bool) -> Facts:
     facts["parameters"] = evidence.get("choice_params") or None
     facts["learned_from"] = f"{evidence.get('rows', 0):,} rows of {', '.join((about.get('tables') or {}).values()) or '?'}"
     facts |= {"pairs": about.get("pairs"), "gain": gain_sentence(evidence)}
+    if "sides_gain" in evidence:
+        low, high = evidence["sides_gain_interval"]
+        gained = f"two sides {evidence['sides_gain']:+.1f} ({low:+.1f} to {high:+.1f}) points over one"
+        facts["sides"] = f"{evidence['sides']}; {gained}"
     facts["relation" if evidence.get("related", True) else "warning"] = evidence.get("relation")
     facts |= {"search": "exact" if about.get("recall") is None else f"recall {about['recall']:g}"}
     return facts | {"seed": about["settings"].get("random_state"), "fingerprint": shop.model, "version": shop.version}

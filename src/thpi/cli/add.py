@@ -16,7 +16,7 @@ _SIDE = "target or source: the rows of DATA are source rows (two-sided models on
 def add(
     collection: options.CollectionFile,
     data: options.Data,
-    id: options.Id = None,
+    id: options.ItemId = None,
     ignore: options.Ignore = None,
     text: options.Text = None,
     pictures: options.Pictures = None,

@@ -57,7 +57,7 @@ def build(
     parameter: Annotated[Optional[list[str]], _SET] = None,
     bits: options.Bits = 32,
     recall: Annotated[Optional[float], _RECALL] = None,
-    id: options.Id = None,
+    id: options.ItemId = None,
     ignore: options.Ignore = None,
     feature: options.Feature = None,
     text: options.Text = None,
@@ -107,6 +107,8 @@ def build(
     check_output("COLLECTION", collection, force=force, inputs=files)
     if html is not None:
         check_output("--html", html, force=force, inputs=[*files, collection])
+    if recall is not None and not 0 < recall <= 1:
+        raise ValueError(f"--recall {recall:g} must be above 0 and at most 1.")
     hasher = _hasher(method, files, relevance, bits, seed, parameter or [])
     start = time.perf_counter()
     with cluster(scheduler) as client, progress_bar("reading") as update:

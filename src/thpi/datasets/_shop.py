@@ -99,7 +99,7 @@ def shop_task() -> ShopTask:
     """Load the shop with its tags as 100 numbers per drawing: tf-idf and principal components, without the queries.
 
     >>> task = shop_task()
-    >>> task.X.shape, task.S.shape, len(task.pairs), len(task.texts), len(task.queries), task.ids[0]
+    >>> task.X.shape, task.S.shape, len(task.pairs), len(task.texts), len(task.queries), str(task.ids[0])
     ((1000, 1280), (1000, 100), 200, 600, 200, 'animals-0')
     """
     shop = load_shop()

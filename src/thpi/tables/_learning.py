@@ -149,7 +149,8 @@ def _read(files: Files, choice: Choice, client: object) -> _Tables:
     kind = column_of(files.data, files.labels)
     T = read_rows(choice._replace(argument="DATA", spec=files.data, labels=kind), client)
     S = S_U = T_U = None
-    choice = choice._replace(needs_id=False, text=None)
+    own = column_of(files.data, choice.id)  # a file of ids is that of DATA
+    choice = choice._replace(id=own, needs_id=False, text=None)
     if files.privileged is not None:
         S = read_rows(choice._replace(argument="--privileged", spec=files.privileged))
     if files.source is not None:

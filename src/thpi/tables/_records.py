@@ -45,7 +45,12 @@ def open_records(choice: Choice, path: Path) -> Records:
         return _open_parquet(choice, path)
     raw = open(path, "rb")  # noqa: SIM115 - closed when all is read
     size = os.fstat(raw.fileno()).st_size
-    return open_csv(choice, raw, lambda: raw.read(8 * PORTION), lambda: raw.tell() / size if size else None)
+
+    def take() -> bytes:
+        data = raw.read(8 * PORTION)
+        return data if len(data) == 8 * PORTION or not data else data.rstrip(b"\n") + b"\n"  # the last line ends, too
+
+    return open_csv(choice, raw, take, lambda: raw.tell() / size if size else None)
 
 
 def open_csv(
@@ -129,11 +134,15 @@ def _parsed(chunk: bytes, names: list[str], types: dict[str, Any], delimiter: st
 
 def _matrix(table: Any, names: Sequence[str]) -> Array | None:
     """Columns as a matrix; None if a number is not finite, or a text is none."""
-    try:
-        columns = [table.column(name).cast(pa.float64()).to_numpy() for name in names]
-    except pa.ArrowInvalid:
-        return None
-    X = np.column_stack(columns) if columns else np.empty((len(table), 0))
+    X = np.empty((len(table), len(names)))
+    for j, name in enumerate(names):
+        column = table.column(name)
+        try:
+            numbers = column if pa.types.is_float64(column.type) else column.cast(pa.float64())
+        except pa.ArrowInvalid:
+            return None
+        # Not to_numpy, which would import pandas.
+        X[:, j] = np.concatenate([np.from_dlpack(chunk) for chunk in numbers.chunks])
     return X if np.isfinite(X).all() else None
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from thpi._types import Array, Floats, InMemory
 from thpi.pairing import id_names
 from thpi.tables import _records as records
-from thpi.tables._choice import Choice, Columns, Names, Value, split_spec
+from thpi.tables._choice import Choice, Columns, Names, Value, column_of, split_spec
 
 _KINDS = (".npy", ".npz", ".csv", ".tsv", ".parquet")
 _AT_ONCE = 2**16  # bytes of standard input; what is there is answered, without waiting for more
@@ -50,7 +50,9 @@ class TableRows(NamedTuple):
 
 
 def open_table(choice: Choice) -> Table:
-    """Open a file of rows. An id that is blank or occurs twice is an error."""
+    """Open a file of rows. An id that is blank or occurs twice is an error. A file may have the ids, a row each."""
+    if choice.id is not None and column_of(choice.spec, choice.id) is None and split_spec(choice.id)[0].is_file():
+        return _with_ids(choice, open_table(choice._replace(id=None)))
     path, name = split_spec(choice.spec)
     kind = path.suffix.lower()
     if kind not in _KINDS:
@@ -70,13 +72,11 @@ def open_table(choice: Choice) -> Table:
 def read_matrix(choice: Choice) -> TableRows:
     """Read all rows; the matrix is memory-mapped or sparse if possible."""
     table = open_table(choice)
-    if table.whole is not None:
-        for _ in table.batches:  # checks every number
-            pass
-        return TableRows(table.whole, None, None, None, None)
-    batches = list(table.batches)
+    batches = list(table.batches)  # every number is checked
     if not batches:
         raise choice.error("has no rows.")
+    if table.whole is not None:
+        return TableRows(table.whole, _chained(tuple(batch.ids for batch in batches)), None, None, None)
     values, ids, labels, _, texts = zip(*batches, strict=True)
     X = np.concatenate(values)
     return TableRows(X, _chained(ids), _chained(labels), table.names, table.columns, _chained(texts))
@@ -122,6 +122,25 @@ def _table(choice: Choice, file: records.Records, unique: bool) -> Table:
     return Table(columns, None if columns is None or vectors else columns.features, batches())
 
 
+def _with_ids(choice: Choice, table: Table) -> Table:
+    """Rows whose ids are in a file of their own."""
+    from thpi.tables._columns import read_column
+
+    ids = read_column("--id", choice.id or "")
+    id_names(f"--id {choice.id!r}", ids)
+
+    def batches() -> Iterator[Batch]:
+        start = 0
+        for batch in table.batches:
+            stop = start + batch.values.shape[0]
+            yield batch._replace(ids=ids[start:stop])
+            start = stop
+        if len(ids) != start:
+            raise ValueError(f"--id {choice.id!r} has {len(ids)} ids; {choice.argument} has {start} rows.")
+
+    return table._replace(batches=batches())
+
+
 def _check_unique(choice: Choice, ids: list[Value], seen: set[str], start: int) -> None:
     name = f"{choice.argument}={choice.spec!r}"
     names = id_names(name, ids, start)
@@ -161,15 +180,15 @@ def _array_table(choice: Choice, array: InMemory) -> Table:
 
 
 def _json_batches(choice: Choice, chunks: Iterator[bytes]) -> Iterator[Batch]:
-    number = 0
+    number = width = 0
     for chunk in chunks:
         rows: list[Floats] = []
         keys: list[Value] = []
         for line in filter(bytes.strip, chunk.splitlines()):
             vector, name = _json_vector(choice, line, number)
-            number += 1
-            if rows and len(vector) != len(rows[0]):
-                raise choice.error(f"line {number} has {len(vector)} numbers; the first has {len(rows[0])}.")
+            number, width = number + 1, width or len(vector)
+            if len(vector) != width:
+                raise choice.error(f"line {number} has {len(vector)} numbers; the first has {width}.")
             rows.append(vector)
             keys.append(name)
         if rows:
