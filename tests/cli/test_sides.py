@@ -11,8 +11,7 @@ import pytest
 
 import thpi
 from thpi.cli import run
-from thpi.export import encode_parts, read_npy, read_parts
-from thpi.index import HammingIndex
+from thpi.export import encode_parts, read_parts
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +38,9 @@ def test_items_by_texts_queries_by_pictures(tables, tmp_path, capsys):
         np.testing.assert_array_equal(made.codes_of(made.ids), made.hasher.transform_source(S))
         expected = made.search(X, 3)
     capsys.readouterr()
-    assert run(["search", str(folder / "m.thpi"), str(folder / "pictures.csv"), "--id", "sku", "-k", "3", "--json"]) == 0
+    assert (
+        run(["search", str(folder / "m.thpi"), str(folder / "pictures.csv"), "--id", "sku", "-k", "3", "--json"]) == 0
+    )
     found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [[each["id"] for each in answer["neighbours"]] for answer in found] == expected.ids.tolist()
 

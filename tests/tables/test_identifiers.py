@@ -30,7 +30,9 @@ def write(request, tmp_path):
     return lambda columns: function(tmp_path / name, columns)
 
 
-@pytest.mark.parametrize("name", ["sku", "SKU", "EAN", "gtin", "isbn", "code", "nr", "No", "number", "product_id", "itemNo"])
+@pytest.mark.parametrize(
+    "name", ["sku", "SKU", "EAN", "gtin", "isbn", "code", "nr", "No", "number", "product_id", "itemNo"]
+)
 def test_whole_numbers_that_are_called_like_ids_are_pointed_out(write, name):
     spec = write({name: [4006381, 4006382, 4006390], **ROWS})
     with pytest.raises(ValueError, match=f"column {name} looks like ids: whole numbers, all different") as error:

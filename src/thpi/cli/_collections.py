@@ -89,7 +89,9 @@ def collection_facts(shop: Collection, as_json: bool) -> Facts:
     choice = f": {evidence['choice']}" if "choice" in evidence else ""
     facts["method"] = f"{about['method']}{choice}"
     facts["parameters"] = evidence.get("choice_params") or None
-    facts["learned_from"] = f"{evidence.get('rows', 0):,} rows of {', '.join((about.get('tables') or {}).values()) or '?'}"
+    facts["learned_from"] = (
+        f"{evidence.get('rows', 0):,} rows of {', '.join((about.get('tables') or {}).values()) or '?'}"
+    )
     facts |= {"pairs": about.get("pairs"), "gain": gain_sentence(evidence)}
     if "sides_gain" in evidence:
         low, high = evidence["sides_gain_interval"]

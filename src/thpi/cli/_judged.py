@@ -8,15 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from thpi._types import Array
-from thpi.tables import Choice, Names
-from thpi.tables import Value, column_of, label_texts
 from thpi.cli._files import check_width
-from thpi.tables import check_positions
-from thpi.tables import TableRows, read_matrix
-from thpi.tables import labels_of
 from thpi.encoder import Coding
 from thpi.evaluation import Judged
 from thpi.pairing import Items, pair
+from thpi.tables import Choice, Names, TableRows, Value, check_positions, column_of, label_texts, labels_of, read_matrix
 
 
 class Given(NamedTuple):

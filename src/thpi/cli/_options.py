@@ -43,7 +43,8 @@ Feature = Annotated[
 ]
 Text = Annotated[Optional[str], Option("--text", metavar="COLUMN", help="Column of DATA with a text to show of items.")]
 Pictures = Annotated[
-    Optional[Path], Option("--pictures", metavar="FOLDER", help="Thumbnails, named after the ids: A-17.webp (png, jpg).")
+    Optional[Path],
+    Option("--pictures", metavar="FOLDER", help="Thumbnails, named after the ids: A-17.webp (png, jpg)."),
 ]
 CollectionFile = Annotated[Path, Argument(metavar="COLLECTION", help="Collection, from thpi build.")]
 RELEVANCE = Option(

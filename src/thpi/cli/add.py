@@ -60,7 +60,9 @@ def add(
         if texts or pictures is not None:
             if ids is None:
                 raise ValueError("--text and --pictures need a column of ids (--id).")
-            found = item_details(ids, {str(n): t for n, t in zip(names, texts, strict=False) if t is not None}, pictures)
+            found = item_details(
+                ids, {str(n): t for n, t in zip(names, texts, strict=False) if t is not None}, pictures
+            )
             details = None if found is None else list(found.values())
         try:
             with uninterrupted():

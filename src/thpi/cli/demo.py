@@ -19,7 +19,9 @@ SHOWN = 8
 _COLLECTION = typer.Argument(metavar="COLLECTION", help="File to write.")
 _HTML = typer.Option("--html", metavar="PAGE.html", help="Page to write, with the drawings that were found.")
 _TABLES = typer.Option("--tables", metavar="FOLDER", help="Write example tables to this folder instead, and stop.")
-_DRAWINGS = typer.Option("--drawings", help="With --tables: the tables of the shop, in place of smaller ones of digits.")
+_DRAWINGS = typer.Option(
+    "--drawings", help="With --tables: the tables of the shop, in place of smaller ones of digits."
+)
 
 
 class _Line(NamedTuple):

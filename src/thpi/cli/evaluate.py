@@ -16,10 +16,9 @@ from thpi.cli._output import Facts, check_output, progress_bar, show, uninterrup
 if TYPE_CHECKING:
     from thpi.auto import Relevance
     from thpi.base import BaseHasher
-    from thpi.tables import Names
-    from thpi.tables import TableRows
     from thpi.encoder import Coding, Encoder
     from thpi.evaluation import Assessment, Judged, Measured, Truth
+    from thpi.tables import Names, TableRows
 
 
 def _measure_names() -> list[str]:
@@ -208,8 +207,8 @@ def _meaning(hasher: Encoder | BaseHasher, given: _Options) -> Relevance:
 
 def _read(hasher: Coding, features: Names, meaning: Relevance, given: _Options) -> tuple[Judged, Judged, int]:
     """Return queries, database, and the number of rows that were left out because they have no source row."""
-    from thpi.tables import column_of
     from thpi.cli._judged import Given, check_apart, draw_queries, read_judged
+    from thpi.tables import column_of
 
     labels = ("--labels", given.labels) if meaning.needs_labels and given.labels is not None else None
     source = ("--privileged", given.privileged) if meaning.needs_source and given.privileged is not None else None

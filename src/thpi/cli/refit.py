@@ -15,8 +15,8 @@ from thpi.cli._output import Facts, progress_bar, show, uninterrupted
 if TYPE_CHECKING:
     from thpi._types import Array, InMemory
     from thpi.base import BaseHasher
-    from thpi.tables import Choice
     from thpi.refit import Refit
+    from thpi.tables import Choice
 
 _DATA = typer.Option("--data", metavar="FILE", help=f"Old rows, then new ones: {TABLES}; repeat it for each file.")
 _PRIVILEGED = typer.Option(
@@ -78,9 +78,9 @@ def refit(
         raise ValueError("--data: name the old rows and the new ones; a model does not keep the rows it learned from.")
     check_finished("MODEL", model)
     import thpi
-    from thpi.tables import Choice
     from thpi.identity import check_same_model
     from thpi.refit import recoded, refit, save_refit
+    from thpi.tables import Choice
 
     old = thpi.load(model)
     names = old.__dict__.pop("feature_names_in_", None)  # tables are read by name; the rows are then plain arrays
@@ -110,9 +110,8 @@ def refit(
 
 def _read(old: BaseHasher, data: list[str], privileged: list[str] | None, labels: str | None, tables: Choice) -> _Rows:
     """Read all files, the columns as ``tables`` says."""
-    from thpi.tables import as_ids, column_of, label_texts, read_column
-    from thpi.tables import read_matrix
     from thpi.index._ids import check_ids
+    from thpi.tables import as_ids, column_of, label_texts, read_column, read_matrix
 
     if old.needs_privileged and not privileged:
         raise ValueError(f"--privileged: {old.method_name} learns from pairs; name the source rows of --data.")
@@ -138,8 +137,8 @@ def _read(old: BaseHasher, data: list[str], privileged: list[str] | None, labels
 
 def _read_source(privileged: list[str], tables: Choice, ids: Array | None, n: int) -> InMemory:
     """Read the source rows of all rows: by id if both have ids, else by position."""
-    from thpi.tables import read_matrix
     from thpi.pairing import id_names
+    from thpi.tables import read_matrix
 
     source = tables._replace(argument="--privileged", features=None, labels=None, needs_id=False)
     parts = [read_matrix(source._replace(spec=spec)) for spec in privileged]

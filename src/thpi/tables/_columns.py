@@ -50,9 +50,9 @@ def read_labels(
             return [_only(argument, spec, header, name)]
         return [_only(argument, spec, [each for each in header if each != key], name), key]
 
-    values, *keys = _named(argument, path, columns) if path.suffix.lower() in NAMED_COLUMNS else [
-        read_column(argument, spec)
-    ]
+    values, *keys = (
+        _named(argument, path, columns) if path.suffix.lower() in NAMED_COLUMNS else [read_column(argument, spec)]
+    )
     if keys and ids is not None:
         by_id = dict(zip(id_names(f"{argument} {spec!r}", keys[0]), values, strict=True))
         return [by_id.get(str(each)) for each in ids]

@@ -158,7 +158,12 @@ def _rows(choice: Choice, data: bytes | str, delimiter: str, before: int) -> Ite
 
 
 def _first_wrong(
-    choice: Choice, rows: Iterator[tuple[int, list[str]]], names: list[str], named: bool, numbers: Sequence[str], trouble: Any
+    choice: Choice,
+    rows: Iterator[tuple[int, list[str]]],
+    names: list[str],
+    named: bool,
+    numbers: Sequence[str],
+    trouble: Any,
 ) -> ValueError:
     at = [names.index(name) for name in numbers]
     for line, cells in rows:
