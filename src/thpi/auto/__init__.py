@@ -7,8 +7,9 @@
 from __future__ import annotations
 
 from thpi.auto._auto import AutoHasher
+from thpi.auto._decision import Entry
 from thpi.auto._folds import Folds, FoldScores
-from thpi.auto._relevance import Candidate, Relevance, Spaces
+from thpi.auto._relevance import LEAST_NEAR, Candidate, Relevance, Spaces, source_groups
 from thpi.auto._relevances import OFFERED, RELEVANCES, candidates, find_relevance
 from thpi.auto._trial import Plan, Trial
 from thpi.pairing._relation import UnrelatedLabelsWarning, UnrelatedPairsWarning, relation
@@ -16,8 +17,10 @@ from thpi.pairing._relation import UnrelatedLabelsWarning, UnrelatedPairsWarning
 __all__ = [
     "AutoHasher",
     "Candidate",
+    "Entry",
     "FoldScores",
     "Folds",
+    "LEAST_NEAR",
     "OFFERED",
     "Plan",
     "RELEVANCES",
@@ -29,4 +32,5 @@ __all__ = [
     "candidates",
     "find_relevance",
     "relation",
+    "source_groups",
 ]

@@ -247,9 +247,11 @@ class AutoHasher(BaseHasher):
         return {"text/plain": repr(self), **html}
 
     def _fitted_html(self) -> str:
-        from thpi.auto._html import hasher_html
+        from thpi.report import render
 
-        return hasher_html(self)
+        # A model file may name a meaning that was registered elsewhere.
+        meaning = RELEVANCES[self.relevance].title if self.relevance in RELEVANCES else self.relevance
+        return render("notebook/auto.html", hasher=self, meaning=meaning)
 
     def _fitted(self, name: str) -> Any:
         if name not in vars(self):

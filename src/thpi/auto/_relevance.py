@@ -11,10 +11,11 @@ import numpy as np
 from scipy import sparse
 
 from thpi._types import Array, Bools, Matrix, Seed
-from thpi.base import BaseHasher
+from thpi.base import BaseHasher, Views
 from thpi.evaluation import label_relevance, multilabel_relevance, neighbour_radius, radius_relevance
 from thpi.hashers import ITQ
 from thpi.hashers._geometry_hasher import GeometryLearner
+from thpi.hashers._source_features import SourceFeatures
 
 LEAST_NEAR = 5
 """Pairs that are near at least: fewer in a sample would be noise."""
@@ -73,6 +74,11 @@ class Spaces:
         """Diffusion coordinates of the source rows."""
         assert self._groups is not None
         return self._groups()
+
+
+def source_groups(views: Views, seed: int, max_unpaired: int = 0) -> Array:
+    """Diffusion coordinates of the source rows, paired ones first: rows of one group are near."""
+    return SourceFeatures(views, np.random.RandomState(seed), max_unpaired).diffusion
 
 
 @dataclass(frozen=True)

@@ -72,9 +72,9 @@ class HammingIndex(Kept):
         return f"HammingIndex(n_bits={self.n_bits}, recall={self.recall}): {len(self)} codes"
 
     def _repr_html_(self) -> str:
-        from thpi.index._html import index_html
+        from thpi.report import render
 
-        return index_html(self)
+        return render("notebook/index.html", index=self)
 
     def get_codes(self, ids: IdsLike) -> Codes:
         """Return the codes of ``ids``; an unknown id is a ``KeyError`` that names it."""

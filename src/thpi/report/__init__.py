@@ -1,46 +1,26 @@
 """Everything that is looked at: pages of HTML, what notebooks show, and figures.
 
-It knows no results: those bring their values. ``report.plot`` draws for notebooks and papers.
+All HTML comes from the jinja2 templates in ``report/templates``, which :func:`render` fills. It knows no results: those
+bring their facts. It imports no other room; ``report.plot`` draws for notebooks and papers.
 """
 
 from __future__ import annotations
 
-from thpi.report._notebook import (
-    Html,
-    Number,
-    Row,
-    Scale,
-    block,
-    bold,
-    described,
-    html,
-    number,
-    paragraph,
-    percent,
-    signed,
-    table,
-)
-from thpi.report._pages import NARROW_STYLE, STYLE, figure_bytes, figure_html, html_page
-from thpi.report._retrieved_page import retrieved_page
+from thpi.report._figures import bare, figure_bytes, figure_html, new_axes
+from thpi.report._render import NARROW_STYLE, STYLE, Scale, described, html_page, render, signed
+from thpi.report._retrieved import retrieved_page
 
 __all__ = [
     "NARROW_STYLE",
     "STYLE",
-    "Html",
-    "Number",
-    "Row",
     "Scale",
-    "block",
-    "bold",
+    "bare",
     "described",
     "figure_bytes",
     "figure_html",
-    "html",
     "html_page",
-    "number",
-    "paragraph",
-    "percent",
+    "new_axes",
+    "render",
     "retrieved_page",
     "signed",
-    "table",
 ]

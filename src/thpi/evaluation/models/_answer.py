@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from thpi.auto import relation
-from thpi.auto._decision import Entry
+from thpi.auto import Entry, relation
 from thpi.evaluation import PairedDifference
 from thpi.evaluation.models._learning_curve import LearningCurve
 
@@ -100,11 +99,13 @@ class Diagnosis:
 
     def to_html(self) -> str:
         """Return a page that needs no network and no script."""
-        from thpi.evaluation.models._diagnosis_page import diagnosis_page
+        from thpi.evaluation.models._figures import draw_curve
+        from thpi.report import render
 
-        return diagnosis_page(self)
+        return render("diagnosis.html", found=self, draw_curve=draw_curve)
 
     def _repr_html_(self) -> str:
-        from thpi.evaluation.models._diagnosis_html import diagnosis_html
+        from thpi.report import Scale, render
 
-        return diagnosis_html(self)
+        scale = Scale(each for answer in self.answers for each in answer.gain[:3])
+        return render("notebook/diagnosis.html", found=self, scale=scale)

@@ -1,16 +1,23 @@
-"""Quality against the number of pairs: would more pairs help, or more target rows?"""
+"""Quality against the number of pairs: would more pairs help, or more target rows?
+
+The pairs are divided into folds: rows held out are queries among each other, the others are training rows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from sklearn.model_selection import KFold
+from sklearn.utils import check_random_state
 
 from thpi._input import TooManyBitsError, Views
-from thpi._types import Floats
-from thpi.auto import Candidate
-from thpi.evaluation.models._folds import Fold
+from thpi._types import Bools, Floats
+from thpi.auto import AutoHasher, Candidate, Relevance, Spaces, Trial, source_groups
+from thpi.evaluation import average_precision_among
 
 SHARES = (0.125, 0.25, 0.5, 1.0)
 CLEAR = 0.5
@@ -68,6 +75,39 @@ def _compared(points: float) -> str:
 def _last_doubling(values: Sequence[float | None]) -> float | None:
     before, after = values[-2], values[-1]
     return None if before is None or after is None else after - before
+
+
+class Fold:
+    """One division and its ground truth, which all methods share.
+
+    For source nearness the source of the held-out rows decides what is relevant; no method sees it.
+    """
+
+    def __init__(self, hasher: AutoHasher, training: Views, queries: Any, relevant: Bools) -> None:
+        self.hasher, self.training, self.queries, self.relevant = hasher, training, queries, relevant
+
+    def trial(self, views: Views) -> Trial:
+        """A trial of candidates on some rows, as ``fit`` makes it, without its folds."""
+        return self.hasher._trial(views, check_random_state(self.hasher.random_state), scored=False)
+
+    def precisions(self, trial: Trial, candidate: Candidate) -> Floats:
+        """Average precision in percent of each query, by a candidate learned from the rows of the trial.
+
+        NaN if nothing is relevant to the query.
+        """
+        learned = copy(self.hasher)._set_fitted(trial.views, trial.learn(candidate))
+        return 100 * average_precision_among(learned.transform(self.queries), self.relevant, learned.n_bits)
+
+
+def divide(hasher: AutoHasher, views: Views, relevance: Relevance, n_folds: int) -> Iterator[Fold]:
+    """Return the folds; they are the same for every relevance."""
+    seed = int(hasher.random_state)  # type: ignore[arg-type]  # set by diagnose
+    n = views.X.shape[0]
+    # The groups are those of the graph over all source rows.
+    spaces = Spaces(views.X, views.y, views.S, lambda: source_groups(views, seed, hasher.max_unpaired)[:n])
+    relevant = relevance.of_pairs(spaces)
+    for train, held in KFold(n_folds, shuffle=True, random_state=seed).split(np.arange(n)):
+        yield Fold(hasher, views.take(train), views.X[held], relevant[np.ix_(held, held)])
 
 
 def learning_curve(folds: Sequence[Fold], with_source: Candidate, no_source: Candidate, seed: int) -> LearningCurve:
