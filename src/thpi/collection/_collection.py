@@ -32,6 +32,7 @@ from thpi.index import HammingIndex, IdsLike, Neighbours, Order, check_ids
 
 if TYPE_CHECKING:
     from thpi.base import BaseHasher
+    from thpi.evaluation import Assessment
 
 
 class _Names(NamedTuple):
@@ -263,6 +264,18 @@ class Collection:
             insert(self._file, kept, packed[at], details, hasher.n_bits)
             changed = self.about | about | {"n_bits": hasher.n_bits, "fingerprint": hasher.fingerprint_}
             write_parts(self._file, encode(hasher), changed, evidence)
+
+    def evaluate(
+        self, X: MatrixLike, y: Any = None, *, privileged: MatrixLike | None = None, **options: Any
+    ) -> Assessment:
+        """Measure how well the model retrieves among rows of items, which need not be in the collection.
+
+        ``y`` are labels of the rows, and ``privileged`` their source rows. See :func:`thpi.evaluation.assess_rows` for
+        ``queries``, ``relevance`` and further options.
+        """
+        from thpi.evaluation import Judged, assess_rows
+
+        return assess_rows(self.hasher, Judged(X, y, privileged), **options)  # type: ignore[arg-type]
 
     def refresh(self) -> bool:
         """Take over what others have changed in the file; return whether anything did change.

@@ -6,8 +6,8 @@ bring their facts. It imports no other room; ``report.plot`` draws for notebooks
 
 from __future__ import annotations
 
-from thpi.report._figures import bare, figure_bytes, figure_html, new_axes
-from thpi.report._render import NARROW_STYLE, STYLE, Scale, described, html_page, render, signed
+from thpi.report._figures import bare, figure_bytes, new_axes
+from thpi.report._render import NARROW_STYLE, STYLE, Scale, described, figure_html, html_page, render, signed
 from thpi.report._retrieved import retrieved_page
 
 __all__ = [

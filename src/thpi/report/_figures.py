@@ -26,18 +26,6 @@ def bare(axes: Axes) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def figure_html(figure: Figure | bytes, caption: str) -> str:
-    """Return a figure, or a picture in SVG, inside the page.
-
-    >>> figure_html(b"<svg/>", "a & b").endswith("<figcaption>a &amp; b</figcaption></figure>")
-    True
-    """
-    from thpi.report._render import render
-
-    svg = figure if isinstance(figure, bytes) else figure_bytes(figure, "svg")
-    return render("figure.html", svg=svg, caption=caption)
-
-
 def figure_bytes(figure: Figure, form: str) -> bytes:
     """Return a figure as a file, ``"png"`` or ``"svg"``; the same figure gives the same bytes."""
     import matplotlib

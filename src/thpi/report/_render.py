@@ -8,9 +8,12 @@ from importlib.resources import files
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from thpi.report._figures import figure_bytes
+
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
+    from matplotlib.figure import Figure
 
 STYLE = "\n" + files("thpi.report").joinpath("templates", "style.css").read_text(encoding="utf-8")
 """One column, light or dark as the reader's system, tables that scroll on a phone."""
@@ -37,6 +40,16 @@ def html_page(title: str, body: str, made_by: str, *, style: str = NARROW_STYLE)
     return render("page.html", title=title, body=body, made_by=made_by, style=style)
 
 
+def figure_html(figure: Figure | bytes, caption: str) -> str:
+    """Return a figure, or a picture in SVG, inside the page.
+
+    >>> figure_html(b"<svg/>", "a & b").endswith("<figcaption>a &amp; b</figcaption></figure>")
+    True
+    """
+    svg = figure if isinstance(figure, bytes) else figure_bytes(figure, "svg")
+    return render("figure.html", svg=svg, caption=caption)
+
+
 @cache
 def _environment() -> Environment:
     from base64 import b64encode
@@ -44,7 +57,6 @@ def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     import thpi
-    from thpi.report._figures import figure_html
 
     environment = Environment(
         loader=PackageLoader("thpi.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True,
@@ -56,7 +68,7 @@ def _environment() -> Environment:
         "described": described,
         "number": _number,
         "percent": lambda value: None if value is None else [100 * each for each in value],
-        "signed": lambda gain, form=".1f": _markup(signed(*gain, form)),
+        "signed": _signed,
     }
     environment.tests["finite"] = isfinite
     return environment
@@ -71,6 +83,10 @@ def _markup(text: str) -> Markup:
 def _number(value: float, form: str = ",") -> Markup:
     """A number in a format; tables put numbers at the right of their cells."""
     return _markup(f"{value:{form}}")
+
+
+def _signed(gain: tuple[float, float, float], form: str = ".1f") -> Markup:
+    return _markup(signed(*gain, form))
 
 
 def signed(mean: float, low: float, high: float, form: str = ".1f") -> str:

@@ -195,7 +195,7 @@ def assess(
         "exact search of the target vectors, Euclidean order", lambda rows: euclidean_distances(queries[rows], database)
     )
     # Codes that are all alike: every row is tied.
-    alike = Retrieval(*(np.zeros((size, 1), dtype=np.uint8) for size in (n, m)), relevant, 1)
+    alike = Retrieval(np.zeros((n, 1), np.uint8), np.zeros((m, 1), np.uint8), relevant, 1)
     lines["random"] = task.by_codes("rows in random order (expected)", alike, ranks_only=True)
     return Assessment(lines, names, hasher.n_bits, n, m, int(task.empty.sum()), tuple(notes), ranks, radius)
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from thpi._types import Array, InMemory, Ints
 from thpi.auto import LEAST_NEAR, Relevance, Spaces, find_relevance, source_groups
-from thpi.base import Views
-from thpi.encoder import Coding
+from thpi.base import BaseHasher, Views
+from thpi.encoder import Coding, Encoder
 from thpi.evaluation import Relevant, label_relevance_blocks, multilabel_relevance, nearest_relevance, radius_relevance
 from thpi.pairing import stack
 
@@ -76,7 +76,7 @@ def find_truth(
 
 def meaning_of(hasher: Coding, relevance: str | None, *, has_labels: bool = False) -> Relevance:
     """Return what is relevant: what is asked for, else labels if there are any, else what the model was fitted for."""
-    fitted = getattr(hasher, "get_params", dict)().get("relevance")
+    fitted = hasher.get_params().get("relevance") if isinstance(hasher, (Encoder, BaseHasher)) else None
     return find_relevance(relevance or ("labels" if has_labels else fitted or "target"))
 
 
