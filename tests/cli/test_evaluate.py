@@ -262,16 +262,16 @@ def test_a_collection_measures_the_same_in_python(shop, built, capsys):
 
 def test_bad_input_is_one_line(shop, built, tmp_path, refused, halves):
     command = ["evaluate", built, shop / "target.npy"]
-    assert "'map' must be one of average_precision," in refused([*command, "--measure", "map"])
-    assert "precision_recall_curve_macro' must be" in refused([*command, "--measure", "precision_recall_curve_macro"])
+    assert "measures has 'map'; the measures are ['average_precision'," in refused([*command, "--measure", "map"])
+    assert "precision_recall_curve_macro', which is a curve" in refused([*command, "--measure", "precision_recall_curve_macro"])
     assert "'precision'" in refused([*command, "--measure", "precision"])
     assert "n_queries=300 must be at least 1 and less" in refused([*command, "--n-queries", "300"])
     assert "neighbours=290 must be between 1 and the number of database rows, 240" in refused(
         [*command, "--neighbours", "290"]
     )
     assert "k=241 must be between 1 and the number of database rows, 240" in refused([*command, "-k", "241"])
-    assert "--radius 0 must be above 0" in refused([*command, "--radius", "0"])
-    assert "--precision 2 must be above 0 and at most 1" in refused([*command, "--precision", "2"])
+    assert "radius=0.0 must be above 0" in refused([*command, "--radius", "0"])
+    assert "precision=2.0 must be greater than 0 and at most 1" in refused([*command, "--precision", "2"])
     assert "precision=0.5 needs at least 2 queries" in refused([*command, "--precision", "0.5", "--n-queries", "1"])
     assert "does not exist" in refused([*command, "--html", tmp_path / "no" / "page.html"])
     table = ["evaluate", built, shop / "shop.csv", "--labels", "sku"]

@@ -130,19 +130,10 @@ def _found(given: dict[str, Any]) -> tuple[Facts, Assessment]:
 
 def _checked(hasher: Coding, given: dict[str, Any]) -> Relevance:
     """Refuse what does not fit together before anything is read; note what is not needed; return the meaning."""
-    from thpi import RELEVANCES
-    from thpi.evaluation import MEASURES, meaning_of, parse_measure
+    from thpi.evaluation import meaning_of, parse_measure
 
     for name in given["measure"] or ():
-        if name.partition("@")[0] not in MEASURES or parse_measure(name)[0].scope == "curve":
-            raise ValueError(f"--measure {name!r} must be one of {', '.join(_measure_names())}.")
-    radius, precision = given["radius"], given["precision"]
-    if radius is not None and not 0 < radius < float("inf"):
-        raise ValueError(f"--radius {radius:g} must be above 0.")
-    if precision is not None and not 0 < precision <= 1:
-        raise ValueError(f"--precision {precision:g} must be above 0 and at most 1.")
-    if given["relevance"] not in (None, *RELEVANCES):
-        raise ValueError(f"--relevance {given['relevance']!r} must be one of {', '.join(RELEVANCES)}.")
+        parse_measure(name)
     meaning = meaning_of(hasher, given["relevance"], has_labels=given["labels"] is not None)
     for name, needed, useful in (
         ("labels", meaning.needs_labels, meaning.needs_labels),

@@ -34,46 +34,19 @@ GAINS: dict[str, Callable[[Array], Floats]] = {
 
 def block_distances(queries: Words, database: Words, dtype: DTypeLike) -> Array:
     """Hamming distances of words ``queries`` (n x words) to ``database`` (words x m) in a narrow ``dtype``."""
-    n, m = len(queries), database.shape[1]
-    distances = np.zeros((n, m), dtype=dtype)
-    columns = min(m, _CHUNK_PAIRS)
-    rows = max(1, _CHUNK_PAIRS // columns)
-    for i in range(0, n, rows):
-        for j in range(0, m, columns):
-            out = distances[i : i + rows, j : j + columns]
-            for word in range(len(database)):
-                out += count_ones(queries[i : i + rows, word, None] ^ database[None, word, j : j + columns])
+    distances = np.zeros((len(queries), database.shape[1]), dtype=dtype)
+    rows = max(1, _CHUNK_PAIRS // database.shape[1])
+    for start in range(0, len(queries), rows):
+        for i in range(len(database)):
+            distances[start : start + rows] += count_ones(queries[start : start + rows, i, None] ^ database[i])
     return distances
 
 
-def _count_narrow(keys: Array, n_keys: int) -> Ints:
-    # Bytes are counted in pairs, which halves the increments.
-    if keys.dtype != np.uint8:
-        return np.bincount(keys, minlength=n_keys).astype(np.int64)
-    even = len(keys) // 2 * 2
-    pairs = np.bincount(keys[:even].view(np.uint16), minlength=2**16).reshape(256, 256)
-    counts: Ints = (pairs.sum(axis=0) + pairs.sum(axis=1)).astype(np.int64)
-    if even < len(keys):
-        counts[keys[-1]] += 1
-    return counts[:n_keys]
-
-
 def count_by_distance(distances: Array, relevant: Bools, n_bits: int) -> Ints:
-    """Count rows by distance, shape ``(n_queries, 2, n_bits + 1)``: not relevant, then relevant.
-
-    The type of ``distances`` must hold ``2 * n_bits + 1``, because one key encodes distance and relevance.
-    """
-    n, m = distances.shape
-    n_keys = 2 * (n_bits + 1)
-    if m >= _CHUNK_PAIRS:
-        shift = distances.dtype.type(n_bits + 1)
-        counts = np.stack([_count_narrow(d + shift * r, n_keys) for d, r in zip(distances, relevant, strict=True)])
-    else:
-        keys = distances.astype(np.intp)
-        keys += (n_bits + 1) * relevant
-        keys += n_keys * np.arange(n)[:, None]
-        counts = np.bincount(keys.ravel(), minlength=n * n_keys).astype(np.int64)
-    return counts.reshape(n, 2, n_bits + 1)
+    """Count rows by distance, shape ``(n_queries, 2, n_bits + 1)``: not relevant, then relevant."""
+    keys = distances + (n_bits + 1) * (relevant + 2 * np.arange(len(distances))[:, None])
+    counts = np.bincount(keys.ravel(), minlength=len(distances) * 2 * (n_bits + 1))
+    return counts.astype(np.int64, copy=False).reshape(len(distances), 2, n_bits + 1)
 
 
 @dataclass(frozen=True)

@@ -58,11 +58,8 @@ def radius_for_precision(
     >>> choice.radius, choice.precision, choice.recall
     (1, 1.0, 1.0)
     """
-    if not 0 < precision <= 1:
-        raise ValueError(f"precision={precision!r} must be greater than 0 and at most 1.")
     n = len(histograms.hist_all)
-    if n < 2:
-        raise ValueError(f"precision={precision!r} needs at least 2 queries, one half to choose and one to measure.")
+    check_precision(precision, n)
     order = check_random_state(random_state).permutation(n)
     choosing, measuring = order[: n // 2], order[n // 2 :]
     reached = _pooled(histograms, choosing)[0]
@@ -72,16 +69,16 @@ def radius_for_precision(
         return RadiusChoice(precision, None, best, np.nan, np.nan, 0, len(choosing), len(measuring))
     radius = int(enough[-1])
     values, recalls, found = _pooled(histograms, measuring)
-    return RadiusChoice(
-        precision,
-        radius,
-        float(reached[radius]),
-        float(values[radius]),
-        float(recalls[radius]),
-        int(found[radius]),
-        len(choosing),
-        len(measuring),
-    )
+    measured = float(values[radius]), float(recalls[radius]), int(found[radius])
+    return RadiusChoice(precision, radius, float(reached[radius]), *measured, len(choosing), len(measuring))
+
+
+def check_precision(precision: float | None, n_queries: int) -> None:
+    """Refuse a wish that cannot be met, or measured."""
+    if precision is not None and not 0 < precision <= 1:
+        raise ValueError(f"precision={precision!r} must be greater than 0 and at most 1.")
+    if precision is not None and n_queries < 2:
+        raise ValueError(f"precision={precision!r} needs at least 2 queries, one half to choose and one to measure.")
 
 
 def _pooled(h: DistanceHistograms, rows: Ints) -> tuple[Floats, Floats, Ints]:

@@ -25,6 +25,7 @@ from thpi.evaluation import (
     radius_for_precision,
 )
 from thpi.evaluation._evaluate import Request, compute, compute_distances, is_of_ranks
+from thpi.evaluation._radius import check_precision
 from thpi.evaluation.models._truth import Judged, draw_queries, find_truth, meaning_of
 from thpi.hashers import ITQ
 from thpi.index import Order, asymmetric_distances
@@ -171,33 +172,18 @@ def assess(
     n, m = queries.shape[0], database.shape[0]
     names = _names(k, measures, m)
     ranks = np.unique(np.geomspace(1, m, _CURVE_POINTS).round().astype(np.int64)) if curves else None
-    codes = hasher.transform(queries), hasher.transform(database) if items is None else hasher.transform_source(items)
-    coded = Retrieval(*codes, relevant, hasher.n_bits)
-    n_relevant = coded.histograms.n_relevant
-    if not n_relevant.any():
+    codes = hasher.transform(database) if items is None else hasher.transform_source(items)
+    coded = Retrieval(hasher.transform(queries), codes, relevant, hasher.n_bits)
+    h = coded.histograms
+    if not h.n_relevant.any():
         raise ValueError("relevant marks no row of the database for any query.")
-    radius = None
-    if precision is not None:
-        radius = radius_for_precision(coded.histograms, precision, random_state=random_state)
-    task = _Task(queries, database, relevant, names, ranks, n_relevant == 0)
+    radius = None if precision is None else radius_for_precision(h, precision, random_state=random_state)
+    task = _Task(queries, database, relevant, names, ranks, h.n_relevant == 0)
     lines = {"model": task.by_codes("codes of the model, Hamming order", coded)}
-    lines["asymmetric"] = task.asymmetric("the same codes, asymmetric order", hasher, codes[1])
-    notes = []
-    try:
-        itq = ITQ(n_bits=hasher.n_bits, random_state=random_state).fit(database)
-    except TooManyBitsError as error:
-        notes.append(f"No line of ITQ: {error}")
-    else:
-        words, own = f"ITQ of {itq.n_bits} bits, fitted on the rows searched, Hamming order", itq.transform(database)
-        lines["ITQ"] = task.by_codes(words, Retrieval(itq.transform(queries), own, relevant, itq.n_bits))
-        lines["ITQ asymmetric"] = task.asymmetric("the same ITQ, asymmetric order", itq, own)
-    lines["exact"] = task.by_distances(
-        "exact search of the target vectors, Euclidean order", lambda rows: euclidean_distances(queries[rows], database)
-    )
-    # Codes that are all alike: every row is tied.
-    alike = Retrieval(np.zeros((n, 1), np.uint8), np.zeros((m, 1), np.uint8), relevant, 1)
-    lines["random"] = task.by_codes("rows in random order (expected)", alike, ranks_only=True)
-    return Assessment(lines, names, hasher.n_bits, n, m, int(task.empty.sum()), tuple(notes), ranks, radius)
+    lines["asymmetric"] = task.asymmetric("the same codes, asymmetric order", hasher, codes)
+    itq, notes = task.itq(hasher.n_bits, random_state)
+    n_empty = int(task.empty.sum())
+    return Assessment(lines | itq | task.bounds(), names, hasher.n_bits, n, m, n_empty, notes, ranks, radius)
 
 
 def assess_rows(
@@ -223,7 +209,9 @@ def assess_rows(
         queries, database = draw_queries(database, n_queries, random_state)
     elif n_queries is not None:
         raise ValueError(f"n_queries={n_queries!r} draws rows of the database; it cannot be used with queries.")
-    _names(options.get("k"), options.get("measures", ()), database.X.shape[0])  # errors come before the work
+    # Errors come before the work.
+    _names(options.get("k"), options.get("measures", ()), database.X.shape[0])
+    check_precision(options.get("precision"), queries.X.shape[0])
     near = {"neighbours": neighbours, "radius": radius, "random_state": random_state}
     truth = find_truth(meaning, queries, database, **near)  # type: ignore[arg-type]
     options |= {"items": database.source if hasher.is_two_sided else None, "random_state": random_state}
@@ -252,6 +240,24 @@ class _Task(NamedTuple):
     names: tuple[str, ...]
     ranks: Ints | None
     empty: Bools
+
+    def itq(self, n_bits: int, seed: int) -> tuple[dict[str, Line], tuple[str, ...]]:
+        """The lines of ITQ fitted on the database or, if it cannot give as many bits, a note."""
+        try:
+            itq = ITQ(n_bits=n_bits, random_state=seed).fit(self.database)
+        except TooManyBitsError as error:
+            return {}, (f"No line of ITQ: {error}",)
+        words, codes = f"ITQ of {n_bits} bits, fitted on the rows searched, Hamming order", itq.transform(self.database)
+        line = self.by_codes(words, Retrieval(itq.transform(self.queries), codes, self.relevant, n_bits))
+        return {"ITQ": line, "ITQ asymmetric": self.asymmetric("the same ITQ, asymmetric order", itq, codes)}, ()
+
+    def bounds(self) -> dict[str, Line]:
+        """The lines of exact search and of random order, in which all rows are tied."""
+        X, rows = self.queries, self.database
+        words = "exact search of the target vectors, Euclidean order"
+        exact = self.by_distances(words, lambda some: euclidean_distances(X[some], rows))
+        alike = Retrieval(np.zeros((X.shape[0], 1), np.uint8), np.zeros((rows.shape[0], 1), np.uint8), self.relevant, 1)
+        return {"exact": exact, "random": self.by_codes("rows in random order (expected)", alike, ranks_only=True)}
 
     def by_codes(self, words: str, coded: Retrieval, *, ranks_only: bool = False) -> Line:
         """The line of a search in Hamming order."""

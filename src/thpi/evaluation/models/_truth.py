@@ -66,6 +66,8 @@ def find_truth(
         return Truth(_same_label(queries.labels, database.labels), words)
     a, b = (meaning.space(spaces) for spaces in _spaces(queries, database, random_state))
     if radius is not None:
+        if not 0 < radius < np.inf:
+            raise ValueError(f"radius={radius!r} must be above 0 and finite.")
         near = radius_relevance(a, b, radius, sparse_output=True)
         return Truth(near, f"{meaning.title}: rows nearer than {radius:g}")
     k, m = default_neighbours(meaning, b.shape[0]) if neighbours is None else neighbours, b.shape[0]

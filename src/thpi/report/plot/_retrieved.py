@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thpi._types import Array, PathLike
-from thpi.report.plot._axes import axes_or_new
+from thpi.report.plot._curves import axes_or_new
 from thpi.report.plot._pictures import pixels_of
 
 if TYPE_CHECKING:
@@ -73,11 +73,20 @@ def retrieved(
     if columns is not None and columns < 1:
         raise ValueError(f"columns={columns!r} must be None or at least 1.")
     look: Callable[[Any], Any] = pictures if callable(pictures) else pictures.__getitem__
-    is_relevant = _relevance(relevant)
-    shown: dict[Any, Array] = {}
-    for item in [*queries, *(item for ids in blocks.values() for item in ids.ravel())]:
-        if item not in shown:
-            shown[item] = pixels_of(look(item), item)
+    asked = dict.fromkeys([*queries, *(item for ids in blocks.values() for item in ids.ravel())])
+    shown = {item: pixels_of(look(item), item) for item in asked}
+    return _draw(ax, list(queries), blocks, shown, _relevance(relevant), captions, columns)
+
+
+def _draw(
+    ax: Axes | None,
+    queries: list[Any],
+    blocks: dict[str, Array],
+    shown: dict[Any, Array],
+    is_relevant: Callable[[Any, Any], bool | None],
+    captions: Sequence[str] | None,
+    columns: int | None,
+) -> Axes:
     widths = [min(ids.shape[1], columns or ids.shape[1]) for ids in blocks.values()]
     lefts, width = _columns(widths)
     lines = max(-(-ids.shape[1] // wide) for ids, wide in zip(blocks.values(), widths, strict=True))
@@ -148,18 +157,18 @@ def _tile(ax: Axes, pixels: Array, left: float, top: float, colour: ColorType, w
     from matplotlib.patches import Circle, FancyBboxPatch, Polygon
 
     for inset, fill in ((0.0, colour), (_FRAME, "white")):
-        side = 1 - 2 * inset
         style = f"round,pad=0,rounding_size={_ROUND - inset / 2}"
-        ax.add_patch(FancyBboxPatch((left + inset, top + inset), side, side, style, facecolor=fill, linewidth=0))
+        place, side = (left + inset, top + inset), 1 - 2 * inset
+        ax.add_patch(FancyBboxPatch(place, side, side, style, facecolor=fill, linewidth=0))
     rows, columns = pixels.shape[:2]
-    half = (0.5 - _MARGIN) * np.array([columns, rows]) / max(rows, columns)
+    across, down = (0.5 - _MARGIN) * np.array([columns, rows]) / max(rows, columns)
     x, y = left + 0.5, top + 0.5
-    extent = (x - half[0], x + half[0], y + half[1], y - half[1])
+    extent = (x - across, x + across, y + down, y - down)
     ax.imshow(pixels, extent=extent, alpha=_FADED if wrong else 1.0, interpolation="antialiased", zorder=1.5)
     if wrong:
         x, y = left + 0.85, top + 0.15
         ax.add_patch(Circle((x, y), 0.15, facecolor=colour, linewidth=0, zorder=2))
         for slope in (-1, 1):
-            along, across = 0.075 * np.array([1, slope]), 0.017 * np.array([1, -slope])
-            corners = [along + across, along - across, -along - across, -along + across]
+            arm, wide = 0.075 * np.array([1, slope]), 0.017 * np.array([1, -slope])
+            corners = [arm + wide, arm - wide, -arm - wide, -arm + wide]
             ax.add_patch(Polygon(np.add(corners, (x, y)), facecolor="white", linewidth=0, zorder=2.1))
