@@ -12,8 +12,7 @@ from scipy import sparse
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_array, validate_data
 
-from thpi._numbers import check_numbers
-from thpi._types import Array, DType, InMemory, Ints, MatrixLike, is_sparse
+from thpi._types import Array, DType, InMemory, Ints, MatrixLike, check_numbers, is_sparse
 from thpi.pairing import align, check_index
 from thpi.rows import Rows, as_rows
 from thpi.solvers.blocks import spread

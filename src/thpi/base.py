@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from thpi._input import FLOATS, TooManyBitsError, Views, Whole, check_views, dimension_limit, named_errors, pair_limit
-from thpi._numbers import check_numbers
-from thpi._params import count
-from thpi._types import Array, Codes, Constraints, Fitted, MatrixLike, PathLike, Seed
+from thpi._input import (
+    FLOATS,
+    TooManyBitsError,
+    Views,
+    Whole,
+    check_views,
+    dimension_limit,
+    named_errors,
+    pair_limit,
+    some_rows,
+)
+from thpi._types import Array, Codes, Constraints, Fitted, MatrixLike, PathLike, Seed, check_numbers
 from thpi.codes import n_bytes
-from thpi.drift import MEASURED, training_statistics
 from thpi.encoder import Coding, column_names, sums_up
 from thpi.hash_functions import ITEM_PARTS, HashFunction, hash_function_of
 from thpi.identity import fingerprint
@@ -27,7 +36,49 @@ from thpi.solvers.blocks import spread
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["BaseHasher", "TooManyBitsError", "Views", "Whole", "dimension_limit", "pair_limit"]
+__all__ = [
+    "BaseHasher",
+    "TooManyBitsError",
+    "Views",
+    "Whole",
+    "count",
+    "dimension_limit",
+    "one_of",
+    "pair_limit",
+    "parameter",
+    "positive",
+    "some_rows",
+    "weight",
+]
+
+
+MEASURED = 10_000
+"""Training rows over which projections are measured at most, evenly spaced."""
+
+
+def parameter(default: Any, *allowed: object) -> Any:
+    """A parameter that may be any of these types or constraints of scikit-learn."""
+    return field(default=default, metadata={"allowed": list(allowed)})
+
+
+def weight(default: float) -> Any:
+    """A number of at least 0."""
+    return parameter(default, Interval(Real, 0, None, closed="left"))
+
+
+def positive(default: float) -> Any:
+    """A number above 0."""
+    return parameter(default, Interval(Real, 0, None, closed="neither"))
+
+
+def count(default: int, least: int = 1) -> Any:
+    """A whole number of at least ``least``."""
+    return parameter(default, Interval(Integral, least, None, closed="left"))
+
+
+def one_of(default: str, *others: str) -> Any:
+    """One of the words."""
+    return parameter(default, StrOptions({default, *others}))
 
 
 @dataclass(eq=False, repr=False)
@@ -192,7 +243,11 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             some = X.take(spread(X.shape[0], MEASURED))
         else:
             some = X if X.shape[0] <= MEASURED else X[spread(X.shape[0], MEASURED)]
-        self.__dict__.update(training_statistics(self._project(some)))
+        projections = self._project(some)
+        values = projections.astype(np.float64)
+        self.bit_share_ = (projections >= 0).mean(axis=0)
+        self.projection_mean_, self.projection_scale_ = values.mean(axis=0), values.std(axis=0)
+        self.n_measured_ = len(values)
 
     def transform(self, X: MatrixLike) -> Codes:
         """Packed codes (uint8), shape (n_samples, ceil(n_bits / 8)); see :mod:`thpi.codes` for the bytes.

@@ -11,14 +11,13 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from thpi._params import count, one_of, parameter, positive, weight
 from thpi._types import Array, Fitted, InMemory
 from thpi.auto._decision import Decision, Entry, decide, decide_sides
 from thpi.auto._kernel_space import LEAST_LANDMARKS, KernelKind, affordable_landmarks, fitted_on_these_rows
 from thpi.auto._relevance import Candidate, Relevance
 from thpi.auto._relevances import RELEVANCES, candidates, find_relevance
 from thpi.auto._trial import LEAST_PAIRS, Plan, Trial
-from thpi.base import BaseHasher, Views
+from thpi.base import BaseHasher, Views, count, one_of, parameter, positive, weight
 from thpi.pairing._relation import (
     UnrelatedLabelsWarning,
     UnrelatedPairsWarning,

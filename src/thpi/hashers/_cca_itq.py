@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from thpi._params import count, one_of, weight
 from thpi._types import Array, Fitted
-from thpi.base import BaseHasher, TooManyBitsError, Views, dimension_limit, pair_limit
+from thpi.base import BaseHasher, TooManyBitsError, Views, count, dimension_limit, one_of, pair_limit, weight
 from thpi.hashers._itq import restart_seeds
 from thpi.rows import Rows
 from thpi.solvers.cca import CCAResult, residual_axes, ridge_cca, ridge_cca_of_moments

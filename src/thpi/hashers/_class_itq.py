@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thpi._params import parameter, positive, weight
 from thpi._types import Array
+from thpi.base import parameter, positive, weight
 from thpi.hashers._geometry import Geometry, Learned, Limits
 from thpi.hashers._geometry_hasher import GeometryHasher
 from thpi.solvers.loo_ridge import RidgeFit

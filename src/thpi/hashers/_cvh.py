@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thpi._params import one_of, weight
 from thpi._types import Fitted
-from thpi.base import BaseHasher, Views, dimension_limit, pair_limit
+from thpi.base import BaseHasher, Views, dimension_limit, one_of, pair_limit, weight
 from thpi.hashers._cca_itq import canonical_directions
 
 

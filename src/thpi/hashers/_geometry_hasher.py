@@ -8,9 +8,8 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from thpi._params import count, weight
 from thpi._types import Array, Fitted
-from thpi.base import BaseHasher, Views
+from thpi.base import BaseHasher, Views, count, weight
 from thpi.hashers._coordinates import few_coordinates
 from thpi.hashers._geometry import Geometry, Learned, Limits, Steps, in_coordinates
 from thpi.hashers._itq import ITQ

@@ -8,7 +8,7 @@ from numbers import Real
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from thpi._params import parameter, weight
+from thpi.base import parameter, weight
 from thpi.hashers._geometry import Geometry, Learned, Limits
 from thpi.hashers._geometry_hasher import GeometryHasher
 from thpi.hashers._source_features import MAX_REGRESSION_ROWS, side_by_side

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thpi._params import count, parameter, weight
 from thpi._types import Fitted
-from thpi.base import BaseHasher, Views, dimension_limit
+from thpi.base import BaseHasher, Views, count, dimension_limit, parameter, weight
 from thpi.codes import pack_signs
 from thpi.hashers._geometry import Geometry, Learned, Limits
 from thpi.solvers.moments import centred_product, principal_axes

@@ -10,9 +10,8 @@ from scipy import linalg
 from sklearn.metrics import pairwise_distances
 from sklearn.utils._param_validation import StrOptions
 
-from thpi._params import count, one_of, parameter, weight
 from thpi._types import Array, Fitted
-from thpi.base import BaseHasher, Views, dimension_limit, pair_limit
+from thpi.base import BaseHasher, Views, count, dimension_limit, one_of, pair_limit, parameter, weight
 from thpi.codes import pack_signs
 from thpi.hashers._cca_itq import canonical_directions
 from thpi.hashers._itq import restart_seeds

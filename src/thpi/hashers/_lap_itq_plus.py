@@ -10,9 +10,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from thpi._params import count, one_of, parameter, weight
 from thpi._types import Array, Fitted
-from thpi.base import Views
+from thpi.base import Views, count, one_of, parameter, weight
 from thpi.codes import n_bytes, pack_signs
 from thpi.graph import hamming_knn_graph, laplacian
 from thpi.hashers._coordinates import few_coordinates

@@ -9,9 +9,8 @@ from typing import Literal
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from thpi._params import count, one_of, parameter, positive, weight
 from thpi._types import Array, Fitted
-from thpi.base import Views
+from thpi.base import Views, count, one_of, parameter, positive, weight
 from thpi.hashers._geometry import Geometry, Learned, Limits, Steps
 from thpi.hashers._geometry_hasher import GeometryHasher
 from thpi.hashers._source_features import SOURCE_FEATURES

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from thpi._params import one_of, positive, weight
+from thpi.base import one_of, positive, weight
 from thpi.hashers._geometry import Geometry, Learned, Limits, Steps
 from thpi.hashers._geometry_hasher import GeometryHasher
 from thpi.hashers._source_features import SOURCE_FEATURES

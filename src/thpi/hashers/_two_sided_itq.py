@@ -7,8 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from thpi._params import one_of, weight
 from thpi._types import Array
+from thpi.base import one_of, weight
 from thpi.hashers._class_itq import class_indicators
 from thpi.hashers._geometry import Geometry, Learned, Limits, eigenvectors_signed_by_rule, metric_axes
 from thpi.hashers._geometry_hasher import GeometryHasher
