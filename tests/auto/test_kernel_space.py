@@ -8,7 +8,7 @@ from sklearn.decomposition import PCA, TruncatedSVD
 
 import thpi
 from thpi import AutoHasher
-from thpi.auto._kernel_space import affordable_landmarks, fitted_on_these_rows
+from thpi.auto._auto import affordable_landmarks, fitted_on_these_rows
 from thpi.hash_functions import KERNEL
 from thpi.hashers._geometry import Learned
 

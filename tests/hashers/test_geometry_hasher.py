@@ -16,10 +16,10 @@ from thpi.auto import Candidate
 from thpi.base import Views
 from thpi.evaluation import nearest_relevance
 from thpi.hashers._class_itq import taught_by_labels
-from thpi.hashers._coordinates import few_coordinates
 from thpi.hashers._geometry import Geometry
 from thpi.hashers._geometry_hasher import ViewGeometry
 from thpi.hashers._group_itq import taught_by_groups
+from thpi.hashers._source_features import few_coordinates
 from thpi.hashers._transfer_itq import taught_by_source
 
 METHODS = (TransferITQ, ClassITQ, GroupITQ, NeighbourHash, AutoHasher)
@@ -158,7 +158,7 @@ def test_groups_of_the_source_are_taught_by_all_pairs(rows, monkeypatch):
 
 def test_wide_rows_in_few_coordinates_keep_their_distances(monkeypatch):
     """More rows than twice the coordinates, more columns than rows; ten directions hold all of it."""
-    monkeypatch.setattr("thpi.hashers._coordinates.MAX_COORDINATES", 24)
+    monkeypatch.setattr("thpi.hashers._source_features.MAX_COORDINATES", 24)
     rng = np.random.RandomState(0)
     X = rng.standard_normal((90, 10)) @ rng.standard_normal((10, 200)) + 5.0
     found = few_coordinates(X, X.mean(axis=0), 8)

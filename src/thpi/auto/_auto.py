@@ -11,20 +11,24 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from thpi._types import Array, Fitted, InMemory
+from thpi._types import Array, Fitted, InMemory, is_sparse
 from thpi.auto._decision import Decision, Entry, decide, decide_sides
-from thpi.auto._kernel_space import LEAST_LANDMARKS, KernelKind, affordable_landmarks, fitted_on_these_rows
-from thpi.auto._relevance import Candidate, Relevance
-from thpi.auto._relevances import RELEVANCES, candidates, find_relevance
+from thpi.auto._relevance import RELEVANCES, Candidate, Relevance, candidates, find_relevance
 from thpi.auto._trial import LEAST_PAIRS, Plan, Trial
 from thpi.base import BaseHasher, Views, count, one_of, parameter, positive, weight
-from thpi.pairing._relation import (
+from thpi.hashers import KernelKind
+from thpi.pairing import (
     UnrelatedLabelsWarning,
     UnrelatedPairsWarning,
     label_relation,
     relation,
     relation_of,
 )
+
+LEAST_LANDMARKS = 30
+"""Fewer do not make a kernel."""
+SAME_ROWS = 1e-4
+"""Correlation below which columns count as uncorrelated but for rounding."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -338,3 +342,38 @@ class AutoHasher(BaseHasher):
         if relevance.needs_labels and views.y is None:
             raise ValueError(f"relevance={self.relevance!r} needs y, the classes or tags of the rows of X; got y=None.")
         return relevance
+
+
+def affordable_landmarks(n_features: int, n_bits: int, max_encode_cost: float, most: int) -> int:
+    """Number of landmarks with which a code costs at most ``max_encode_cost`` times a linear one, in products.
+
+    Those are d c; with m landmarks they are m (d + c).
+
+    >>> affordable_landmarks(128, 32, 10.0, 500)
+    256
+    """
+    return min(most, int(max_encode_cost * n_features * n_bits / (n_features + n_bits)))
+
+
+def fitted_on_these_rows(X: InMemory) -> bool:
+    """Whether the columns look like principal components of these very rows: uncorrelated but for rounding.
+
+    The axes were then turned towards these few rows, and new rows are shorter than they are. What depends on the length
+    of a row, an offset or a kernel of distances, would take all new rows for rows of the core. Folds cannot show it.
+
+    >>> from sklearn.decomposition import PCA
+    >>> X = np.random.RandomState(0).standard_normal((60, 20))
+    >>> fitted_on_these_rows(X), fitted_on_these_rows(PCA(10).fit_transform(X))
+    (False, True)
+    """
+    n, d = X.shape
+    if is_sparse(X) or not 2 <= d < n:
+        return False
+    rows = np.asarray(X, dtype=np.float64)
+    return any(_diagonal(rows - middle) for middle in (rows.mean(axis=0), 0.0))
+
+
+def _diagonal(rows: Array) -> bool:
+    gram = rows.T @ rows
+    scale = np.sqrt(np.maximum(gram.diagonal(), np.finfo(np.float64).tiny))
+    return bool(np.abs(gram / scale[:, None] / scale - np.eye(len(gram))).max() < SAME_ROWS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from thpi.auto._relevances import RELEVANCES
+from thpi.auto._relevance import RELEVANCES
 from thpi.report import Number, Row, Scale, block, bold, described, number, paragraph, signed, table
 
 if TYPE_CHECKING:

@@ -8,21 +8,28 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thpi._input import some_rows
 from thpi._types import Array, Fitted
 from thpi.auto._folds import Division, Folds, FoldScores
-from thpi.auto._kernel_space import KernelKind, Space, kernel_space
 from thpi.auto._relevance import Candidate, Relevance, Spaces
-from thpi.base import TooManyBitsError, Views
-from thpi.hashers._class_itq import class_indicators
-from thpi.hashers._geometry import Geometry, Limits, Steps
-from thpi.hashers._geometry_hasher import GeometryLearner, ViewGeometry, learn
-from thpi.hashers._two_sided_itq import predicted_source
+from thpi.base import TooManyBitsError, Views, some_rows
+from thpi.hashers import (
+    Geometry,
+    GeometryLearner,
+    KernelGeometry,
+    KernelKind,
+    Learned,
+    Limits,
+    Steps,
+    ViewGeometry,
+    class_indicators,
+    learn,
+    predicted_source,
+)
 from thpi.kernels._threads import one_blas_thread
-from thpi.pairing._relation import UNRELATED_LABELS, least_r2
+from thpi.pairing import UNRELATED_LABELS
 from thpi.solvers.blocks import spread
 from thpi.solvers.dependence import dependence_p_value
-from thpi.solvers.loo_ridge import loo_ridge
+from thpi.solvers.loo_ridge import least_r2, loo_ridge
 from thpi.solvers.moments import EXACT_LIMIT
 
 LEAST_PAIRS = 12
@@ -37,6 +44,14 @@ MOST_R2_PAIRS = 2000
 MOST_LABELS = 500
 CLOSE = 2.0
 """Standard errors below the best within which a candidate is scored in further repetitions."""
+
+
+class Space(NamedTuple):
+    """Coordinates of the pairs, their folds (None if there are too few pairs), and the way back to a hash function."""
+
+    geometry: Geometry
+    folds: Folds | None
+    fitted: Callable[[Learned], Fitted]
 
 
 class Plan(NamedTuple):
@@ -79,7 +94,12 @@ class Trial:
         """Kernel features of the rows."""
         assert self.plan.kernel is not None
         with one_blas_thread():
-            return kernel_space(self.views, self.linear, self.plan.kernel, self._stream())
+            found = KernelGeometry(self.views, self.linear.geometry, self.plan.kernel, self._stream())
+            folds, widths = self.linear.folds, _widths(found.geometry)
+            if folds is not None:
+                n, kept = self.views.X.shape[0], folds.division.kept
+                folds = folds.in_other_coordinates(found.values[kept], found.values[n:], widths)
+            return Space(found.geometry, folds, found.fitted)
 
     def space(self, candidate: Candidate) -> Space:
         """The space in which a candidate is learned."""
@@ -277,11 +297,9 @@ class Trial:
             plan.n_repeats or min(MOST_REPEATS, max(1, FITS // len(kept))),
             seed,
         )
-        # One kernel for all folds, chosen on all pairs: choosing it in each would cost as much as all the rest.
-        widths = () if source is None else (geometry.imputation.width,)
         folds = Folds(
-            geometry.X[kept], geometry.real[n:], relevant, sought, division, n_bits=plan.n_bits, widths=widths,
-            source=source, labels=labels,
+            geometry.X[kept], geometry.real[n:], relevant, sought, division, n_bits=plan.n_bits,
+            widths=_widths(geometry), source=source, labels=labels,
         )  # fmt: skip
         return folds if folds.can_score else None
 
@@ -294,6 +312,11 @@ def first_of_best(merits: Sequence[float]) -> int:
     """
     best = max(merits)
     return next(number for number, merit in enumerate(merits) if merit >= best - 1e-9 * abs(best))
+
+
+def _widths(geometry: Geometry) -> tuple[float | None, ...]:
+    """One kernel for all folds, chosen on all pairs: choosing it in each would cost as much as all the rest."""
+    return () if geometry.source is None else (geometry.imputation.width,)
 
 
 def _parts(scores: FoldScores) -> tuple[Array, Array]:

@@ -10,7 +10,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from thpi.evaluation._at_k import ndcg_at_k, precision_at_k, recall_at_k
-from thpi.evaluation._average_precision import average_precision, mean_average_precision, ranked_average_precision
+from thpi.evaluation._average_precision import (
+    average_precision,
+    average_precision_among,
+    mean_average_precision,
+    ranked_average_precision,
+)
 from thpi.evaluation._by_radius import (
     lookup_precision,
     lookup_recall,
@@ -67,6 +72,7 @@ __all__ = [
     "Truth",
     "assess",
     "average_precision",
+    "average_precision_among",
     "database_rows",
     "default_neighbours",
     "diagnose",

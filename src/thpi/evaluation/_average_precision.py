@@ -8,8 +8,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thpi._types import Array, Floats, Ints
-from thpi.evaluation._histograms import Relevant, Retrieval, relevance_blocks
+from thpi._types import Array, Bools, Codes, Floats, Ints
+from thpi.evaluation._histograms import Relevant, Retrieval, distance_histograms, relevance_blocks
 from thpi.evaluation._measure import EmptyRule, Measure, QueryMean, RankSums, harmonic, query_mean, ratio
 
 Ties = Literal["expected", "best", "worst", "stable"]
@@ -82,6 +82,21 @@ def average_precision(
     if ties not in get_args(Ties):
         raise ValueError(f"ties={ties!r} must be one of {list(get_args(Ties))}.")
     return _average_precision(Retrieval(queries, database, relevance, n_bits), ties)
+
+
+def average_precision_among(codes: Codes, relevant: Bools, n_bits: int) -> Floats:
+    """Average precision, expected under ties, of each row among all others; NaN if nothing is relevant to it.
+
+    >>> average_precision_among(np.array([[0b00], [0b01], [0b11]], np.uint8), np.eye(3, k=1, dtype=bool), n_bits=2)
+    array([1. , 0.75, nan])
+    """
+    histograms = distance_histograms(codes, codes, relevant, n_bits)
+    t, r = histograms.hist_all.copy(), histograms.hist_relevant
+    t[:, 0] -= 1  # the row itself is no answer
+    a, R = t.cumsum(axis=1) - t, r.cumsum(axis=1) - r
+    total = r.sum(axis=1)
+    sums = _expected(t, r, a, R, harmonic(len(codes))).sum(axis=1)
+    return np.where(total > 0, sums / np.maximum(total, 1), np.nan)
 
 
 def mean_average_precision(

@@ -14,11 +14,10 @@ from thpi._types import Array, Fitted
 from thpi.base import Views, count, one_of, parameter, weight
 from thpi.codes import n_bytes, pack_signs
 from thpi.graph import hamming_knn_graph, laplacian
-from thpi.hashers._coordinates import few_coordinates
 from thpi.hashers._geometry import Geometry
 from thpi.hashers._itq import restart_seeds
 from thpi.hashers._itq_plus import ITQPlus
-from thpi.hashers._source_features import SourceFeatures
+from thpi.hashers._source_features import SourceFeatures, few_coordinates
 from thpi.rows import Rows
 from thpi.solvers.moments import centred_product, column_mean, principal_axes
 from thpi.solvers.quantisation import iterative_quantisation

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from thpi.auto import relation
-from thpi.auto._decision import Entry
+from thpi.auto import Entry, relation
 from thpi.evaluation import PairedDifference
 from thpi.evaluation.models._learning_curve import LearningCurve
 

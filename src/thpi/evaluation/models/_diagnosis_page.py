@@ -10,7 +10,7 @@ from thpi.report import described, figure_bytes, figure_html, html_page
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from thpi.auto._decision import Entry
+    from thpi.auto import Entry
     from thpi.evaluation.models._answer import Answer, Diagnosis
 
 _BADGES = {"helps": "confirmed", "hurts": "not-confirmed"}

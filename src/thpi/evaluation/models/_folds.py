@@ -12,10 +12,9 @@ from sklearn.utils import check_random_state
 
 from thpi._input import Views
 from thpi._types import Array, Bools, Floats
-from thpi.auto import AutoHasher, Candidate, Relevance, Spaces
-from thpi.auto._folds import precisions_among
-from thpi.auto._trial import Trial
-from thpi.hashers._source_features import SourceFeatures
+from thpi.auto import AutoHasher, Candidate, Relevance, Spaces, Trial
+from thpi.evaluation import average_precision_among
+from thpi.hashers import SourceFeatures
 
 
 class Fold:
@@ -37,7 +36,7 @@ class Fold:
         NaN if nothing is relevant to the query.
         """
         learned = copy(self.hasher)._set_fitted(trial.views, trial.learn(candidate))
-        return 100 * precisions_among(learned.transform(self.queries), self.relevant, learned.n_bits)
+        return 100 * average_precision_among(learned.transform(self.queries), self.relevant, learned.n_bits)
 
 
 def view_spaces(views: Views, seed: int, max_unpaired: int) -> Spaces:

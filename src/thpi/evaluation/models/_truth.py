@@ -7,11 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thpi._types import Array, InMemory, Ints
-from thpi.auto import Relevance, Spaces, find_relevance
-from thpi.auto._relevance import LEAST_NEAR
+from thpi.auto import LEAST_NEAR, Relevance, Spaces, find_relevance
 from thpi.base import Views
 from thpi.evaluation import Relevant, label_relevance_blocks, multilabel_relevance, nearest_relevance, radius_relevance
-from thpi.hashers._source_features import SourceFeatures
+from thpi.hashers import SourceFeatures
 from thpi.pairing import stack
 
 
