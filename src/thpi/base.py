@@ -189,12 +189,12 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         before = dict(vars(self))
         try:
             self._validate_params()
-            views = self._check_views(X, y, privileged, source, target)
+            views = self.check_views(X, y, privileged, source, target)
             for name in [name for name in vars(self) if _is_fitted_name(name)]:
                 if name not in ("n_features_in_", "feature_names_in_"):
                     delattr(self, name)
             with small_products(self._n_read(views)):
-                self._set_fitted(views, self._fit(views, check_random_state(self.random_state)))
+                self.set_fitted(views, self._fit(views, check_random_state(self.random_state)))
                 if self.is_two_sided and (names := column_names(privileged)) is not None:
                     self.item_names_ = names
                 if not hasattr(self, "codes_"):
@@ -214,7 +214,7 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         n: int = views.X.shape[0]
         return n if views.S_U is None or hasattr(self, "max_unpaired") else max(n, views.S_U.shape[0])
 
-    def _set_fitted(self, views: Views, fitted: Fitted) -> Self:
+    def set_fitted(self, views: Views, fitted: Fitted) -> Self:
         defaults = {"mean_": views.mean, "objective_": np.empty(0), "converged_": True}
         found: Fitted = defaults | fitted
         for name, value in found.items():
@@ -262,12 +262,12 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         check_is_fitted(self, "projection_")
         save(self, path)
 
-    def _check_views(self, X: Any, y: Any, privileged: Any, source: Any, target: Any) -> Views:
+    def check_views(self, X: Any, y: Any, privileged: Any, source: Any, target: Any) -> Views:
         views = check_views(self, X, y, privileged, source, target)
-        self._check_bits(views)
+        self.check_bits(views)
         return views
 
-    def _check_bits(self, views: Views) -> None:
+    def check_bits(self, views: Views) -> None:
         limit = self._max_bits(views)
         if limit is not None and self.n_bits > limit[0]:
             asked = f"n_bits={self.n_bits} is more than {type(self).__name__} can give for these data"
@@ -290,7 +290,7 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             return False
         return X.shape[0] > 0 and bool(X.shape[1] == vars(self).get("n_features_in_"))
 
-    def _check_fitted(self) -> None:
+    def check_fitted(self) -> None:
         self._hash_function.check(vars(self), self.n_features_in_, self.n_bits)
         if self.is_two_sided:
             self.source_side.check()

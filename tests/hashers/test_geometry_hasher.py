@@ -176,7 +176,7 @@ def test_a_method_that_does_not_learn_in_a_geometry_has_the_mean_of_what_it_lear
     found = []
     for target in (None, more):
         hasher = AutoHasher(8, random_state=0)
-        trial = hasher._trial(hasher._check_views(X, None, S, S_U, target), np.random.RandomState(0), scored=False)
+        trial = hasher.trial(hasher.check_views(X, None, S, S_U, target), np.random.RandomState(0), scored=False)
         found.append(trial.learn(candidate))
     if uses_source:  # it knows pairs alone
         np.testing.assert_allclose(found[1]["mean_"], X.mean(axis=0))

@@ -260,8 +260,8 @@ class AutoHasher(BaseHasher):
         return vars(self)[name]
 
     def _fit(self, views: Views, rng: np.random.RandomState) -> Fitted:
-        trial = self._trial(views, rng)
-        decision = self._decide(trial)
+        trial = self.trial(views, rng)
+        decision = self.decide(trial)
         learned = {"pairs_r2_": trial.r2, "labels_p_": trial.labels_p} | trial.learn(decision.chosen)
         # Seen from the caller of fit.
         if views.S is not None and not trial.related:
@@ -270,7 +270,7 @@ class AutoHasher(BaseHasher):
             warnings.warn(label_relation(trial.labels_p), UnrelatedLabelsWarning, stacklevel=3)
         return decision.fitted | learned
 
-    def _decide(self, trial: Trial) -> Decision:
+    def decide(self, trial: Trial) -> Decision:
         plan, trust = trial.plan, {"may_use_source": trial.related, "trusted": trial.trusted}
         decision = decide(plan.candidates, trial.scores, plan.relevance, self.n_standard_errors, **trust)
         if not plan.two_sided:
@@ -286,7 +286,7 @@ class AutoHasher(BaseHasher):
         scores = trial.sides_scores(decision.chosen)
         return decide_sides(decision, plan.two_sided, trial.best_two_sided(scores), scores, forced=forced)
 
-    def _trial(self, views: Views, rng: np.random.RandomState, *, scored: bool = True) -> Trial:
+    def trial(self, views: Views, rng: np.random.RandomState, *, scored: bool = True) -> Trial:
         return Trial(views, self._plan(views), rng, scored=scored)
 
     def _plan(self, views: Views) -> Plan:

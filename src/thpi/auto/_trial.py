@@ -268,7 +268,7 @@ class Trial:
             views = Views(rows, rows if hasher.needs_privileged else None)
         else:
             views = Views(views.X, y=views.y)
-        hasher._check_bits(views)
+        hasher.check_bits(views)
         found = hasher._fit(views, self._stream())
         kept = {name: found[name] for name in ("projection_", "objective_", "converged_") if name in found}
         return kept | {"mean_": views.mean}

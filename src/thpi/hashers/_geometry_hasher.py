@@ -171,6 +171,6 @@ def learn(hasher: BaseHasher, geometry: Geometry, start: int, limits: Limits) ->
     if geometry.source is None and not (hasher.uses_labels and geometry.labels is not None):
         views, mean = Views(geometry.real, geometry.real if hasher.needs_privileged else None), geometry.mean
     hasher.set_params(**{k: v for k, v in limits.quantisation._asdict().items() if k in hasher.get_params()})
-    hasher._check_bits(views)
+    hasher.check_bits(views)
     found = hasher._fit(views, np.random.RandomState((geometry.seed + start) % 2**32))
     return Learned(np.asarray(found["projection_"]), mean=mean)

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
 
-from thpi._input import Views
+from thpi.base import Views
 from thpi._types import Array, Bools, Floats
 from thpi.auto import AutoHasher, Candidate, Relevance, Spaces, Trial
 from thpi.evaluation import average_precision_among
@@ -28,14 +28,14 @@ class Fold:
 
     def trial(self, views: Views) -> Trial:
         """A trial of candidates on some rows, as ``fit`` makes it, without its folds."""
-        return self.hasher._trial(views, check_random_state(self.hasher.random_state), scored=False)
+        return self.hasher.trial(views, check_random_state(self.hasher.random_state), scored=False)
 
     def precisions(self, trial: Trial, candidate: Candidate) -> Floats:
         """Average precision in percent of each query, by a candidate learned from the rows of the trial.
 
         NaN if nothing is relevant to the query.
         """
-        learned = copy(self.hasher)._set_fitted(trial.views, trial.learn(candidate))
+        learned = copy(self.hasher).set_fitted(trial.views, trial.learn(candidate))
         return 100 * average_precision_among(learned.transform(self.queries), self.relevant, learned.n_bits)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thpi._input import TooManyBitsError, Views
+from thpi.base import TooManyBitsError, Views
 from thpi._types import Floats
 from thpi.auto import Candidate
 from thpi.evaluation.models._folds import Fold
