@@ -13,7 +13,7 @@ from scipy import sparse
 from thpi._types import Array, Bools, Matrix, Seed
 from thpi.base import BaseHasher
 from thpi.evaluation import label_relevance, multilabel_relevance, neighbour_radius, radius_relevance
-from thpi.hashers import ITQ, GeometryLearner
+from thpi.hashers import ITQ
 
 LEAST_NEAR = 5
 """Pairs that are near at least: fewer in a sample would be noise."""
@@ -43,11 +43,6 @@ class Candidate:
     def make(self, n_bits: int, random_state: Seed = None) -> BaseHasher:
         """Return the hasher, not yet fitted."""
         return self.method(n_bits=n_bits, random_state=random_state, **self.params)
-
-    @property
-    def learns_in_geometry(self) -> bool:
-        """Whether it learns in a geometry, starting at the codes of ITQ."""
-        return issubclass(self.method, GeometryLearner)
 
     @property
     def is_plain_itq(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ import numpy as np
 from thpi._types import Array, Fitted
 from thpi.auto._folds import Division, Folds, FoldScores
 from thpi.auto._relevance import Candidate, Relevance, Spaces
-from thpi.base import TooManyBitsError, Views, some_rows
+from thpi.base import TooManyBitsError, Views
 from thpi.hashers import (
     Geometry,
     GeometryLearner,
@@ -30,7 +31,6 @@ from thpi.pairing import UNRELATED_LABELS
 from thpi.solvers.blocks import spread
 from thpi.solvers.dependence import dependence_p_value
 from thpi.solvers.loo_ridge import least_r2, loo_ridge
-from thpi.solvers.moments import EXACT_LIMIT
 
 LEAST_PAIRS = 12
 FINAL_LIMITS = Limits(Steps(1e-5, 60))
@@ -79,7 +79,7 @@ class Trial:
 
     def __init__(self, views: Views, plan: Plan, rng: np.random.RandomState, *, scored: bool = True) -> None:
         if not plan.relevance.needs_labels:
-            views = views.without_labels()
+            views = replace(views, y=None)
         self.views, self.plan = views, plan
         # The same starts and samples for every random state: which rotation ITQ starts from is luck, worth a point of
         # MAP, and the best of a fixed few is as good as the best of a random few.
@@ -235,8 +235,6 @@ class Trial:
 
     def learn(self, candidate: Candidate) -> Fitted:
         """Learn a candidate from all rows; the fitted attributes of a hasher."""
-        if not candidate.learns_in_geometry:
-            return self._fit_on_rows(candidate)
         if candidate.is_plain_itq and self._whole.itq is not None:
             return self._whole.itq
         geometry, folds, fitted = self.space(candidate)
@@ -244,8 +242,7 @@ class Trial:
             geometry = geometry.without_source
         start, hasher, relevance = 0, candidate.make(self.plan.n_bits), self.plan.relevance
         # The best of several starts is known only if it is known what is relevant.
-        if folds is not None and self.trusted:
-            assert isinstance(hasher, GeometryLearner)
+        if folds is not None and self.trusted and isinstance(hasher, GeometryLearner):
             # Number 0 is that of ITQ, which hangs on the random state.
             numbers = range(1, FINAL_STARTS + 1)
             found = [hasher.learn_start(geometry, number, FINAL_LIMITS) for number in numbers]
@@ -257,21 +254,6 @@ class Trial:
                 merits = [-learned.objective[-1] for learned in found]
             start = numbers[first_of_best(merits)]
         return fitted(learn(hasher, geometry, start=start, limits=FINAL_LIMITS))
-
-    def _fit_on_rows(self, candidate: Candidate) -> Fitted:
-        """Fit a method that does not learn in coordinates on the rows themselves."""
-        views, hasher = self.views, candidate.make(self.plan.n_bits)
-        if candidate.uses_source:
-            views = Views(views.X, views.S, views.S_U, y=views.y)
-        elif not (hasher.uses_labels and views.y is not None):
-            rows = views.X if views.X_more is None else some_rows(views.all_target, EXACT_LIMIT)
-            views = Views(rows, rows if hasher.needs_privileged else None)
-        else:
-            views = Views(views.X, y=views.y)
-        hasher.check_bits(views)
-        found = hasher._fit(views, self._stream())
-        kept = {name: found[name] for name in ("projection_", "objective_", "converged_") if name in found}
-        return kept | {"mean_": views.mean}
 
     def _folds(self, geometry: Geometry, rng: np.random.RandomState) -> Folds | None:
         """Return the folds; None if there are too few pairs, or if nothing is relevant to anything in some fold."""

@@ -10,8 +10,8 @@ from thpi.hashers._cca_itq import CCAITQ
 from thpi.hashers._class_itq import ClassITQ, class_indicators
 from thpi.hashers._cvh import CVH
 from thpi.hashers._dsh import DSH
-from thpi.hashers._geometry import Geometry, Learned, Limits, Steps
-from thpi.hashers._geometry_hasher import GeometryLearner, KernelGeometry, KernelKind, ViewGeometry, learn
+from thpi.hashers._geometry import Geometry, GeometryLearner, Learned, Limits, Steps
+from thpi.hashers._geometry_hasher import KernelGeometry, KernelKind, ViewGeometry, learn
 from thpi.hashers._group_itq import GroupITQ
 from thpi.hashers._itq import ITQ
 from thpi.hashers._itq_plus import ITQPlus

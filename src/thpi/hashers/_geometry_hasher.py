@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple
 
 import numpy as np
 
 from thpi._types import Array, Fitted
 from thpi.base import BaseHasher, Views, count, weight
 from thpi.hash_functions import kernel_values, squared_distances
-from thpi.hashers._geometry import Geometry, Learned, Limits, Steps, in_coordinates
+from thpi.hashers._geometry import Geometry, GeometryLearner, Learned, Limits, Steps, in_coordinates
 from thpi.hashers._itq import ITQ
 from thpi.hashers._source_features import SourceFeatures, few_coordinates
 from thpi.solvers.kernel_features import inverse_root, median_exponent
@@ -21,22 +20,8 @@ WIDEST = 1 / 3
 """Exponent of the widest of the three kernels, in units of one over the median squared distance of landmarks."""
 
 
-@runtime_checkable
-class GeometryLearner(Protocol):
-    """A method that learns in a geometry, starting at the ITQ codes of the target rows.
-
-    Two methods that share a geometry share everything that it has already computed, and their starts.
-    """
-
-    def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
-        """Learn the projection of the coordinates from one of the numbered random starts."""
-
-    def learn_start(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
-        """Learn as far as the random start matters; by default all of it."""
-
-
 @dataclass(eq=False, repr=False, kw_only=True)
-class GeometryHasher(BaseHasher):
+class GeometryHasher(GeometryLearner, BaseHasher):
     """A method whose ``fit`` makes the geometry of all rows, learns in it, and goes back to the features."""
 
     uses_source = True
@@ -45,14 +30,6 @@ class GeometryHasher(BaseHasher):
     max_unpaired: int = count(3000, least=0)
     tol: float = weight(1e-6)
     max_iter: int = count(150)
-
-    @abstractmethod
-    def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
-        """Learn the projection of the coordinates; see :class:`GeometryLearner`."""
-
-    def learn_start(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
-        """See :class:`GeometryLearner`."""
-        return self.learn(geometry, start, limits)
 
     @property
     def _limits(self) -> Limits:
@@ -88,15 +65,11 @@ class ViewGeometry:
         source = None if views.S is None else SourceFeatures(views, rng, max_unpaired)
         self.geometry = Geometry(X[:n], n_bits, seed, source, start=start, more=X[n:], labels=views.y)
 
-    def back(self, projection: Array) -> Array:
-        """Projection of the features from one of the coordinates."""
-        return self._coordinates.back(projection)
-
     def fitted(self, learned: Learned) -> Fitted:
         """Fitted attributes of a hasher."""
         offset = {} if learned.offset is None else {"offset_": learned.offset}
         return {
-            "projection_": self.back(learned.projection),
+            "projection_": self._coordinates.back(learned.projection),
             **offset,
             "objective_": np.array(learned.objective),
             "converged_": learned.converged,
@@ -173,4 +146,6 @@ def learn(hasher: BaseHasher, geometry: Geometry, start: int, limits: Limits) ->
     hasher.set_params(**{k: v for k, v in limits.quantisation._asdict().items() if k in hasher.get_params()})
     hasher.check_bits(views)
     found = hasher._fit(views, np.random.RandomState((geometry.seed + start) % 2**32))
-    return Learned(np.asarray(found["projection_"]), mean=mean)
+    projection = np.asarray(found["projection_"])
+    loss, converged = tuple(found.get("objective_", ())), found.get("converged_", True)
+    return Learned(projection, loss, converged, None if mean is geometry.mean else (mean - geometry.mean) @ projection)

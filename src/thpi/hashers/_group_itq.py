@@ -74,7 +74,7 @@ class GroupITQ(GeometryHasher):
     imputed_weight: float = weight(0.3)
 
     def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
-        """See :class:`~thpi.hashers._geometry_hasher.GeometryLearner`."""
+        """See :class:`GeometryLearner`."""
         share = 1.0 if geometry.source is None else self.target_share
         taught = geometry.once(taught_by_groups, share)
         steps = limits.quantisation

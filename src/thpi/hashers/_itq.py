@@ -9,7 +9,7 @@ import numpy as np
 from thpi._types import Fitted
 from thpi.base import BaseHasher, Views, count, dimension_limit, parameter, weight
 from thpi.codes import pack_signs
-from thpi.hashers._geometry import Geometry, Learned, Limits
+from thpi.hashers._geometry import Geometry, GeometryLearner, Learned, Limits
 from thpi.solvers.moments import centred_product, principal_axes
 from thpi.solvers.quantisation import iterative_quantisation
 
@@ -20,7 +20,7 @@ def restart_seeds(rng: np.random.RandomState, n_init: int) -> list[np.random.Ran
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class ITQ(BaseHasher):
+class ITQ(GeometryLearner, BaseHasher):
     """PCA to ``n_bits`` directions, then the rotation whose signs lose least (Gong and Lazebnik 2011).
 
     Minimises ``||B - X V R||_F^2`` (the paper's eq. 1) over codes ``B`` and rotations ``R``, where ``V`` holds the
@@ -82,7 +82,5 @@ class ITQ(BaseHasher):
         return fitted
 
     def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
-        """See :class:`~thpi.hashers._geometry_hasher.GeometryLearner`; every geometry has it computed."""
+        """See :class:`GeometryLearner`; every geometry has it computed."""
         return geometry.plain(start)
-
-    learn_start = learn

@@ -77,7 +77,7 @@ class TransferITQ(GeometryHasher):
     shrinkage: float = positive(1.0)
 
     def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
-        """See :class:`~thpi.hashers._geometry_hasher.GeometryLearner`."""
+        """See :class:`GeometryLearner`."""
         weights = self.source_features, self.source_weight, self.imputed_weight, self.shrinkage
         found = geometry.once(transferred, *weights, start, limits.quantisation)
         taught = geometry.once(taught_by_source, self.source_features, self.shrinkage)

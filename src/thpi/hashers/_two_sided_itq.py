@@ -79,7 +79,7 @@ class TwoSidedITQ(GeometryHasher):
     taught_weight: float = weight(64.0)
 
     def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
-        """See :class:`~thpi.hashers._geometry_hasher.GeometryLearner`."""
+        """See :class:`GeometryLearner`."""
         assert geometry.source is not None
         if self.taught == "labels" and geometry.labels is None:
             raise ValueError("taught='labels' needs y, the classes or tags of the rows of X; got y=None.")

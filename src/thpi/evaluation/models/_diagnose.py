@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from thpi.base import Views, Whole
 from thpi._types import Ints, MatrixLike, Seed
 from thpi.auto import RELEVANCES, AutoHasher, candidates, find_relevance
+from thpi.base import Views, Whole
 from thpi.evaluation import PairedDifference
 from thpi.evaluation.models._answer import Answer, Diagnosis
 from thpi.evaluation.models._folds import divide

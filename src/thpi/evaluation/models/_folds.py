@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
 
-from thpi.base import Views
 from thpi._types import Array, Bools, Floats
 from thpi.auto import AutoHasher, Candidate, Relevance, Spaces, Trial
+from thpi.base import Views
 from thpi.evaluation import average_precision_among
 from thpi.hashers import SourceFeatures
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thpi.base import TooManyBitsError, Views
 from thpi._types import Floats
 from thpi.auto import Candidate
+from thpi.base import TooManyBitsError, Views
 from thpi.evaluation.models._folds import Fold
 
 SHARES = (0.125, 0.25, 0.5, 1.0)
