@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -31,7 +32,6 @@ from thpi.identity import fingerprint
 from thpi.kernels._threads import small_products
 from thpi.model_file import save
 from thpi.rows import Rows
-from thpi.solvers.blocks import spread
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -190,8 +190,8 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         try:
             self._validate_params()
             views = self.check_views(X, y, privileged, source, target)
-            for name in [name for name in vars(self) if _is_fitted_name(name)]:
-                if name not in ("n_features_in_", "feature_names_in_"):
+            for name in list(vars(self)):
+                if re.match(r"(?!_|n_features_in_$|feature_names_in_$).*_$", name):  # of an earlier fit
                     delattr(self, name)
             with small_products(self._n_read(views)):
                 self.set_fitted(views, self._fit(views, check_random_state(self.random_state)))
@@ -215,6 +215,7 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return n if views.S_U is None or hasattr(self, "max_unpaired") else max(n, views.S_U.shape[0])
 
     def set_fitted(self, views: Views, fitted: Fitted) -> Self:
+        """Set what was learned from the rows, as ``fit`` does."""
         defaults = {"mean_": views.mean, "objective_": np.empty(0), "converged_": True}
         found: Fitted = defaults | fitted
         for name, value in found.items():
@@ -237,13 +238,9 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _measure(self, X: Any) -> None:
         """Keep the projections' mean, spread and signs, with which :mod:`thpi.drift` compares new rows."""
-        if isinstance(X, Rows):
-            if X.remote:
-                return  # another pass over a cluster is not worth it
-            some = X.take(spread(X.shape[0], MEASURED))
-        else:
-            some = X if X.shape[0] <= MEASURED else X[spread(X.shape[0], MEASURED)]
-        projections = self._project(some)
+        if isinstance(X, Rows) and X.remote:
+            return  # another pass over a cluster is not worth it
+        projections = self._project(some_rows(X, MEASURED))
         values = projections.astype(np.float64)
         self.bit_share_ = (projections >= 0).mean(axis=0)
         self.projection_mean_, self.projection_scale_ = values.mean(axis=0), values.std(axis=0)
@@ -263,11 +260,13 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         save(self, path)
 
     def check_views(self, X: Any, y: Any, privileged: Any, source: Any, target: Any) -> Views:
+        """Check the arguments of ``fit`` and return the rows that the method learns from."""
         views = check_views(self, X, y, privileged, source, target)
         self.check_bits(views)
         return views
 
     def check_bits(self, views: Views) -> None:
+        """Raise :class:`TooManyBitsError` if the rows do not allow ``n_bits``."""
         limit = self._max_bits(views)
         if limit is not None and self.n_bits > limit[0]:
             asked = f"n_bits={self.n_bits} is more than {type(self).__name__} can give for these data"
@@ -291,6 +290,7 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return X.shape[0] > 0 and bool(X.shape[1] == vars(self).get("n_features_in_"))
 
     def check_fitted(self) -> None:
+        """Raise ``ValueError`` unless the fitted attributes fit each other: they may come from a damaged file."""
         self._hash_function.check(vars(self), self.n_features_in_, self.n_bits)
         if self.is_two_sided:
             self.source_side.check()
@@ -306,7 +306,3 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = []  # codes are bytes, whatever came in
         return tags
-
-
-def _is_fitted_name(name: str) -> bool:
-    return name.endswith("_") and not name.startswith("_")
