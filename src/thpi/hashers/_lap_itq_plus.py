@@ -142,11 +142,11 @@ def _source_hash(source: Any, n_bits: int, rng: np.random.RandomState) -> Callab
     """ITQ on all source rows; as many bits as asked for or as the source has dimensions."""
     mean = column_mean(source)
     V, _ = principal_axes(source, mean, min(n_bits, source.shape[1], source.shape[0] - 1))
-    R = iterative_quantisation(centred_product(source, mean, V), rng).R
-    return partial(_encode, mean=mean, W=V @ R)
+    W = V @ iterative_quantisation(centred_product(source, mean, V), rng).R
+    return partial(_encode, mean=mean, W=W)
 
 
-def _encode(rows: Any, mean: Any, W: Any) -> Any:
+def _encode(rows: Any, mean: Any, W: Any) -> Any:  # by name: it travels to the workers of a cluster
     return pack_signs(centred_product(rows, mean, W))
 
 
