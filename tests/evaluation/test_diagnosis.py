@@ -94,7 +94,7 @@ def test_bad_input_is_named():
 
 def _views(relevance, X, S, source=None, y=None, target=None):
     hasher = AutoHasher(4, relevance=relevance, random_state=0)
-    return hasher, hasher._check_views(X, y, S, source, target)
+    return hasher, hasher.check_views(X, y, S, source, target)
 
 
 def test_folds_of_groups_are_those_of_the_graph_over_all_source_rows():
@@ -134,8 +134,8 @@ def test_a_fold_learns_what_fit_learns():
     X, S, _ = _classes(90, np.random.RandomState(0))
     hasher, views = _views("source", X, S)
     fold = next(iter(divide(hasher, views, RELEVANCES["source"], 3)))
-    trial = hasher._trial(fold.training, np.random.RandomState(0))
-    chosen = hasher._decide(trial).chosen
+    trial = hasher.trial(fold.training, np.random.RandomState(0))
+    chosen = hasher.decide(trial).chosen
     train, _ = next(iter(KFold(3, shuffle=True, random_state=0).split(X)))
     auto = AutoHasher(4, relevance="source", random_state=0).fit(X[train], privileged=S[train])
     assert trial.learn(chosen)["projection_"].tobytes() == auto.projection_.tobytes()

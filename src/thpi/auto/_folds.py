@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,9 +14,7 @@ from thpi._types import Array, Bools, Floats, Ints
 from thpi.auto._relevance import Candidate
 from thpi.codes import pack_signs
 from thpi.evaluation import average_precision_among, ranked_average_precision
-from thpi.hashers._geometry import Geometry, Learned, Limits, Steps
-from thpi.hashers._geometry_hasher import learn
-from thpi.hashers._source_features import SourceFeatures
+from thpi.hashers import Geometry, Learned, Limits, SourceFeatures, Steps, learn
 from thpi.solvers.blocks import spread
 from thpi.solvers.quantisation import to_signs
 
@@ -119,10 +118,9 @@ class Folds:
 
     def in_other_coordinates(self, X: Array, more: Array, widths: tuple[float | None, ...]) -> Folds:
         """The same folds of the same pairs, their target rows in other coordinates."""
-        return Folds(
-            X, more, self.relevant, self.found_by_search, self.division, n_bits=self.n_bits, widths=widths,
-            source=self.source, labels=self.labels,
-        )  # fmt: skip
+        other = copy(self)
+        other.X, other._widths, other._more, other._geometries = X, widths, more[spread(len(more), MOST_MORE)], {}
+        return other
 
     @property
     def can_score(self) -> bool:

@@ -1,7 +1,7 @@
 """How well codes and models retrieve: what is relevant, measures, splits, and whether the source helps.
 
-Measures, ground truth, splits and intervals know codes and arrays alone. ``evaluation.models``, which judges fitted
-models, is imported when one of its names is first used, because the learners import the measures.
+Measures know codes and arrays, and may import kernels and codes alone, because the learners import them. What judges
+fitted models is in ``evaluation.models``, and is found here when it is first used.
 """
 
 from __future__ import annotations

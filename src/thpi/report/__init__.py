@@ -1,7 +1,6 @@
-"""Everything that is looked at: pages of HTML, what notebooks show, and figures.
+"""Everything that is looked at: HTML, all of it from the jinja2 templates in this folder, and figures.
 
-All HTML comes from the jinja2 templates in ``report/templates``, which :func:`render` fills. It knows no results: those
-bring their facts. It imports no other room; ``report.plot`` draws for notebooks and papers.
+It knows no results, which bring their facts, and may import shared types only; ``report.plot`` is for notebooks.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Judging fitted models: how well one retrieves, and whether the source helps on your own pairs.
 
-It imports the learners, the search and the measures; the names are those of ``thpi.evaluation``, too.
+It may import auto, hashers, index, pairing and the measures. Its names are those of ``thpi.evaluation``, too.
 """
 
 from __future__ import annotations

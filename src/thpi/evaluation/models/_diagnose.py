@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from thpi._input import Views, Whole
 from thpi._types import Ints, MatrixLike, Seed
 from thpi.auto import RELEVANCES, AutoHasher, candidates, find_relevance
+from thpi.base import Views, Whole
 from thpi.evaluation import PairedDifference
 from thpi.evaluation.models._answer import Answer, Diagnosis
 from thpi.evaluation.models._learning_curve import divide, learning_curve
@@ -65,7 +65,7 @@ def diagnose(
         raise ValueError("privileged=None; diagnose needs the source rows paired with the rows of X.")
     seed = random_state if isinstance(random_state, Integral) else check_random_state(random_state).randint(2**31 - 1)
     hashers = [AutoHasher(n_bits, relevance=name, n_folds=n_folds, random_state=int(seed)) for name in names]
-    views = [hasher._check_views(X, y, privileged, source, target) for hasher in hashers]
+    views = [hasher.check_views(X, y, privileged, source, target) for hasher in hashers]
     n = views[0].X.shape[0]
     if not 2 <= n_folds <= n // 4:
         raise ValueError(f"n_folds={n_folds!r} must be from 2 to a quarter of the {n} pairs.")
@@ -96,8 +96,8 @@ def _answer(hasher: AutoHasher, views: Views, kept: Ints, on_step: Callable[[str
     relevance = find_relevance(hasher.relevance)
     seed = int(hasher.random_state)  # type: ignore[arg-type]  # set by diagnose
     on_step(f"{relevance.title}: candidates on folds of the pairs")
-    trial = hasher._trial(views, np.random.RandomState(seed))
-    decision = hasher._decide(trial)
+    trial = hasher.trial(views, np.random.RandomState(seed))
+    decision = hasher.decide(trial)
     on_step(f"{relevance.title}: quality against the number of pairs")
     best, alone = trial.best(uses_source=True), trial.best(uses_source=False)
     # What follows learns from some of these rows: what is known of all of them stays.

@@ -14,10 +14,11 @@ import numpy as np
 from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
 
-from thpi._input import TooManyBitsError, Views
-from thpi._types import Bools, Floats
-from thpi.auto import AutoHasher, Candidate, Relevance, Spaces, Trial, source_groups
+from thpi._types import Array, Bools, Floats
+from thpi.auto import AutoHasher, Candidate, Relevance, Spaces, Trial
+from thpi.base import TooManyBitsError, Views
 from thpi.evaluation import average_precision_among
+from thpi.hashers import SourceFeatures
 
 SHARES = (0.125, 0.25, 0.5, 1.0)
 CLEAR = 0.5
@@ -88,14 +89,14 @@ class Fold:
 
     def trial(self, views: Views) -> Trial:
         """A trial of candidates on some rows, as ``fit`` makes it, without its folds."""
-        return self.hasher._trial(views, check_random_state(self.hasher.random_state), scored=False)
+        return self.hasher.trial(views, check_random_state(self.hasher.random_state), scored=False)
 
     def precisions(self, trial: Trial, candidate: Candidate) -> Floats:
         """Average precision in percent of each query, by a candidate learned from the rows of the trial.
 
         NaN if nothing is relevant to the query.
         """
-        learned = copy(self.hasher)._set_fitted(trial.views, trial.learn(candidate))
+        learned = copy(self.hasher).set_fitted(trial.views, trial.learn(candidate))
         return 100 * average_precision_among(learned.transform(self.queries), self.relevant, learned.n_bits)
 
 
@@ -103,9 +104,12 @@ def divide(hasher: AutoHasher, views: Views, relevance: Relevance, n_folds: int)
     """Return the folds; they are the same for every relevance."""
     seed = int(hasher.random_state)  # type: ignore[arg-type]  # set by diagnose
     n = views.X.shape[0]
+
     # The groups are those of the graph over all source rows.
-    spaces = Spaces(views.X, views.y, views.S, lambda: source_groups(views, seed, hasher.max_unpaired)[:n])
-    relevant = relevance.of_pairs(spaces)
+    def groups() -> Array:
+        return SourceFeatures(views, np.random.RandomState(seed), hasher.max_unpaired).diffusion[:n]
+
+    relevant = relevance.of_pairs(Spaces(views.X, views.y, views.S, groups))
     for train, held in KFold(n_folds, shuffle=True, random_state=seed).split(np.arange(n)):
         yield Fold(hasher, views.take(train), views.X[held], relevant[np.ix_(held, held)])
 

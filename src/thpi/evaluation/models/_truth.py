@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thpi._types import Array, InMemory, Ints
-from thpi.auto import LEAST_NEAR, Relevance, Spaces, find_relevance, source_groups
+from thpi.auto import LEAST_NEAR, Relevance, Spaces, find_relevance
 from thpi.base import BaseHasher, Views
 from thpi.encoder import Coding, Encoder
 from thpi.evaluation import Relevant, label_relevance_blocks, multilabel_relevance, nearest_relevance, radius_relevance
+from thpi.hashers import SourceFeatures
 from thpi.pairing import stack
 
 
@@ -116,7 +117,7 @@ def _spaces(queries: Judged, database: Judged, seed: int) -> tuple[Spaces, Space
     @cache  # once for both
     def groups() -> Array:
         S = stack(queries.source, database.source).astype(np.float64)
-        return source_groups(Views(S, S), seed)
+        return SourceFeatures(Views(S, S), np.random.RandomState(seed), 0).diffusion
 
     return (
         Spaces(queries.X, queries.labels, queries.source, lambda: groups()[:n]),

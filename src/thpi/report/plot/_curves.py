@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
 from thpi._optional import require
 from thpi._types import MatrixLike
@@ -161,5 +162,6 @@ def _difference(found: AutoHasher | PairedDifference) -> PairedDifference:
         return found
     if not isinstance(found, AutoHasher):
         raise TypeError(f"found has {type(found).__name__}; it must be a fitted AutoHasher or a PairedDifference.")
+    check_is_fitted(found, "gain_limits_")
     low, high = found.gain_interval_
     return PairedDifference(found.gain_, low, high, len(found.codes_))
