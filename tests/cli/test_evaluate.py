@@ -46,30 +46,36 @@ def built(shop, tmp_path_factory):
 
 @pytest.fixture
 def halves(shop, built, tmp_path):
+    """Fifty rows as queries and the others as database, in tables with ids; their source rows are shuffled."""
     X = np.load(shop / "target.npy")
     labels = np.loadtxt(shop / "labels.txt", dtype=int)
     with np.load(shop / "views.npz") as views:
         S = views["same"]
+    head, *lines = (shop / "shop.csv").read_text().splitlines()
     for name, part in (("q", slice(50)), ("d", slice(50, None))):
+        (tmp_path / f"{name}.csv").write_text("\n".join([head, *lines[part]]) + "\n")
         np.save(tmp_path / f"{name}.npy", X[part])
         np.save(tmp_path / f"{name}_source.npy", S[part])
-    np.savetxt(tmp_path / "q.txt", labels[:50], fmt="%d")
-    np.save(tmp_path / "l.npy", labels[50:])
+    rows = [f"A-{i:03d}," + ",".join(map(repr, S[i].tolist())) for i in np.random.RandomState(0).permutation(300)]
+    names = ",".join(["sku", *(f"fou{j}" for j in range(S.shape[1]))])
+    (tmp_path / "source.csv").write_text("\n".join([names, *rows]) + "\n")
+    kinds = [f"A-{i:03d},{labels[i]}" for i in range(300)]
+    (tmp_path / "kinds.csv").write_text("\n".join(["sku,kind", *kinds]) + "\n")
     hasher = thpi.open(built).hasher
     rows = Judged(X, labels, S)
     return rows.take(np.arange(50)), rows.take(np.arange(50, 300)), hasher
 
 
 def _command(built, folder):
-    return ["evaluate", str(built), f"{folder}/d.npy", "--queries", f"{folder}/q.npy", "--json"]
+    return ["evaluate", str(built), f"{folder}/d.csv", "--queries", f"{folder}/q.csv", "--id", "sku", "--json"]
 
 
 @pytest.mark.parametrize("relevance", ["target", "source", "labels", "groups"])
 def test_values_are_those_of_the_library(shop, built, tmp_path, capsys, halves, relevance):
     queries, database, hasher = halves
     given = {
-        "source": ["--privileged", f"{tmp_path}/d_source.npy", "--query-privileged", f"{tmp_path}/q_source.npy"],
-        "labels": ["--labels", f"{tmp_path}/l.npy", "--query-labels", f"{tmp_path}/q.txt"],
+        "source": ["--privileged", f"{tmp_path}/source.csv"],
+        "labels": ["--labels", f"{tmp_path}/kinds.csv:kind"],
     }
     words = given.get("source" if relevance == "groups" else relevance, [])
     more = ["-k", "7", "-k", "3", "--measure", "ndcg@5", "--measure", "lookup_recall@2", "--precision", "0.2"]
@@ -188,12 +194,16 @@ def test_what_a_relevance_needs_is_asked_for(two, shop, built, tmp_path, refused
     twice = [*command, "--queries", folder / "some.csv", "--relevance", "target"]
     assert "40 of its ids are in DATA too (i" in refused(twice)
     assert "there is no column 'name'" in refused([*command, "--relevance", "target", "--ignore", "name"])
-    by_position = [*_command(built, tmp_path)[:-1], "--privileged", tmp_path / "d_source.npy", "--relevance", "source"]
-    assert "source rows of the queries with --query-privileged" in refused(by_position)
+    arrays = ["evaluate", built, tmp_path / "d.npy", "--queries", tmp_path / "q.npy", "--relevance", "source"]
+    assert "need ids, by which queries find their source rows" in refused(
+        [*arrays, "--privileged", tmp_path / "d_source.npy"]
+    )
     mixed = ["evaluate", built, tmp_path / "d.npy", "--privileged", tmp_path / "q_source.npy"]
     assert "has 50 rows and DATA 250" in refused([*mixed, "--relevance", "source"])
     np.save(tmp_path / "narrow.npy", np.zeros((50, 2)))
-    assert "has 2 columns and --privileged" in refused([*by_position, "--query-privileged", tmp_path / "narrow.npy"])
+    assert "has 2 columns of features; the model was fitted on 64" in refused(
+        ["evaluate", built, tmp_path / "narrow.npy"]
+    )
 
 
 def test_the_text_names_lines_measures_and_the_radius(shop, built, capsys):
@@ -279,8 +289,8 @@ def test_bad_input_is_one_line(shop, built, tmp_path, refused, halves):
     assert "relevant marks no row of the database for any query" in refused(table)
     assert "--neighbours cannot be used" in refused([*table, "--neighbours", "3"])
     assert "relevant marks no row of the database for any query" in refused([*command, "--radius", "1e-9"])
-    assert "has 50 labels" in refused([*command, "--labels", tmp_path / "q.txt"])
-    assert "needs --queries" in refused([*command, "--query-labels", tmp_path / "q.txt"])
+    (tmp_path / "few.txt").write_text("a\nb\n")
+    assert "has 2 labels" in refused([*command, "--labels", tmp_path / "few.txt"])
     asked = [*command, "--queries", tmp_path / "q.npy"]
-    assert "name them with --query-labels" in refused([*asked, "--labels", shop / "labels.txt"])
+    assert "has 300 labels; --queries has 50 rows" in refused([*asked, "--labels", shop / "labels.txt"])
     assert "cannot be used with --queries" in refused([*asked, "--n-queries", "3"])

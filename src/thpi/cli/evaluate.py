@@ -33,12 +33,8 @@ _RELEVANCE = typer.Option(
     autocompletion=options.names_of("thpi", "RELEVANCES"),
     help="target, source, labels or groups. Default: labels if given, else that of the model, else target.",
 )
-_PRIVILEGED = typer.Option(metavar="FILE", help="Source rows, for source and groups: by id, else by position.")
-_QUERY_PRIVILEGED = typer.Option(
-    metavar="FILE", help="Source rows of --queries. Default: those of --privileged, by id."
-)
-_LABELS = typer.Option(metavar="COLUMN|FILE", help=f"Relevant are rows with the label of the query: {options.LABELS}")
-_QUERY_LABELS = typer.Option(metavar="COLUMN|FILE", help="Labels of --queries. Default: their column of --labels.")
+_PRIVILEGED = typer.Option(metavar="FILE", help="Source rows, of --queries too: by id, else by position.")
+_LABELS = typer.Option(metavar="COLUMN|FILE", help=f"Labels, of --queries too: {options.LABELS}")
 _NEIGHBOURS = typer.Option(
     metavar="N", min=1, help="Relevant are the N nearest rows. Default: 1/30 of them, 5 to 50; of groups 1/10."
 )
@@ -56,9 +52,7 @@ def evaluate(
     n_queries: Annotated[Optional[int], _N_QUERIES] = None,
     relevance: Annotated[Optional[str], _RELEVANCE] = None,
     privileged: Annotated[Optional[str], _PRIVILEGED] = None,
-    query_privileged: Annotated[Optional[str], _QUERY_PRIVILEGED] = None,
     labels: Annotated[Optional[str], _LABELS] = None,
-    query_labels: Annotated[Optional[str], _QUERY_LABELS] = None,
     neighbours: Annotated[Optional[int], _NEIGHBOURS] = None,
     radius: Annotated[Optional[float], _RADIUS] = None,
     k: Annotated[Optional[list[int]], _K] = None,
@@ -91,12 +85,12 @@ def evaluate(
     Examples:
       thpi evaluate shop.thpi new.csv --labels class
       thpi evaluate shop.thpi new.csv --privileged texts.csv --html page.html
-      thpi evaluate shop.thpi old.npy --queries new.npy --labels old.txt \\
-          --query-labels new.txt --precision 0.9 --json
+      thpi evaluate shop.thpi old.csv --queries new.csv --labels class \\
+          --precision 0.9 --json
     """
     given = dict(locals())
     if html is not None:
-        files = (collection, data, queries, privileged, query_privileged, labels, query_labels)
+        files = (collection, data, queries, privileged, labels)
         check_output("--html", html, force=force, inputs=files, extra="plots")
     facts, found = _found(given)
     # The answer comes first: if the page cannot be written, the work was not in vain.
@@ -147,9 +141,6 @@ def _checked(hasher: Coding, given: dict[str, Any]) -> Relevance:
         if given[name] is not None and not useful:
             typer.echo(f"--{name} is not used: relevant means {meaning.title}.", err=True)
             given[name] = None
-    for name in ("query_labels", "query_privileged"):
-        if given[name] is not None and given["queries"] is None:
-            raise ValueError(f"--{name.replace('_', '-')} {given[name]!r} needs --queries.")
     if given["queries"] is not None and given["n_queries"] is not None:
         raise ValueError(f"--n-queries {given['n_queries']} draws rows of DATA; it cannot be used with --queries.")
     for name in ("neighbours", "radius"):
@@ -162,29 +153,18 @@ def _checked(hasher: Coding, given: dict[str, Any]) -> Relevance:
 
 def _read(hasher: Coding, given: dict[str, Any]) -> tuple[Found, Found | None]:
     """Return the database, and the queries if they have a table of their own."""
-    from thpi.cli._columns import column_of
-    from thpi.cli._judged import Given, check_apart, read_judged
+    from thpi.cli._judged import check_apart, read_judged
     from thpi.cli._learning import check_ignored
 
-    labels, source = (None if given[name] is None else (f"--{name}", given[name]) for name in ("labels", "privileged"))
-    apart = given["id"], given["ignore"]
-    database, asked = read_judged(hasher, Given("DATA", given["data"], labels, source), *apart), None
+    deciding = {name: given[name] for name in ("labels", "privileged") if given[name] is not None}
+    apart = deciding, given["id"], given["ignore"]
+    database, asked = read_judged(hasher, "DATA", given["data"], *apart), None
+    tables = database.tables
     if given["queries"] is not None:
-        if labels is not None:
-            named = given["query_labels"] or column_of(given["queries"], given["labels"])
-            if named is None:
-                text = "--queries need labels too; name them with --query-labels"
-                raise ValueError(f"--labels {given['labels']!r}: {text}.")
-            labels = ("--query-labels", named)
-        if source is not None and given["query_privileged"] is not None:
-            source = ("--query-privileged", given["query_privileged"])
-        by_id = given["query_privileged"] is None
-        table = Given("--queries", given["queries"], labels, source, by_id, database.source)
-        asked = read_judged(hasher, table, *apart)
-    both = [database] if asked is None else [database, asked]
-    check_ignored(given["ignore"] or (), [table for each in both for table in (each.target, each.source)])
-    if asked is not None:
+        asked = read_judged(hasher, "--queries", given["queries"], *apart)
+        tables += asked.tables
         check_apart(asked, database)
+    check_ignored(given["ignore"] or (), tables)
     return database, asked
 
 
