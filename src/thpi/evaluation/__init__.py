@@ -17,15 +17,16 @@ from thpi.evaluation._average_precision import (
     ranked_average_precision,
 )
 from thpi.evaluation._by_radius import (
+    RadiusChoice,
     lookup_precision,
     lookup_recall,
     pooled_precision_recall_area,
     precision_recall_curve,
+    radius_for_precision,
 )
 from thpi.evaluation._evaluate import MEASURES, evaluate, evaluate_distances, parse_measure
 from thpi.evaluation._histograms import DistanceHistograms, Relevant, Retrieval, distance_histograms
 from thpi.evaluation._measure import Measure, PrecisionRecallCurve, QueryMean, query_mean
-from thpi.evaluation._radius import RadiusChoice, radius_for_precision
 from thpi.evaluation._relevance import (
     label_relevance,
     label_relevance_blocks,

@@ -6,8 +6,17 @@ It knows no results, which bring their facts, and may import shared types only; 
 from __future__ import annotations
 
 from thpi.report._figures import bare, figure_bytes, new_axes
-from thpi.report._render import NARROW_STYLE, STYLE, Scale, described, figure_html, html_page, render, signed
-from thpi.report._retrieved import retrieved_page
+from thpi.report._render import (
+    NARROW_STYLE,
+    STYLE,
+    Scale,
+    described,
+    figure_html,
+    html_page,
+    render,
+    retrieved_page,
+    signed,
+)
 
 __all__ = [
     "NARROW_STYLE",
