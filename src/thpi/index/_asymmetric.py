@@ -12,6 +12,7 @@ then the bytes in theirs; every search adds in this order, so that all of them s
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Integral
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -29,9 +30,17 @@ Queries: TypeAlias = "tuple[Codes, Floats | None]"
 
 _CALL_BYTES = 2**28  # for the lists and tables of the queries in one call of the kernel
 _FIRST_ROWS, _ROWS = 2**10, 2**16  # of a block in numpy; of the first one all distances are computed
+_FEW = 2**16  # pairs of a query and a row that are compared before a search could be divided
 _MOST = 7  # steps of a weight: three bits
 _STEPS = np.linspace(0.8, 2.8, 9) / _MOST  # in mean weights, to choose from
 _DIFFERING = 0.4  # share of the bits, by weight, in which rows differ that are nearly near
+
+
+def check_integer(name: str, value: object, minimum: int) -> int:
+    """Return ``value`` as an int, if it is an integer of at least ``minimum``; ``name`` is for the message."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < minimum:
+        raise ValueError(f"{name}={value!r} must be an integer of at least {minimum}.")
+    return int(value)
 
 
 def read_queries(queries: npt.ArrayLike, order: Order | None, n_bits: int) -> Queries:
@@ -91,6 +100,10 @@ def nearest_asymmetric(
     if not k or not len(projections):
         return np.empty((len(projections), k)), np.empty((len(projections), k), dtype=np.int64)
     n, (m, width) = len(projections), codes.shape
+    if m <= _FIRST_ROWS and n * m <= _FEW:
+        distances = asymmetric_distances(projections, codes)
+        positions = np.argsort(distances, axis=1, kind="stable")[:, :k]
+        return np.take_along_axis(distances, positions, axis=1), positions
     n_words = 3 * -(-width // 8)
     in_place = 8 * _MOST * width < 2**16 and not codes.ctypes.data % word_size(width)
     search = _kernel_nearest if in_place and pays_off(n * m * n_words) else _numpy_nearest
