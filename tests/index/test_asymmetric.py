@@ -14,6 +14,7 @@ from thpi.codes import hamming_distances, pack, pack_signs, unpack_signs
 from thpi.datasets import load_digits_views
 from thpi.index import HammingIndex, _asymmetric, _exact, asymmetric_distances
 from thpi.index._asymmetric import _kernel_nearest, _numpy_nearest, _Queries, nearest_asymmetric
+from thpi.index._queries import FEW, nearest_of_few
 
 
 def brute_force(p: np.ndarray, codes: np.ndarray) -> np.ndarray:
@@ -106,6 +107,22 @@ def test_sharing_out_changes_nothing(
     found = nearest_asymmetric(p, codes, 10)
     np.testing.assert_array_equal(found[0], expected[0])
     np.testing.assert_array_equal(found[1], expected[1])
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    n_bits=st.integers(1, 80),
+    n=st.integers(1, 300),
+    k=st.integers(1, 60),
+    kind=st.sampled_from(["normal", "equal", "zero"]),
+    seed=st.integers(0, 999),
+)
+def test_few_codes_are_sorted_as_many_are(n_bits: int, n: int, k: int, kind: str, seed: int) -> None:
+    codes, p = pack(np.random.RandomState(seed).rand(n, n_bits) < 0.5), projections(5, n_bits, kind, seed)
+    assert 5 * n <= FEW
+    few, many = nearest_of_few(p, codes, k), nearest_asymmetric(p, codes, k)
+    np.testing.assert_array_equal(few[0], many[0])
+    np.testing.assert_array_equal(few[1], many[1])
 
 
 def test_rows_are_ruled_out_by_counting() -> None:

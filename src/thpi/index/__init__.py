@@ -9,12 +9,12 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from thpi.index._asymmetric import Order, asymmetric_distances, check_integer
-from thpi.index._exact import faiss_module, no_check
 from thpi.index._hamming_index import HammingIndex
-from thpi.index._ids import IdExistsError, IdPositions, IdsLike, Neighbours, check_ids, id_kind, number_on
+from thpi.index._ids import IdExistsError, IdKind, IdPositions, IdsLike, Neighbours, check_ids, id_kind, number_on
+from thpi.index._queries import Order, asymmetric_distances, check_integer, no_check
 
 if TYPE_CHECKING:
+    from thpi.index._exact import faiss_module
     from thpi.index._rerank import Vectors, asymmetric_rerank, euclidean_rerank
     from thpi.index._snapshot import IndexFileError
     from thpi.index._tune import KindReport, TuneReport
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "HammingIndex",
     "IdExistsError",
+    "IdKind",
     "IdPositions",
     "IdsLike",
     "IndexFileError",
@@ -41,9 +42,15 @@ __all__ = [
     "number_on",
 ]
 
-_LATER = {"IndexFileError": "_snapshot", "KindReport": "_tune", "TuneReport": "_tune"} | dict.fromkeys(
-    ("Vectors", "asymmetric_rerank", "euclidean_rerank"), "_rerank"
-)
+_LATER = {
+    "IndexFileError": "_snapshot",
+    "KindReport": "_tune",
+    "TuneReport": "_tune",
+    "Vectors": "_rerank",
+    "asymmetric_rerank": "_rerank",
+    "euclidean_rerank": "_rerank",
+    "faiss_module": "_exact",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from importlib import import_module
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,10 +13,8 @@ import numpy.typing as npt
 from thpi._types import Array, Bools, Codes, Floats, Ints, PathLike
 from thpi.codes import check_codes, n_bytes
 from thpi.identity import check_fingerprint
-from thpi.index._asymmetric import Order, Queries, check_integer, nearest_asymmetric, read_queries
-from thpi.index._exact import nearest, no_check, within
 from thpi.index._ids import IdKind, IdPositions, IdsLike, Neighbours, check_ids, id_kind, number_on
-from thpi.kernels import available
+from thpi.index._queries import FEW, Order, Queries, check_integer, nearest_of_few, no_check, read_queries
 
 if TYPE_CHECKING:
     from thpi.index._tune import Approximate, TuneReport
@@ -72,7 +69,13 @@ class State(NamedTuple):
         if report is not None and built is not None and k <= min(report.k, built.n_covered):
             return built.search(signs, projections, codes, k, report.candidates, check)
         if projections is None:
+            from thpi.index._exact import nearest
+
             return nearest(signs, codes, k, check)
+        if len(projections) * len(codes) <= FEW:
+            return nearest_of_few(projections, codes, k)
+        from thpi.index._asymmetric import nearest_asymmetric
+
         return nearest_asymmetric(projections, codes, k, check)
 
 
@@ -114,6 +117,17 @@ class HammingIndex:
         self._state = State(Snapshot(np.empty((0, n_bytes(self.n_bits)), np.uint8), np.empty(0, np.int64), 0))
         self._positions: IdPositions | None = None  # of the ids in _state; None if they must be looked up anew
         self._writing, self._tuning = threading.RLock(), threading.Lock()
+
+    @classmethod
+    def of(cls, codes: Codes, ids: Array, n_bits: int, recall: float | None = None) -> HammingIndex:
+        """Make an index of codes and ids that were checked before; it keeps the arrays, which must not be changed.
+
+        >>> HammingIndex.of(np.array([[1], [2]], np.uint8), np.array([3, 7]), 8).ids
+        array([3, 7])
+        """
+        index = cls(n_bits, recall)
+        index._state = State(Snapshot(codes, ids, len(codes)))
+        return index
 
     def __len__(self) -> int:
         return len(self._state.rows)
@@ -183,6 +197,8 @@ class HammingIndex:
 
     def radius_search(self, codes: npt.ArrayLike, radius: int) -> list[Neighbours]:
         """Return all items at distance <= ``radius`` of each query code, by (distance, insertion). Always exact."""
+        from thpi.index._exact import within
+
         queries, rows = check_codes(codes, n_bits=self.n_bits), self._state.rows
         found = within(queries, rows.codes, check_integer("radius", radius, 0))
         return [Neighbours(distances, rows.ids[positions]) for distances, positions in found]
@@ -254,13 +270,12 @@ class HammingIndex:
         For a process that searches often, or that forks others, which then share the structure. Kernels are loaded if
         there are any and the index is not small.
         """
-        codes = self.codes
-        if self._is_approximate and len(codes):
+        from thpi.index._asymmetric import load_kernels
+
+        if self._is_approximate and len(self):
             self._tuned_for(self._state, 10)
-        if codes.size >= _WORTH_KERNELS and available():
-            import_module("thpi.kernels.nearest")  # from now on they are used
-            nearest(codes[:1], codes[:256], 1)
-            nearest_asymmetric(np.ones((1, self.n_bits)), codes[:256], 1)
+        if self.codes.size >= _WORTH_KERNELS:
+            load_kernels(self.codes[:256], self.n_bits)
 
     def tune(
         self, k: int = 10, *, queries: npt.ArrayLike | None = None, kinds: Sequence[str] | None = None

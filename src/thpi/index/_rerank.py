@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from thpi._files import atomic_open
 from thpi._types import Array, Codes, Floats, PathLike
-from thpi.index._asymmetric import asymmetric_distances, check_integer, check_projections
 from thpi.index._ids import IdPositions, IdsLike, Neighbours, check_ids
+from thpi.index._queries import asymmetric_distances, check_integer, check_projections
 
 
 class Vectors:

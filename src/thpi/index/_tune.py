@@ -21,8 +21,9 @@ import numpy as np
 
 from thpi._types import Array, Bools, Codes, Distances, Floats, Ints
 from thpi.codes import unpack_signs
-from thpi.index._asymmetric import Queries, nearest_asymmetric, order_asymmetric
+from thpi.index._asymmetric import nearest_asymmetric, order_asymmetric
 from thpi.index._exact import block_length, faiss_module, in_blocks, nearest
+from thpi.index._queries import Queries
 
 T = TypeVar("T")
 
@@ -72,7 +73,6 @@ class Approximate:
         if self.positions is not None:
             found = np.where(found >= 0, self.positions[np.maximum(found, 0)], -1)
         return smallest(distances.astype(np.int64), found, k)
-
 
     def search(
         self,
