@@ -16,7 +16,6 @@ import thpi
 from tests.collection.conftest import IDS
 from thpi.codes import hamming_distances
 from thpi.collection import Collection, Details, _collection, _file, write
-
 from thpi.index import HammingIndex
 
 

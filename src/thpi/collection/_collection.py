@@ -16,6 +16,7 @@ from thpi.collection._file import LENGTH, CollectionFile, CollectionFileError, D
 from thpi.encoder import Coding, Encoder, load_encoder
 from thpi.identity import check_fingerprint, check_same_model
 from thpi.index import HammingIndex, IdKind, IdsLike, Neighbours, Order, check_ids, number_on
+from thpi.model_file import ModelFileError
 
 if TYPE_CHECKING:
     from thpi.base import BaseHasher
@@ -129,7 +130,7 @@ class Collection:
         self.about: dict[str, Any] = {}
         self._memory: _Memory
         self._hasher: Encoder | BaseHasher | None = None
-        self._digests: dict[int, str] = {}
+        self._digests: dict[int, str] | None = None  # of the pages in memory; None if they are of another file
         self._seen: int | None = None  # the state of the file that is in memory; None while that is being changed
         self.version: str
         try:
@@ -149,8 +150,13 @@ class Collection:
         return zip(ids, codes, strict=True)
 
     def __contains__(self, item: object) -> bool:
-        with self._lock:
-            return isinstance(item, (int, str)) and bool(self._file.numbers_of([item]))
+        try:
+            self.codes_of([item])
+        except CollectionFileError:
+            raise
+        except (KeyError, ValueError):
+            return False
+        return True
 
     def __repr__(self) -> str:
         return f"Collection({str(self.path)!r}): {len(self):,} items, {self.n_bits} bits"
@@ -192,8 +198,9 @@ class Collection:
         """The hash function: codes rows of either side."""
         found = self._hasher
         if found is None:
-            with self._lock:  # so that no thread keeps the model that another one is replacing
-                found = self._hasher = load_encoder(self._part("model"))
+            # Locked, so that no thread keeps the model that another one is replacing.
+            with self._lock, self._named_errors():
+                found = self._hasher = load_encoder(self._file.read_part("model"))
         return found
 
     @property
@@ -206,7 +213,8 @@ class Collection:
         """Return the estimator that learned the hash function, with everything it found."""
         from thpi.registry import load
 
-        return load(self._part("model"))
+        with self._lock, self._named_errors():
+            return load(self._file.read_part("model"))
 
     def search(
         self,
@@ -257,7 +265,7 @@ class Collection:
     def details(self, id: int | str) -> Details:
         """Return text and picture of an item."""
         with self._lock, self._named_errors():
-            return self._file.details_of(id)
+            return self._file.details_of(int(self._numbers(check_ids([id]))[0]), id)
 
     def add(
         self,
@@ -324,7 +332,8 @@ class Collection:
                 raise ValueError(f"ids: {min(missing, key=str)!r} must be in the collection and have a new code.")
             order = {item: at for at, item in enumerate(checked.tolist())}
             at = np.array([order[item] for item in kept.tolist()], dtype=np.int64)
-            details = [self._file.details_of(item) for item in kept.tolist()]
+            numbers = self._memory.index.ids.tolist()
+            details = [self._file.details_of(*each) for each in zip(numbers, kept.tolist(), strict=True)]
             self._file.clear()
             self._file.insert(kept, packed[at], details, hasher.n_bits)
             known = self.about | about | {"n_bits": hasher.n_bits, "fingerprint": hasher.fingerprint_}
@@ -349,19 +358,17 @@ class Collection:
         with self._lock, self._named_errors(), self._file.reading():
             self._file.check(self.n_bits)
 
-    def _part(self, name: str) -> bytes:
-        with self._lock, self._named_errors():
-            return self._file.read_part(name)
-
     def _numbers(self, ids: Array) -> Ints:
         """Return the numbers of ids; what others have just added is unknown."""
-        values, found, names = ids.tolist(), self._file.numbers_of(ids.tolist()), self._memory.names()
+        values, names = ids.tolist(), self._settled().names()
+        found = self._file.numbers_of(values)
         numbers = np.array([found.get(item, -1) for item in values], dtype=np.int64)
         for item, place in zip(values, names.places(numbers).tolist(), strict=True):
+            # The digests of the pages speak for their ids; nothing speaks for the table.
+            if (place >= 0 and names.ids[place] != item) or (place < 0 and (names.ids == item).any()):
+                raise CollectionFileError(f"its item {item!r} was altered.")
             if place < 0:
                 raise KeyError(f"ids={item!r} is not in the collection.")
-            if names.ids[place] != item:  # the digest of a page speaks for its ids; nothing speaks for the table
-                raise CollectionFileError(f"its item {item!r} was altered.")
         return numbers
 
     @contextmanager
@@ -386,7 +393,7 @@ class Collection:
         file = self._file.current()
         if file is not self._file:
             self._file.close()
-            self._file, self._seen, self.about = file, None, {}
+            self._file, self._seen, self._digests = file, None, None
 
     def _load(self) -> None:
         """Take over the file as it is now."""
@@ -399,7 +406,7 @@ class Collection:
         if seen == self._seen:
             return
         self._seen, state, about = None, self._file.read_state(), self._file.read_json("about")
-        if self.about != about or not about:
+        if self._digests is None or self.about != about:
             try:
                 memory = _Memory.read(self._file, about["n_bits"], about["recall"], state.digests)
                 check_fingerprint(about["fingerprint"])
@@ -419,7 +426,7 @@ class Collection:
         """Name the file in errors about its content."""
         try:
             yield
-        except CollectionFileError as error:
+        except (CollectionFileError, ModelFileError) as error:
             text = str(error)
             named = text if text.startswith(repr(str(self.path))) else f"{str(self.path)!r} is damaged: {text}"
             raise CollectionFileError(named) from None

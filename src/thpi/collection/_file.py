@@ -19,7 +19,7 @@ import json
 import os
 import sqlite3
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -106,8 +106,10 @@ class CollectionFile:
             raise FileNotFoundError(f"{os.fspath(path)!r} does not exist; thpi.build makes a collection.")
         self.path = Path(os.path.realpath(path))
         with open(self.path, "rb") as file:
-            if file.read(16) != b"SQLite format 3\0":
-                raise CollectionFileError(f"{os.fspath(path)!r} is not a thpi collection.")
+            head = file.read(20)
+        # The last two bytes say how changes are written: 1 is a journal that is deleted with each commit.
+        if not head.startswith(b"SQLite format 3\0") or head[18:] != b"\1\1":
+            raise CollectionFileError(f"{os.fspath(path)!r} is not a thpi collection.")
         self._wait, self._identity = wait, _identity(self.path)
         with _errors(self.path):
             self._connection = _connect(self.path, wait)
@@ -123,24 +125,23 @@ class CollectionFile:
     def create(cls, path: Path) -> Iterator[CollectionFile]:
         """Fill an empty file, which nobody reads until it is complete."""
         file = cls.__new__(cls)
-        file.path, file._wait, file._identity = path, 0.0, _identity(path)
-        with _errors(path):
-            file._connection = _connect(path, 0.0)
-            try:
-                file.execute("PRAGMA synchronous=OFF")  # it is synchronised as a whole
-                file.execute("PRAGMA journal_mode=OFF")
-                file.execute(f"PRAGMA application_id={APPLICATION_ID}")
-                file.execute(f"PRAGMA user_version={VERSION}")
-                for statement in _SCHEMA.values():
-                    file.execute(statement)
-                file.execute("BEGIN")
-                file._write_state(0)
-                yield file
-                for statement in _INDEX.values():
-                    file.execute(statement)
-                file.execute("COMMIT")
-            finally:
-                file.close()
+        file.path, file._wait, file._identity, file._connection = path, 0.0, _identity(path), _connect(path, 0.0)
+        try:
+            # It is synchronised as a whole, and gone if anything fails.
+            for setting in ("synchronous=OFF", "journal_mode=OFF"):
+                file.execute(f"PRAGMA {setting}")
+            file.execute(f"PRAGMA application_id={APPLICATION_ID}")
+            file.execute(f"PRAGMA user_version={VERSION}")
+            for statement in _SCHEMA.values():
+                file.execute(statement)
+            file.execute("BEGIN")
+            file._write_state(0)
+            yield file
+            for statement in _INDEX.values():
+                file.execute(statement)
+            file.execute("COMMIT")
+        finally:
+            file.close()
 
     def close(self) -> None:
         """Close the connection."""
@@ -148,7 +149,13 @@ class CollectionFile:
 
     def execute(self, statement: str, values: tuple[object, ...] = ()) -> list[Any]:
         """Run a statement and return its rows."""
-        return self._connection.execute(statement, values).fetchall()
+        with _errors(self.path):
+            return self._connection.execute(statement, values).fetchall()
+
+    def execute_many(self, statement: str, rows: Iterable[tuple[object, ...]]) -> None:
+        """Run a statement for each row of values."""
+        with _errors(self.path):
+            self._connection.executemany(statement, rows)
 
     def current(self) -> CollectionFile:
         """Return this connection, or a new one if another file has taken the name since it was opened."""
@@ -157,8 +164,7 @@ class CollectionFile:
     @property
     def changed_by_others(self) -> int:
         """A number that differs whenever another connection has changed the file."""
-        with _errors(self.path):
-            return int(self.execute("PRAGMA data_version")[0][0])
+        return int(self.execute("PRAGMA data_version")[0][0])
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -176,20 +182,19 @@ class CollectionFile:
 
     @contextmanager
     def _transaction(self, begin: str, end: str) -> Iterator[None]:
-        with _errors(self.path):
-            self._roll_back()  # what Ctrl-C has left open
-            try:
-                self.execute(begin)
-                yield
-                self.execute(end)
-            finally:
-                self._roll_back()
+        self._roll_back()  # what Ctrl-C has left open
+        try:
+            self.execute(begin)
+            yield
+            self.execute(end)
+        finally:
+            self._roll_back()
 
     def _roll_back(self) -> None:
         """End a transaction that was broken off, unless a full disk has ended it already."""
         if self._connection.in_transaction:
             with suppress(sqlite3.Error):
-                self.execute("ROLLBACK")
+                self._connection.execute("ROLLBACK")
 
     def _check_schema(self) -> None:
         """Refuse a file of another version, and tables, triggers or views that are not ours."""
@@ -283,7 +288,7 @@ class CollectionFile:
                 shown = [Details()] * len(new) if details is None else details[at:stop]
                 rows = zip(numbers.tolist(), new, map(bytes, packed), shown, strict=True)
                 values_of = ((number, item, code, *about, about.crc(item)) for number, item, code, about in rows)
-                self._connection.executemany("INSERT INTO item VALUES (?, ?, ?, ?, ?, ?)", values_of)
+                self.execute_many("INSERT INTO item VALUES (?, ?, ?, ?, ?, ?)", values_of)
             if page in state.digests:
                 old = self.read_page(page, n_bits)
                 numbers, new = np.concatenate([old.numbers, numbers]), json.loads(old.ids) + new
@@ -295,7 +300,7 @@ class CollectionFile:
     def delete(self, numbers: Ints, n_bits: int) -> None:
         """Remove items by their numbers."""
         following = self.read_state().next
-        self._connection.executemany("DELETE FROM item WHERE number=?", ((number,) for number in numbers.tolist()))
+        self.execute_many("DELETE FROM item WHERE number=?", ((number,) for number in numbers.tolist()))
         for number in np.unique(numbers // LENGTH).tolist():
             page = self.read_page(number, n_bits)
             kept = ~np.isin(page.numbers, numbers)
@@ -324,12 +329,12 @@ class CollectionFile:
         found = self.execute("SELECT id FROM item WHERE typeof(id)='integer' ORDER BY id DESC LIMIT 1")
         return int(found[0][0]) if found else -1
 
-    def details_of(self, item: int | str) -> Details:
-        """Return text and picture of an item; ``KeyError`` if there is none, or an error if they were altered."""
-        rows = self.execute("SELECT text, thumbnail, crc FROM item WHERE id=?", (item,))
-        if not rows:
-            raise KeyError(f"id={item!r} is not in the collection.")
-        return _details(item, *rows[0])
+    def details_of(self, number: int, item: int | str) -> Details:
+        """Return text and picture of an item; an error if they were altered."""
+        rows = self.execute("SELECT id, text, thumbnail, crc FROM item WHERE number=?", (number,))
+        if [row[0] for row in rows] != [item]:
+            raise CollectionFileError(f"its item {item!r} was altered.")
+        return _details(*rows[0])
 
     def check(self, n_bits: int) -> None:
         """Read everything, and compare every row with its page; an error if they differ, or if one was altered."""

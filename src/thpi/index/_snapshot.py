@@ -72,10 +72,13 @@ def _read(file: IO[bytes]) -> HammingIndex:
     # A sparse file may claim any size: it is compared with what the header says before anything large is read.
     if _HEAD + length + about["body"] != size:
         raise IndexFileError(f"it has {size} bytes, {_HEAD + length + about['body']} expected.")
-    body = file.read()
-    if hashlib.sha256(head[40:] + header + body).digest() != head[8:40]:
+    digest = hashlib.sha256(head[40:] + header)
+    while block := file.read(2**20):
+        digest.update(block)
+    if digest.digest() != head[8:40]:
         raise IndexFileError("its checksum does not match: the file was altered or damaged.")
-    return _index(about, memoryview(body))
+    file.seek(_HEAD + length)
+    return _index(about, memoryview(file.read()))
 
 
 def _index(about: dict[str, Any], body: memoryview) -> HammingIndex:
