@@ -48,13 +48,12 @@ class Answer:
     def sentence(self) -> str:
         """The answer in words."""
         gain, interval = f"{self.gain.mean:+.1f} points of MAP", f"{self.gain.low:+.1f} to {self.gain.high:+.1f}"
+        meaning = f"if relevant means {self.title}"
         both = f"{self.with_source:.1f} with it and {self.no_source:.1f} without."
         if self.verdict == "not enough data":
-            return (
-                f"Not enough data to tell whether the source helps if relevant means {self.title}: estimated gain "
-                f"{gain}, 95 % interval {interval}; {both}"
-            )
-        return f"The source {self.verdict} if relevant means {self.title}: {gain} ({interval}), {both}"
+            doubt = f"Not enough data to tell whether the source helps {meaning}"
+            return f"{doubt}: estimated gain {gain}, 95 % interval {interval}; {both}"
+        return f"The source {self.verdict} {meaning}: {gain} ({interval}), {both}"
 
     @property
     def outlook(self) -> tuple[str, ...]:
