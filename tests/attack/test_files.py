@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from thpi.cli._columns import load_array
+from thpi.tables import load_array
 from thpi.export import read_faiss, write_faiss
 
 ROOT = Path(__file__).resolve().parents[2]

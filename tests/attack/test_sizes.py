@@ -16,10 +16,10 @@ import pytest
 from scipy import sparse
 
 import thpi
-from thpi.cli._columns import load_array
 from thpi.collection import write
 from thpi.export import write_faiss
 from thpi.index import HammingIndex
+from thpi.tables import load_array
 
 SPARSE = 6 * 2**30
 
@@ -147,7 +147,7 @@ def test_the_limit_can_be_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         np.savez_compressed(path, X=X)
     else:
         sparse.save_npz(path, sparse.csr_matrix(X + 1))
-    monkeypatch.setattr("thpi.cli._columns._MAX_UNPACKED", 10_000)
+    monkeypatch.setattr("thpi.tables._arrays._MAX_UNPACKED", 10_000)
     with pytest.raises(ValueError, match="if you trust it, set THPI_MAX_UNPACKED=(?P<bytes>[0-9]+)") as refused:
         load_array("DATA", path, None)
     monkeypatch.setenv("THPI_MAX_UNPACKED", str(refused.value).rpartition("=")[2].rstrip("."))
@@ -158,7 +158,7 @@ def test_the_limit_can_be_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_what_hardly_compresses_has_no_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("thpi.cli._columns._MAX_UNPACKED", 10_000)
+    monkeypatch.setattr("thpi.tables._arrays._MAX_UNPACKED", 10_000)
     X = np.random.RandomState(0).rand(200, 50)
     np.savez_compressed(tmp_path / "X.npz", X=X)
     np.testing.assert_array_equal(load_array("DATA", tmp_path / "X.npz", None), X)

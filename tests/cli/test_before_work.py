@@ -10,8 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import thpi
-from thpi.cli import _output as output
 from thpi.cli import run
 
 
@@ -40,13 +38,6 @@ def test_a_page_needs_matplotlib(tmp_path, refused, monkeypatch):
     assert "'matplotlib'; install it with: pip install \"thpi[plots]\"" in refused(command)
 
 
-def test_codes_in_parquet_need_pyarrow(tmp_path, refused, monkeypatch):
-    _without(monkeypatch, "pyarrow")
-    wanted = "'pyarrow'; install it with: pip install \"thpi[parquet]\""
-    assert wanted in refused(["encode", tmp_path / "no.thpi", tmp_path / "no.npy", tmp_path / "c.parquet"])
-    assert wanted in refused(["export", tmp_path / "no.npy", tmp_path / "c.parquet"])
-
-
 def test_stores_need_their_packages(tmp_path, refused, monkeypatch):
     for package, target in (
         ("psycopg", "postgresql://localhost/shop"),
@@ -62,37 +53,21 @@ def test_stores_need_their_packages(tmp_path, refused, monkeypatch):
 def test_folders_that_take_no_files(tmp_path, shop, refused):
     no = tmp_path / "no.npy"
     for command in (
-        ["fit", no, "/proc/m.thpi"],
+        ["build", "/proc/m.thpi", no],
+        ["build", tmp_path / "m.thpi", no, "--html", "/proc/page.html"],
         ["diagnose", no, "--privileged", no, "--html", "/proc/page.html"],
-        ["encode", no, no, "/proc/codes.npy"],
         ["evaluate", no, no, "--html", "/proc/page.html"],
-        ["index", "build", no, "/proc/shop.index"],
         ["export", no, "/proc/codes.npy"],
     ):
         assert "cannot be written: " in refused(command)
-    assert "cannot be written: " in refused(["example", "/proc"])
+    assert "cannot be written: " in refused(["demo", "--tables", "/proc"])
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_folders_without_permission(tmp_path, refused):
     folder = tmp_path / "closed"
     folder.mkdir(mode=0o500)
-    assert "cannot be written: Permission denied" in refused(["fit", tmp_path / "no.npy", folder / "m.thpi"])
-
-
-def test_too_little_space(tmp_path, shop, refused):
-    """A sparse file of rows whose codes are larger than any disk."""
-    free = output.shutil.disk_usage(tmp_path).free
-    n = free // 11 + 2**20  # a code of 24 bits and its id take 11 bytes
-    header = {"descr": "|u1", "fortran_order": False, "shape": (n, 64)}
-    with open(tmp_path / "rows.npy", "wb") as file:
-        np.lib.format.write_array_header_1_0(file, header)
-        try:
-            file.truncate(file.tell() + n * 64)
-        except OSError:
-            pytest.skip("the file system has no files that large")
-    text = refused(["encode", shop / "shop.thpi", tmp_path / "rows.npy", tmp_path / "c.npy"])
-    assert "bytes are free there; it needs about" in text
+    assert "cannot be written: Permission denied" in refused(["build", folder / "m.thpi", tmp_path / "no.npy"])
 
 
 def test_a_port_that_is_taken(tmp_path, refused):
@@ -114,15 +89,3 @@ def test_an_answer_is_printed_even_if_its_page_fails(pairs, tmp_path, capsys, mo
     assert "if relevant means near in source space" in " ".join(captured.out.split())
     assert captured.err == "error: [Errno 28] No space left on device\n"
     assert not (tmp_path / "page.html").exists()
-
-
-def test_what_fit_found_is_printed_even_if_the_model_cannot_be_saved(pairs, tmp_path, capsys, monkeypatch):
-    def full(self, path):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(thpi.BaseHasher, "save", full)
-    assert run(["fit", f"{pairs}:target", str(tmp_path / "m.thpi"), "--bits", "4"]) == 2
-    captured = capsys.readouterr()
-    assert "objective" in captured.out
-    assert "m.thpi" not in captured.out
-    assert "No space left" in captured.err

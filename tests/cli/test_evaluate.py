@@ -34,14 +34,10 @@ def _check(found, expected):
                     assert measured[measure][part] == pytest.approx(number, rel=1e-9, nan_ok=True)
 
 
-@pytest.fixture(scope="module")
-def built(shop, tmp_path_factory):
-    """A collection of the rows of the shop, whose columns have names."""
-    pd = pytest.importorskip("pandas")
-    table = pd.read_csv(shop / "shop.csv", index_col="sku").drop(columns="digit")
-    path = tmp_path_factory.mktemp("built") / "shop.thpi"
-    thpi.build(path, table, ids=table.index, bits=24).close()
-    return path
+@pytest.fixture
+def built(shop):
+    """The collection of the shop, whose columns have names."""
+    return shop / "collection.thpi"
 
 
 @pytest.fixture

@@ -14,10 +14,8 @@ from thpi.datasets import load_digits_views
 @pytest.fixture
 def grown(shop, tmp_path):
     """The table of the shop, a collection of it, and a table of further rows."""
-    pd = pytest.importorskip("pandas")
     shutil.copy(shop / "shop.csv", tmp_path / "shop.csv")
-    table = pd.read_csv(shop / "shop.csv", index_col="sku").drop(columns="digit")
-    thpi.build(tmp_path / "shop.thpi", table, ids=table.index, bits=24).close()
+    shutil.copy(shop / "collection.thpi", tmp_path / "shop.thpi")
     digits = load_digits_views(target="kar", source="fou")
     rows = np.random.RandomState(0).permutation(digits.n)[300:700]
     lines = ["digit,sku," + ",".join(f"kar{j}" for j in reversed(range(64)))]  # another order of the columns

@@ -20,19 +20,8 @@ from thpi.cli._output import resend_lost_interrupts
 __all__ = ["COMMANDS", "app", "main", "run"]
 
 COMMANDS = (
-    "demo",
-    "example",
-    "fit",
-    "encode",
-    "index",
-    "search",
-    "evaluate",
-    "info",
-    "refit",
-    "export",
-    "serve",
-    "diagnose",
-    "compare",
+    *("build", "search", "add", "remove", "info", "evaluate", "refit", "serve", "export"),
+    *("diagnose", "compare", "demo"),
 )
 
 

@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from thpi.cli._choice import Choice, Names
-from thpi.cli._columns import Value, column_of, label_texts
-from thpi.cli._learning import check_positions
-from thpi.cli._tables import TableRows, read_matrix
-from thpi.cli._views import labels_of
+from thpi.cli._collections import check_width
 from thpi.encoder import Coding
 from thpi.evaluation import Judged
 from thpi.pairing import Items, pair
+from thpi.tables import (
+    Choice,
+    Names,
+    TableRows,
+    Value,
+    check_positions,
+    column_of,
+    label_texts,
+    labels_of,
+    read_matrix,
+)
 
 
 class Found(NamedTuple):
@@ -25,21 +32,16 @@ class Found(NamedTuple):
 
 
 def read_judged(
-    hasher: Coding, argument: str, spec: str, deciding: dict[str, str], id: str | None, ignore: Names
+    coder: tuple[Coding, Names], argument: str, spec: str, deciding: dict[str, str], id: str | None, ignore: Names
 ) -> Found:
-    """Read a table for a model.
+    """Read a table for a model, with the columns that it was fitted on, if they have names.
 
     ``deciding`` has the labels or source rows (privileged), if these decide; rows without a source row are left out.
     """
     labels, privileged, ignored = deciding.get("labels"), deciding.get("privileged"), list(ignore or ())
-    names = vars(hasher).get("feature_names_in_")
-    features = None if names is None else [str(name) for name in names]
-    kind = column_of(spec, labels)
+    (hasher, features), kind = coder, column_of(spec, labels)
     T = read_matrix(Choice(argument, spec, id, labels=kind, features=features, ignore=ignored))
-    if (d := T.X.shape[1]) != hasher.n_features_in_:
-        raise ValueError(
-            f"{argument}={spec!r} has {d} columns of features; the model was fitted on {hasher.n_features_in_}."
-        )
+    check_width(argument, spec, T.X, hasher)
     values, texts = labels_of(T, argument, labels, "--labels", id), None
     if values is not None:
         texts = label_texts(f"--labels {labels!r}", values, range(len(values)) if T.ids is None else T.ids)

@@ -29,12 +29,28 @@ ID = Option(
     "--id", "--ids", metavar="COLUMN", help="Column of ids, in every table that has it. Default: one called id."
 )
 Id = Annotated[Optional[str], ID]
+_ITEM_ID = "Column of ids, in every table that has it, or a file of those of DATA, one per row. Default: one called id."
+ItemId = Annotated[Optional[str], Option("--id", "--ids", metavar="COLUMN|FILE", help=_ITEM_ID)]
 LABELS = "a column of DATA; FILE:COLUMN, by id, else by position; or a file with one line per row."
 FurtherSource = Annotated[Optional[str], Option(metavar="FILE", help="Further source rows, without a target row.")]
 FurtherTarget = Annotated[Optional[str], Option(metavar="FILE", help="Further target rows, without a source row.")]
 Ignore = Annotated[
     Optional[list[str]], Option(metavar="COLUMN", help="Column that is not a feature, of any table; may be repeated.")
 ]
+Feature = Annotated[
+    Optional[list[str]],
+    Option("--feature", metavar="COLUMN", help="Feature that looks like an id; may be repeated."),
+]
+Text = Annotated[Optional[str], Option("--text", metavar="COLUMN", help="Column of DATA with a text to show of items.")]
+Pictures = Annotated[
+    Optional[Path],
+    Option("--pictures", metavar="FOLDER", help="Thumbnails, named after the ids: A-17.webp (png, jpg)."),
+]
+CollectionFile = Annotated[Path, Argument(metavar="COLLECTION", help="Collection, from thpi build.")]
+RELEVANCE = Option(
+    autocompletion=names_of("thpi", "RELEVANCES"),
+    help="What relevant means: target, source, labels or groups. Default: labels if given, else target.",
+)
 Bits = Annotated[int, Option("--bits", min=1, help="Length of a code.")]
 CodeBits = Annotated[Optional[int], Option(min=1, help="Bits of a code; needed for plain arrays of bytes only.")]
 _ANY_MODEL = "Accept codes without a model fingerprint. Codes from a different model are still refused."

@@ -40,7 +40,7 @@ def check_output(
 
     ``extra`` is the extra that writing it needs, and ``n_bytes`` its size, as far as it is known.
     """
-    from thpi.cli._columns import split_spec  # imports numpy
+    from thpi.tables import split_spec
 
     if not path.parent.is_dir():
         raise ValueError(f"{argument}={str(path)!r}: the folder {str(path.parent)!r} does not exist.")

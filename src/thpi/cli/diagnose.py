@@ -56,7 +56,7 @@ def diagnose(
           --source texts.npz:more --html page.html
       thpi diagnose pictures.csv --privileged texts.csv --labels kinds.csv:kind
     """
-    from thpi.cli._learning import Files, read_learning
+    from thpi.tables import Files, read_learning
 
     _check_relevance(relevance, labels)
     files = Files(data, privileged, source, target, labels)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 import typer
 
 from thpi.cli import _options as options
+from thpi.cli._collections import coder_of
 from thpi.cli._output import Facts, check_output, progress_bar, show, write_page
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from thpi.cli._judged import Found
     from thpi.encoder import Coding
     from thpi.evaluation import Assessment, Measured
+    from thpi.tables import Names
 
 
 def _measure_names() -> list[str]:
@@ -46,7 +48,7 @@ _HTML = typer.Option(metavar="PAGE.html", help="Write a page with the table and 
 
 
 def evaluate(
-    collection: Annotated[Path, typer.Argument(metavar="COLLECTION", help="Collection, from thpi build.")],
+    collection: options.CollectionFile,
     data: options.Data,
     queries: Annotated[Optional[str], _QUERIES] = None,
     n_queries: Annotated[Optional[int], _N_QUERIES] = None,
@@ -108,7 +110,7 @@ def _found(given: dict[str, Any]) -> tuple[Facts, Assessment]:
     with thpi.open(given["collection"]) as shop:
         meaning = _checked(shop.hasher, given)
         with progress_bar("reading"):
-            database, asked = _read(shop.hasher, given)
+            database, asked = _read(coder_of(shop), given)
         rows = database.rows
         options = {name: given[name] for name in ("n_queries", "neighbours", "radius", "precision")}
         options |= {"k": given["k"] or None, "measures": given["measure"] or (), "curves": given["html"] is not None}
@@ -151,17 +153,17 @@ def _checked(hasher: Coding, given: dict[str, Any]) -> Relevance:
     return meaning
 
 
-def _read(hasher: Coding, given: dict[str, Any]) -> tuple[Found, Found | None]:
+def _read(coder: tuple[Coding, Names], given: dict[str, Any]) -> tuple[Found, Found | None]:
     """Return the database, and the queries if they have a table of their own."""
     from thpi.cli._judged import check_apart, read_judged
-    from thpi.cli._learning import check_ignored
+    from thpi.tables import check_ignored
 
     deciding = {name: given[name] for name in ("labels", "privileged") if given[name] is not None}
     apart = deciding, given["id"], given["ignore"]
-    database, asked = read_judged(hasher, "DATA", given["data"], *apart), None
+    database, asked = read_judged(coder, "DATA", given["data"], *apart), None
     tables = database.tables
     if given["queries"] is not None:
-        asked = read_judged(hasher, "--queries", given["queries"], *apart)
+        asked = read_judged(coder, "--queries", given["queries"], *apart)
         tables += asked.tables
         check_apart(asked, database)
     check_ignored(given["ignore"] or (), tables)

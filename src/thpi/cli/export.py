@@ -192,7 +192,7 @@ def _engine_errors(store: StoreInfo) -> Iterator[None]:
     except Exception as error:
         if type(error).__module__.partition(".")[0] not in store.error_packages:
             raise
-        from thpi.cli._columns import one_line
+        from thpi.tables import one_line
 
         raise ValueError(f"{store.name} says: {one_line(error)}.") from None
 

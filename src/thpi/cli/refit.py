@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from functools import reduce
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
-from thpi.cli._options import TABLES, Id, Ignore, Json
+from thpi.cli._collections import check_width, ids_like
+from thpi.cli._options import TABLES, CollectionFile, Id, Ignore, Json
 from thpi.cli._output import Facts, progress_bar, show
 
 if TYPE_CHECKING:
     from thpi.base import BaseHasher
-    from thpi.cli._choice import Choice
-    from thpi.cli._tables import TableRows
+    from thpi.collection import Collection
     from thpi.refit import Refit
+    from thpi.tables import Choice, TableRows
 
 _DATA = typer.Argument(metavar="DATA...", help=f"Old rows, then new ones: {TABLES}.")
 _PRIVILEGED = typer.Option(metavar="FILE", help="Source rows of DATA, by id or in their order; may be repeated.")
@@ -24,7 +24,7 @@ _FORCE = typer.Option("--force", help="Replace model and codes. Without it, only
 
 
 def refit(
-    collection: Annotated[Path, typer.Argument(metavar="COLLECTION", help="Collection, from thpi build.")],
+    collection: CollectionFile,
     data: Annotated[Optional[list[str]], _DATA] = None,
     privileged: Annotated[Optional[list[str]], _PRIVILEGED] = None,
     labels: Annotated[Optional[str], _LABELS] = None,
@@ -53,15 +53,17 @@ def refit(
             "DATA: name the old rows and the new ones; a collection does not keep the rows it learned from."
         )
     import thpi
-    from thpi.cli._choice import Choice
     from thpi.refit import refit_collection
+    from thpi.tables import Choice
 
     with thpi.open(collection) as shop:
         old = shop.estimator()
         names = vars(old).get("feature_names_in_")
         features = None if names is None else [str(name) for name in names]
         with progress_bar("reading"):
-            rows = _read(old, data, privileged, labels, Choice("DATA", "", id, ignore=ignore or (), features=features))
+            rows = _read(
+                shop, old, data, privileged, labels, Choice("DATA", "", id, ignore=ignore or (), features=features)
+            )
         with progress_bar(f"fitting {old.method_name} twice"):
             found = refit_collection(shop, **rows, write=force)
         n = sum(rows[name].shape[0] for name in ("X", "target") if rows.get(name) is not None)
@@ -70,28 +72,27 @@ def refit(
 
 
 def _read(
-    old: BaseHasher, data: list[str], privileged: list[str] | None, labels: str | None, choice: Choice
+    shop: Collection,
+    old: BaseHasher,
+    data: list[str],
+    privileged: list[str] | None,
+    labels: str | None,
+    choice: Choice,
 ) -> dict[str, Any]:
     """Read all tables, the columns as ``choice`` says; return what ``refit_collection`` takes."""
-    from thpi.cli._columns import as_ids, column_of, label_texts
-    from thpi.cli._learning import check_ignored, check_positions
-    from thpi.cli._tables import read_matrix
-    from thpi.cli._views import labels_of
     from thpi.pairing import Items, pair
+    from thpi.tables import check_ignored, check_positions, column_of, label_texts, labels_of, read_matrix
 
     if old.needs_privileged and not privileged:
         raise ValueError(f"--privileged: {old.method_name} learns from pairs; name the source rows of DATA.")
     parts = [read_matrix(choice._replace(spec=spec, labels=column_of(spec, labels))) for spec in data]
     for spec, part in zip(data, parts, strict=True):
-        if (d := part.X.shape[1]) != old.n_features_in_:
-            raise ValueError(
-                f"DATA={spec!r} has {d} columns of features; the model was fitted on {old.n_features_in_}."
-            )
+        check_width("DATA", spec, part.X, old)
     T, n_old = _stacked("DATA", parts), parts[0].X.shape[0] if len(parts) > 1 else 0
     values = labels_of(T, "DATA", labels, "--labels", choice.id)
     names = range(T.X.shape[0]) if T.ids is None else T.ids
     y = None if values is None else label_texts(f"--labels {labels!r}", values, names)
-    ids = None if T.ids is None else as_ids(T.ids)
+    ids = None if T.ids is None else ids_like(shop, T.ids)
     if not privileged:
         check_ignored(choice.ignore or (), parts)
         return {"X": T.X, "y": y, "ids": ids, "n_old": n_old}
@@ -105,9 +106,9 @@ def _read(
     rows, source_rows = Items(T.X, list(ids), name="DATA"), Items(S.X, S.ids, name="--privileged")
     joined = pair(rows, source_rows, labels=None if y is None else y.tolist())
     paired = set(joined.ids.tolist())
-    rest = [item for item in list(ids) if item not in paired]
     n_old = sum(item in paired for item in list(ids)[:n_old])
-    return {"X": joined.X, "y": joined.y, "ids": joined.ids, "n_old": n_old, "target_ids": rest, **joined.views}
+    found = {"X": joined.X, "y": joined.y, "ids": joined.ids, "target_ids": joined.target_ids, "n_old": n_old}
+    return found | joined.views
 
 
 def _stacked(argument: str, parts: list[TableRows]) -> TableRows:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,8 @@ def build(
     bits: int = 32,
     recall: float | None = None,
     details: Mapping[Any, Details] | None = None,
+    columns: Sequence[str] | None = None,
+    source_columns: Sequence[str] | None = None,
     about: Mapping[str, Any] | None = None,
     random_state: int = 0,
     force: bool = False,
@@ -62,6 +64,7 @@ def build(
     bits : length of a code
     recall : allow approximate search with this recall; see :class:`thpi.index.HammingIndex`
     details : text and picture by id
+    columns, source_columns : names of the columns of ``X`` and of ``privileged``, if these are plain arrays
     about : further facts for the ``about`` of the collection, as JSON has them, such as the tables
     force : whether to replace an existing file
 
@@ -86,6 +89,10 @@ def build(
     on_step("coding")
     codes = _code(learner, X, privileged, target)
     facts = {"recall": recall} | dict(about or {})
+    if columns is not None:  # after coding: scikit-learn would warn of rows without names
+        learner.feature_names_in_ = np.array(columns, dtype=object)
+    if source_columns is not None and learner.is_two_sided:
+        learner.item_names_ = list(source_columns)
     on_step("writing")
     write(path, learner, codes, checked, about=facts, details=details)
     return Collection(path)
@@ -168,7 +175,7 @@ def _item_ids(X: Any, ids: Any, target: Any, target_ids: Any) -> Array:
 
 def _code(hasher: BaseHasher, X: Any, privileged: Any, target: Any) -> Codes:
     """Codes of all items; those that have a source row are coded by it if the model is two-sided."""
-    codes = hasher.transform_source(privileged) if hasher.is_two_sided else hasher.transform(X)
+    codes = np.asarray(hasher.transform_source(privileged) if hasher.is_two_sided else hasher.transform(X))
     return codes if target is None else np.vstack([codes, hasher.transform(target)])
 
 

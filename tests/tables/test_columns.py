@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from thpi.cli._columns import as_ids, read_column
+from thpi.tables import as_ids, read_column
 
 
 def test_a_column_reads_the_same_from_every_format(tmp_path):

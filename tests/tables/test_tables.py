@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
-from thpi.cli import _tables
-from thpi.cli._choice import Choice
-from thpi.cli._tables import open_table, read_matrix
+from thpi.tables import _records
+from thpi.tables import Choice, open_table, read_matrix
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -30,7 +29,7 @@ def test_csv_gives_back_every_bit(tmp_path_factory, X, delimiter):
 
 def test_portions_are_the_whole(tmp_path, monkeypatch):
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    monkeypatch.setattr(_tables, "_PORTION", 64)
+    monkeypatch.setattr(_records, "PORTION", 64)
     X = np.random.RandomState(0).standard_normal((53, 4))
     np.save(tmp_path / "x.npy", X)
     np.savetxt(tmp_path / "x.csv", X, delimiter=",", fmt="%.17g")
@@ -72,7 +71,7 @@ def test_columns_are_found_by_name_and_the_key_kept_apart(tmp_path):
         ("", "has no rows"),
         ("a,b\n", "has no rows"),
         (b"a,b\n1,\xff\n", "not UTF-8 text"),
-        ('a,b\n1,"2\n', "after line 1: unexpected end of data"),
+        ('a,b\n1,"2\n', "line 2: unexpected end of data"),
     ],
 )
 def test_what_is_wrong_in_a_csv_file_is_named(tmp_path, text, message):
