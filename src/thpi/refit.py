@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -123,13 +124,15 @@ def refit_collection(
     target: MatrixLike | None = None,
     target_ids: IdsLike | None = None,
     write: bool = True,
+    about: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Refit:
     """Learn anew, and put the new model and new codes of all items into the collection, in one transaction.
 
     ``X`` and ``target`` together have the rows of all items, and more if you like, under ``ids`` and ``target_ids``
     (default: 0, 1, ...). An item without a row is an error that names it, before any work. Texts and pictures of items
-    stay. Without ``write`` the collection stays as it is. See :func:`refit` for further ``options``.
+    stay. Without ``write`` the collection stays as it is. ``about`` are facts for the ``about`` of the collection, such
+    as the tables. See :func:`refit` for further ``options``.
 
     >>> import tempfile, thpi
     >>> X = np.random.RandomState(0).standard_normal((300, 16)) * np.arange(1, 17)
@@ -146,7 +149,8 @@ def refit_collection(
         others = [] if target_ids is None else check_ids(target_ids, length=more).tolist()
         known = check_ids([*check_ids(ids, length=n).tolist(), *others], length=n + more, unique=True).tolist()
     place = {item: row for row, item in enumerate(known)}
-    if missing := [item for item in shop.ids.tolist() if item not in place]:
+    missing = [item for item in shop.ids.tolist() if item not in place]
+    if write and missing:
         few = ", ".join(map(str, missing[:3])) + (", ..." if len(missing) > 3 else ".")
         raise ValueError(f"X has no row for {len(missing):,} items of the collection: {few}")
     # Arrays have no names of columns; the new model keeps those of the old one.
@@ -158,7 +162,6 @@ def refit_collection(
     items = shop.ids
     if names is not None:
         found.hasher.feature_names_in_ = names
-    shop.replace(
-        found.hasher, codes[[place[item] for item in items.tolist()]], items, evidence=evidence_of(found.hasher)
-    )
+    ours = codes[[place[item] for item in items.tolist()]]
+    shop.replace(found.hasher, ours, items, evidence=evidence_of(found.hasher), **(about or {}))
     return found

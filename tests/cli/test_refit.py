@@ -39,6 +39,12 @@ def test_without_force_it_only_measures(grown, capsys):
     assert {path.name: path.read_bytes() for path in grown.iterdir()} == before
 
 
+def test_to_measure_it_needs_no_rows_of_the_items(grown, capsys):
+    assert run(["refit", str(grown / "shop.thpi"), str(grown / "new.csv"), "--id", "sku", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["written"], facts["rows"], facts["items"]) == (False, 400, 300)
+
+
 def test_model_and_codes_are_replaced(grown, capsys):
     with thpi.open(grown / "shop.thpi") as shop:
         old, ids = shop.model, shop.ids.tolist()
@@ -52,6 +58,7 @@ def test_model_and_codes_are_replaced(grown, capsys):
         assert len(shop.estimator().codes_) == 700
         assert list(shop.hasher.feature_names_in_) == [f"kar{j}" for j in range(64)]
         assert shop.ids.tolist() == ids
+        assert list(shop.about["tables"].values()) == ["shop.csv", "new.csv"]
         assert shop.model == facts["fingerprint"] != old
         # The items are found under their names, with the new model.
         pd = pytest.importorskip("pandas")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from thpi.refit import Refit
     from thpi.tables import Choice, TableRows
 
-_DATA = typer.Argument(metavar="DATA...", help=f"Old rows, then new ones: {TABLES}.")
+_DATA = typer.Argument(metavar="DATA", help=f"Old rows, then new ones: {TABLES}.")
 _PRIVILEGED = typer.Option(metavar="FILE", help="Source rows of DATA, by id or in their order; may be repeated.")
 _LABELS = typer.Option(metavar="COLUMN|FILE", help="Classes: a column of each DATA, or a file.")
 _FORCE = typer.Option("--force", help="Replace model and codes. Without it, only measure.")
@@ -65,7 +66,8 @@ def refit(
                 shop, old, data, privileged, labels, Choice("DATA", "", id, ignore=ignore or (), features=features)
             )
         with progress_bar(f"fitting {old.method_name} twice"):
-            found = refit_collection(shop, **rows, write=force)
+            tables = {f"data {number}": Path(spec).name for number, spec in enumerate(data, 1)}
+            found = refit_collection(shop, **rows, write=force, about={"tables": tables})
         n = sum(rows[name].shape[0] for name in ("X", "target") if rows.get(name) is not None)
         facts: Facts = {"collection": str(collection), "items": len(shop), "method": old.method_name, "rows": n}
     _report(as_json, facts, found, force)
