@@ -57,7 +57,7 @@ def test_the_collection_has_the_other_drawings_with_their_tags(shown, tmp_path, 
     task = shop_task()
     with thpi.open(path) as made:
         assert made.ids.tolist() == task.ids[task.database].tolist()
-        tags, picture = made.details(task.ids[17])
+        tags, picture = made.details(str(task.ids[17]))
         assert tags == ", ".join(task.shop.show(17).tags)
         assert picture == task.shop.pictures[17]
         made.check()
@@ -111,8 +111,8 @@ def test_the_drawings_are_written_with_thumbnails_and_not_over_others(tmp_path, 
 @pytest.mark.slow
 def test_the_commands_of_its_help_find_items_by_name(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    assert run("demo --tables shop".split()) == 0
-    assert run("build shop.thpi shop/pictures.csv --privileged shop/texts.csv".split()) == 0
+    assert run(["demo", "--tables", "shop"]) == 0
+    assert run(["build", "shop.thpi", "shop/pictures.csv", "--privileged", "shop/texts.csv"]) == 0
     capsys.readouterr()
     assert run(["search", "shop.thpi", "shop/new.csv", "-k", "1", "--json"]) == 0
     answers = [json.loads(line) for line in capsys.readouterr().out.splitlines()]

@@ -73,7 +73,7 @@ def test_while_fitting(shop, tmp_path):
 
 
 def test_while_reading_queries(shop):
-    process = _start(["search", shop / "collection.thpi", "-"])
+    process = _start(["search", shop / "collection.thpi", "-", "-k", "1"])
     assert process.stdin is not None
     # More than a pipe holds: once this is written, the command has begun to read.
     process.stdin.write((str([0.0] * 64) + " " * 2000 + "\n") * 200)

@@ -11,8 +11,7 @@ import pytest
 
 import thpi
 from thpi.cli import run
-from thpi.export import encode_parts, read_npy, read_parts
-from thpi.index import HammingIndex
+from thpi.export import encode_parts, read_parts
 
 
 @pytest.fixture(scope="module")

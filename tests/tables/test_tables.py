@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
-from thpi.tables import _records
-from thpi.tables import Choice, open_table, read_matrix
+from thpi.tables import Choice, _records, open_table, read_matrix
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 

@@ -117,7 +117,7 @@ def build(
         if rows.joined is not None and rows.joined.n_target and not hasher.uses_target:
             unused = f"{rows.joined.n_target:,} target rows without a source are coded, but not learned from"
             typer.echo(f"{unused}: {type(hasher).__name__} learns from pairs only.", err=True)
-        about = {"title": title or collection.stem, "recall": recall, "pairs": rows.pairing, "labels": labels}
+        about: Facts = {"title": title or collection.stem, "recall": recall, "pairs": rows.pairing, "labels": labels}
         about["tables"] = {name: Path(file).name for name, file in files._asdict().items() if file is not None}
         made = _built(collection, hasher, rows, about, pictures, force, update)
     facts = collection_facts(made, as_json) | {"seconds": round(time.perf_counter() - start, 3)}
@@ -138,7 +138,8 @@ def _built(
     from thpi.tables import as_ids
 
     n, more = rows.X.shape[0], rows.views["target"]
-    ids, target_ids, every = None, None, list(range(n))
+    ids = target_ids = None
+    every: Any = range(n)
     if rows.ids is not None:
         if more is not None and rows.target_ids is None:
             raise ValueError("--target has no column of ids, and DATA has one: all items have ids, or none.")

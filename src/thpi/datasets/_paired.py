@@ -92,8 +92,8 @@ class PairedDataset:
         carried = [] if self.tags is None else self.tags[[i]].nonzero()[1].tolist()
         label = None if self.labels is None else self.label_names[int(self.labels[i])]
         views = (self.pictures, self.target_texts, self.source_texts)
-        shown: Any = (None if view is None else view[i] for view in views)
-        return Item(self.names[i], label, *shown, tags=tuple(self.tag_names[j] for j in carried))
+        shown: list[Any] = [None if view is None else view[i] for view in views]
+        return Item(self.names[i], label, *shown, tuple(self.tag_names[j] for j in carried))
 
     def take(self, rows: npt.ArrayLike) -> PairedDataset:
         """Keep only the given paired rows, in the given order; ``source_only`` stays whole."""

@@ -15,7 +15,28 @@ Value: TypeAlias = "int | float | str"  # an id or a label
 NAMED_COLUMNS = (".csv", ".tsv", ".parquet")
 
 _NAMED = re.compile(r"(.+\.(?:npz|csv|tsv|parquet)):([^:/\\]+)", re.IGNORECASE)
-_IDENTIFIERS = frozenset("article asin code ean gtin id ids isbn key mpn no nr num number pid sku upc uuid".split())
+_IDENTIFIERS = frozenset(
+    [
+        "article",
+        "asin",
+        "code",
+        "ean",
+        "gtin",
+        "id",
+        "ids",
+        "isbn",
+        "key",
+        "mpn",
+        "no",
+        "nr",
+        "num",
+        "number",
+        "pid",
+        "sku",
+        "upc",
+        "uuid",
+    ]
+)
 
 
 class Columns(NamedTuple):
@@ -62,7 +83,7 @@ class Choice(NamedTuple):
         others = [name for name in columns if name not in apart]
         id = self.id if self.id in columns else default_id([name for name in others if name != self.labels])
         rest = [
-            name for name in columns if name in (self.kept or ()) or name in others and name not in (id, self.labels)
+            name for name in columns if name in (self.kept or ()) or (name in others and name not in (id, self.labels))
         ]
         if self.features and self.exact and rest:
             raise self.error(f"has a column {rest[0]!r}, which is not one of the features; --ignore leaves it out.")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from collections.abc import Iterator
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -84,7 +85,7 @@ def read_matrix(choice: Choice) -> TableRows:
 
 def read_stdin(id: str | None, features: Names) -> Iterator[Batch]:
     """Iterate over batches of rows, as they come; lines that begin with [ or { are JSON, others csv."""
-    choice, raw = Choice("QUERIES", "-", id, features=features), sys.stdin.buffer
+    choice, raw = Choice("QUERIES", "-", id, features=features), cast("io.BufferedReader", sys.stdin.buffer)
     first = next((line for line in raw if line.strip()), b"")
 
     def take() -> bytes:
