@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from thpi._numbers import check_numbers
-from thpi._types import Array, Codes, MatrixLike, PathLike, Signs, is_sparse
+from thpi._types import Array, Codes, MatrixLike, PathLike, Signs, check_numbers, is_sparse
 from thpi.codes import n_bytes, pack_signs, unpack_signs
 from thpi.hash_functions import HASH_FUNCTIONS, ITEM_PARTS, LINEAR, HashFunction
 from thpi.identity import fingerprint

@@ -224,7 +224,7 @@ def _rebuild(contents: Contents, methods: Mapping[str, type[BaseHasher]]) -> Bas
     hasher = methods[name](**contents.params)
     hasher._validate_params()
     hasher.__dict__.update(contents.fitted())
-    hasher._check_fitted()
+    hasher.check_fitted()
     return hasher
 
 

@@ -32,9 +32,9 @@ def _without(monkeypatch, package):
 
 def test_a_page_needs_matplotlib(tmp_path, refused, monkeypatch):
     _without(monkeypatch, "matplotlib")
-    command = ["diagnose", tmp_path / "no.npy", "--privileged", tmp_path / "no.npy", "--output", tmp_path / "p.html"]
+    command = ["diagnose", tmp_path / "no.npy", "--privileged", tmp_path / "no.npy", "--html", tmp_path / "p.html"]
     assert "'matplotlib'; install it with: pip install \"thpi[plots]\"" in refused(command)
-    command = ["evaluate", tmp_path / "no.thpi", tmp_path / "no.npy", "--output", tmp_path / "p.svg"]
+    command = ["evaluate", tmp_path / "no.thpi", tmp_path / "no.npy", "--html", tmp_path / "p.html"]
     assert "'matplotlib'; install it with: pip install \"thpi[plots]\"" in refused(command)
 
 
@@ -55,8 +55,8 @@ def test_folders_that_take_no_files(tmp_path, shop, refused):
     for command in (
         ["build", "/proc/m.thpi", no],
         ["build", tmp_path / "m.thpi", no, "--html", "/proc/page.html"],
-        ["diagnose", no, "--privileged", no, "--output", "/proc/page.html"],
-        ["evaluate", no, no, "--output", "/proc/plot.png"],
+        ["diagnose", no, "--privileged", no, "--html", "/proc/page.html"],
+        ["evaluate", no, no, "--html", "/proc/page.html"],
         ["export", no, "/proc/codes.npy"],
     ):
         assert "cannot be written: " in refused(command)
@@ -82,9 +82,9 @@ def test_an_answer_is_printed_even_if_its_page_fails(pairs, tmp_path, capsys, mo
     def full(found):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("thpi.evaluation.models._diagnosis_page.diagnosis_page", full)
+    monkeypatch.setattr("thpi.evaluation.Diagnosis.to_html", full)
     command = ["diagnose", f"{pairs}:target", "--privileged", f"{pairs}:same", "--bits", "4", "--folds", "2"]
-    assert run([*command, "--relevance", "source", "--output", str(tmp_path / "page.html")]) == 2
+    assert run([*command, "--relevance", "source", "--html", str(tmp_path / "page.html")]) == 2
     captured = capsys.readouterr()
     assert "if relevant means near in source space" in " ".join(captured.out.split())
     assert captured.err == "error: [Errno 28] No space left on device\n"

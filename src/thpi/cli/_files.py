@@ -114,7 +114,7 @@ def model_facts(path: Path | None, hasher: Encoder | BaseHasher, rows: Facts, as
     tried = json.loads(fitted["candidates_json_"])
     chosen = next(entry for entry in tried if entry["chosen"])
     gain, (low, high) = fitted["gain_"], fitted["gain_limits_"].tolist()
-    from thpi.pairing._relation import UNRELATED_LABELS, label_relation, relation_of
+    from thpi.pairing import UNRELATED_LABELS, label_relation, relation_of
 
     related, words = relation_of(len(hasher.codes_), fitted["pairs_r2_"])
     doubt = label_relation(fitted["labels_p_"]) if fitted.get("labels_p_", 0.0) > UNRELATED_LABELS else None

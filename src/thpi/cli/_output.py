@@ -169,6 +169,17 @@ def plain(value: Any) -> Any:
     return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
 
 
+def write_page(path: Path, found: Any, as_json: bool) -> None:
+    """Write the page of a result; the caller has printed the result, so that it is not lost if this fails."""
+    from thpi._files import atomic_write
+
+    page = found.to_html()
+    with uninterrupted():
+        atomic_write(path, page)
+    if not as_json:
+        typer.echo(f"\npage: {path}")
+
+
 def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[str] = ()) -> None:
     """Print a table; the columns ``numbers`` are aligned to the right, and names in the first are not broken."""
     from rich.console import Console

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
         UnrelatedLabelsWarning,
         UnrelatedPairsWarning,
         label_relation,
-        least_r2,
         relation,
         relation_of,
     )
@@ -29,7 +28,7 @@ _HOMES = {
     "_pair": ("Paired", "PairingReport", "pair"),
     "_relation": (
         *("UNRELATED_LABELS", "UnrelatedLabelsWarning", "UnrelatedPairsWarning"),
-        *("label_relation", "least_r2", "relation", "relation_of"),
+        *("label_relation", "relation", "relation_of"),
     ),
 }
 
@@ -47,7 +46,6 @@ __all__ = [
     "id_names",
     "is_blank",
     "label_relation",
-    "least_r2",
     "pair",
     "relation",
     "relation_of",
