@@ -6,7 +6,6 @@ import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -28,6 +27,7 @@ from thpi.collection._items import (
 )
 from thpi.collection._pages import LENGTH, Page, checked_codes, parsed_ids
 from thpi.encoder import Coding, Encoder, load_encoder
+from thpi.identity import check_same_model
 from thpi.index import HammingIndex, IdsLike, Neighbours, Order, check_ids
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ class Collection:
         self.path = self._file.path
         self.about: dict[str, Any] = {}
         self.index = HammingIndex(1)
+        self._hasher: Encoder | BaseHasher | None = None
         self._texts: dict[int, str] = {}
         self._known_names: _Names | None = None
         self._digests: dict[int, str] = {}
@@ -131,10 +132,14 @@ class Collection:
         """What the collection holds, 16 hexadecimal digits; another one after each change."""
         return self._version
 
-    @cached_property
+    @property
     def hasher(self) -> Encoder | BaseHasher:
         """The hash function: codes rows of either side."""
-        return load_encoder(self._part("model"))
+        found = self._hasher
+        if found is None:
+            with self._lock:  # so that no thread keeps the model that another one is replacing
+                found = self._hasher = load_encoder(self._part("model"))
+        return found
 
     @property
     def evidence(self) -> dict[str, Any]:
@@ -193,7 +198,7 @@ class Collection:
 
     def codes_of(self, ids: IdsLike) -> Codes:
         """Return the codes of ``ids``; an unknown id is a ``KeyError`` that names it."""
-        with self._lock:
+        with self._lock, self._named_errors():
             return self.index.get_codes(self._numbers(check_ids(ids)))
 
     def details(self, id: int | str) -> Details:
@@ -216,14 +221,21 @@ class Collection:
         if side not in ("target", "source"):
             raise ValueError(f"side={side!r} must be 'target' or 'source'.")
         coder: Coding = self.hasher if side == "target" else self.hasher.source_side
-        return self.add_codes(coder.transform(X), ids, details=details)
+        return self.add_codes(coder.transform(X), ids, details=details, model=coder.fingerprint_)
 
     def add_codes(
-        self, codes: npt.ArrayLike, ids: IdsLike | None = None, *, details: Sequence[Details] | None = None
+        self,
+        codes: npt.ArrayLike,
+        ids: IdsLike | None = None,
+        *,
+        details: Sequence[Details] | None = None,
+        model: str | None = None,
     ) -> Array:
-        """Add codes that this model made."""
+        """Add codes that this model made, or the ``model`` of this fingerprint, which must be the same."""
         packed = check_codes(codes, n_bits=self.n_bits)
         with self._changing() as kind:
+            if model is not None:  # another process may have put another model in its place
+                check_same_model(("the collection", self.model), ("the codes", model))
             if ids is None:
                 checked = self._next_ids(len(packed), kind)
             else:
@@ -318,7 +330,14 @@ class Collection:
         for item in values:
             if item not in found:
                 raise KeyError(f"ids={item!r} is not in the collection.")
-        return np.array([found[item] for item in values], dtype=np.int64)
+        numbers, names = np.array([found[item] for item in values], dtype=np.int64), self._names
+        at = np.minimum(np.searchsorted(names.numbers, numbers), max(0, len(names.numbers) - 1))
+        for item, number, place in zip(values, numbers.tolist(), at.tolist(), strict=True):
+            if not len(names.numbers) or names.numbers[place] != number:
+                raise KeyError(f"ids={item!r} is not in the collection.")  # others have just added it
+            if names.ids[place] != item:  # the digest of a page speaks for its ids; nothing speaks for the table
+                raise CollectionFileError(f"its item {item!r} was altered.")
+        return numbers
 
     def _next_ids(self, n: int, kind: str | None) -> Array:
         if kind == "string":
@@ -358,8 +377,8 @@ class Collection:
         digests = read_digests(self._file)
         if self.about != about:
             index, texts = self._read_all(about, digests)
-            vars(self).pop("hasher", None)
-            self.about, self.index, self._texts, self._known_names = about, index, texts, None
+            self._hasher, self.about = None, about
+            self.index, self._texts, self._known_names = index, texts, None
         else:
             self._take_over(
                 {page for page in {*digests, *self._digests} if digests.get(page) != self._digests.get(page)}, digests

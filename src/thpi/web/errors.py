@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from reprlib import Repr
+
+from thpi.collection import CollectionFileError, CollectionLockedError
 
 _SHORT = Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
@@ -22,4 +27,20 @@ def short(value: object) -> str:
     >>> short("x" * 1000)
     "'xxxxxxxxxxxxxxxxxxxxxxxxxxx...xxxxxxxxxxxxxxxxxxxxxxxxxxxx'"
     """
-    return _SHORT.repr(value).encode("ascii", "backslashreplace").decode("ascii")
+    return plain(_SHORT.repr(value))
+
+
+def plain(text: object) -> str:
+    """Return a message in ASCII and of bounded length."""
+    return str(text).encode("ascii", "backslashreplace").decode("ascii")[:300]
+
+
+@contextmanager
+def file_errors() -> Iterator[None]:
+    """Answer by 503 if the file of the collection is being changed, is damaged, or has gone."""
+    try:
+        yield
+    except CollectionLockedError:
+        raise RequestError(503, "another process is writing the collection; nothing was changed, try again.") from None
+    except (CollectionFileError, OSError, sqlite3.Error) as error:
+        raise RequestError(503, f"the file of the collection cannot be used: {plain(error)}") from None
