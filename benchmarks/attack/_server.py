@@ -82,7 +82,14 @@ def make_shop(folder: Path, n_items: int) -> None:
 @contextmanager
 def serving(folder: Path, *options: str, open_files: int | None = None) -> Iterator[Server]:
     """Serve the shop of a folder; its log is the file ``log``. It is watched four times a second, and killed after."""
-    command = [sys.executable, *os.environ.get("THPI_UV", "-m thpi serve").split(), "shop.thpi", "--port", "0", *options]
+    command = [
+        sys.executable,
+        *os.environ.get("THPI_UV", "-m thpi serve").split(),
+        "shop.thpi",
+        "--port",
+        "0",
+        *options,
+    ]
     limit = None if open_files is None else lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (open_files, open_files))
     environment, done = {**os.environ, "PYTHONUNBUFFERED": "1"}, threading.Event()
     with (

@@ -158,13 +158,11 @@ def add_items(served: Served, request: Asked) -> dict[str, Any]:
             assert request.rows is not None
             codes = pack_signs(projections_of(coders.of(request.side), request.rows))
         with file_errors():
-            if known := [item for item in request.ids or () if item in collection]:
-                raise RequestError(409, f"id={short(known[0])} is in the collection already; remove it first.")
             added = collection.add_codes(codes, request.ids, model=coders.model)
     except ModelMismatchError as error:
         raise RequestError(409, plain(error)) from None
     except ValueError as error:
-        raise RequestError(422, plain(error)) from None
+        raise RequestError(409 if "is in the collection already" in str(error) else 422, plain(error)) from None
     return {"ids": added.tolist(), "items": len(collection), "version": collection.version}
 
 
