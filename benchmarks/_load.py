@@ -163,7 +163,7 @@ def serving(codes: Codes, workers: int) -> Iterator[Server]:
     with tempfile.TemporaryDirectory() as name:
         index, path = codes.index, Path(name) / "load.thpi"
         write(path, codes.hasher, index.codes, index.ids, about={"recall": index.recall})
-        command = [sys.executable, *os.environ.get("THPI_UV", "-m thpi serve").split(), str(path), "--port", "0"]
+        command = [sys.executable, "-m", "thpi", "serve", str(path), "--port", "0"]
         command += ["--time-limit", "60", "--workers", str(workers)]
         environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)

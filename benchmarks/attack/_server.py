@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -36,15 +36,17 @@ class Server:
 
     @property
     def workers(self) -> list[psutil.Process]:
-        """The processes that answer."""
-        return [each for each in self._seen.children() if "spawn_main" in " ".join(each.cmdline())] or [self._seen]
+        """The processes that answer; none after the end."""
+        with suppress(psutil.NoSuchProcess):
+            return [each for each in self._seen.children() if "spawn_main" in " ".join(each.cmdline())]
+        return []
 
     def watch(self) -> None:
         """Look at memory, threads and files of the workers now."""
         workers = self.workers
         self.rss = max(self.rss, sum(each.memory_info().rss for each in workers))
-        self.threads = max(self.threads, *(each.num_threads() for each in workers))
-        self.files = max(self.files, *(each.num_fds() for each in workers))
+        self.threads = max([self.threads, *(each.num_threads() for each in workers)])
+        self.files = max([self.files, *(each.num_fds() for each in workers)])
 
     def connect(self, timeout: float = 30) -> socket.socket:
         """Open a connection that sends nothing yet."""

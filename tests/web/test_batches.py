@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from thpi.web import batches
 from thpi.web.batches import Batches, Check
 from thpi.web.errors import RequestError
 from thpi.web.settings import Settings
@@ -95,8 +94,7 @@ def test_requests_of_one_moment_are_taken_together() -> None:
     asyncio.run(run())
 
 
-def test_a_batch_has_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches, "_MOST", 4)
+def test_a_batch_has_bounds() -> None:
 
     async def run() -> None:
         taken: list[list[int]] = []
@@ -105,7 +103,7 @@ def test_a_batch_has_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
         made = made_of(counted(taken, go), Settings(n_threads=1), 10)
         sizes = [1, 1, 1, 1, 1, 6, 6, 100, 1]
         await asyncio.gather(*(made.run(i, size) for i, size in enumerate(sizes)))
-        assert taken == [[0, 1, 2, 3], [4, 5], [6], [7], [8]]
+        assert taken == [[0, 1, 2, 3, 4], [5], [6], [7], [8]]
 
     asyncio.run(run())
 

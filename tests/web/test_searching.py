@@ -12,9 +12,8 @@ from thpi.codes import hamming_distances
 from thpi.collection import Collection, write
 from thpi.index import Neighbours, Order
 from thpi.web.errors import RequestError
-from thpi.web.items import Served
 from thpi.web.requests import Asked
-from thpi.web.searching import search_all
+from thpi.web.searching import Served, search_all
 
 
 def no_check() -> None:

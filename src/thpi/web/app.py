@@ -22,9 +22,9 @@ from starlette.routing import Route
 from thpi.collection import Collection
 from thpi.web.errors import RequestError, file_errors, short
 from thpi.web.gate import Counters, Gate
-from thpi.web.items import Served, add_items, check_writable, page_of_items, picture_of, remove_item
+from thpi.web.items import add_items, check_writable, page_of_items, picture_of, remove_item
 from thpi.web.requests import Bodies, parse
-from thpi.web.searching import Searches
+from thpi.web.searching import Searches, Served
 from thpi.web.settings import Settings
 
 LOOK = 0.25

@@ -17,8 +17,6 @@ from thpi.web.settings import Settings
 
 Check = Callable[[], None]
 
-_MOST = 256  # requests that are taken together
-
 
 class GivenUp(BaseException):
     """Nobody waits for these answers any more."""
@@ -69,7 +67,7 @@ class Batches:
     def _gather(self) -> list[_Waiting]:
         batch: list[_Waiting] = []
         weight = 0
-        while self._queue and len(batch) < _MOST:
+        while self._queue:
             weight += self._queue[0].weight
             if batch and weight > self._most:
                 break
@@ -92,12 +90,7 @@ class Batches:
         with suppress(RuntimeError):  # the server has ended
             loop.call_soon_threadsafe(self._done, batch, answers, loop)
 
-    def _done(
-        self,
-        batch: list[_Waiting],
-        answers: Sequence[Any],
-        loop: asyncio.AbstractEventLoop,
-    ) -> None:
+    def _done(self, batch: list[_Waiting], answers: Sequence[Any], loop: asyncio.AbstractEventLoop) -> None:
         self._free += 1
         for waiting, answer in zip(batch, answers, strict=True):
             if isinstance(answer, BaseException):

@@ -17,11 +17,11 @@ from starlette.types import Receive
 from thpi._types import Array, Codes
 from thpi.codes import n_bytes
 from thpi.index import Order
-from thpi.web.errors import RequestError, short
+from thpi.web.errors import RequestError, plain, short
 from thpi.web.settings import Settings
 
 if TYPE_CHECKING:
-    from thpi.web.items import Coders
+    from thpi.web.searching import Coders
 
 BYTES = "application/octet-stream"
 JSON = ("application/json", "")
@@ -147,11 +147,8 @@ def _parse_json(body: bytes) -> dict[str, Any]:
     """Return the JSON object of a body."""
     try:
         asked = json.loads(body)
-    except RecursionError:
-        raise RequestError(400, "the body is not valid JSON: too deeply nested.") from None
-    except ValueError as error:
-        reason = f"not UTF-8 text ({error.reason})" if isinstance(error, UnicodeDecodeError) else str(error)
-        raise RequestError(400, f"the body is not valid JSON: {reason}.") from None
+    except (ValueError, RecursionError) as error:
+        raise RequestError(400, f"the body is not valid JSON: {plain(error)}.") from None
     if not isinstance(asked, dict):
         raise RequestError(422, 'the body must be a JSON object, for a search such as {"vector": [0.5, 1.0], "k": 10}.')
     return asked

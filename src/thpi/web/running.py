@@ -25,8 +25,6 @@ import thpi
 from thpi.web.app import create_app
 from thpi.web.settings import Settings
 
-_LONGEST_HEAD = 2**16  # bytes
-
 
 def serve(
     path: Path,
@@ -60,7 +58,7 @@ def serve(
             websockets=False,
             backlog=2048,
             backpressure=max_connections,
-            http1_settings=HTTP1Settings(header_read_timeout=round(1000 * idle_limit), max_buffer_size=_LONGEST_HEAD),
+            http1_settings=HTTP1Settings(header_read_timeout=round(1000 * idle_limit), max_buffer_size=2**16),
             log_level=LogLevels.error,
             respawn_failed_workers=True,
             # Reading a body and searching have a limit each; a request within both is finished.

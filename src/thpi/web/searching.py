@@ -1,8 +1,10 @@
-"""The address ``/search``: searches that came together are coded together, and searched together if of one kind."""
+"""The collection that is served, and searches in it: those that came together are coded and searched together."""
 
 from __future__ import annotations
 
 import json
+import logging
+import threading
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -15,16 +17,104 @@ from starlette.types import Receive, Scope, Send
 
 from thpi._types import Array, Codes
 from thpi.codes import check_codes, pack_signs
+from thpi.collection import Collection
+from thpi.encoder import Coding
 from thpi.identity import ModelMismatchError, check_same_model
 from thpi.index import Neighbours, Order
 from thpi.web.batches import Batches
 from thpi.web.errors import RequestError, file_errors, plain, short
 from thpi.web.gate import Counters
-from thpi.web.items import Served, projections_of, show
 from thpi.web.requests import BYTES, JSON, Asked, Bodies, parse
 from thpi.web.settings import Settings
 
 _TRIES = 5
+_EXCERPT = 240
+_log = logging.getLogger("thpi.web")
+
+
+class Coders(NamedTuple):
+    """The hash functions of a model, by its fingerprint; ``source`` is None unless it is two-sided."""
+
+    model: str
+    target: Coding
+    source: Coding | None
+
+    def of(self, side: str, rows: Array | None = None) -> Coding:
+        """Return the hash function of a side; 422 if the model has none, or one for other rows."""
+        coder = self.source if side == "source" else self.target
+        if coder is None:
+            raise RequestError(422, "side='source' must be 'target': the model of this server codes target rows only.")
+        if rows is not None and rows.shape[1] != coder.n_features_in_:
+            raise RequestError(422, f"a vector must have {coder.n_features_in_} numbers; got {rows.shape[1]}.")
+        return coder
+
+
+class Served:
+    """A collection whose file others may change. ``problem`` says why it cannot be followed."""
+
+    def __init__(self, collection: Collection) -> None:
+        self.collection = collection
+        self.problem: str | None = None
+        self._loading = threading.Lock()
+        self._coders = Coders("", collection.hasher, None)
+
+    def coders(self) -> Coders:
+        """Return the hash functions of the model that made the codes."""
+        coders = self._coders
+        if coders.model == self.collection.model:
+            return coders
+        with self._loading, file_errors():
+            for _ in range(2):  # the second time, a replacement that runs is waited for
+                hasher, model = self.collection.hasher, self.collection.model
+                if hasher.fingerprint_ == model:
+                    self._coders = Coders(model, hasher, hasher.source_side if hasher.is_two_sided else None)
+                    return self._coders
+        raise RequestError(503, "the model is being replaced; try again.")
+
+    def refresh(self) -> None:
+        """Take over what others have changed. If that fails, what was read before is served on."""
+        try:
+            with file_errors():
+                self.collection.refresh()
+                self.coders()
+        except Exception as error:
+            if self.problem is None:
+                _log.warning("the file of the collection cannot be followed: %s", error)
+            self.problem = plain(error)
+        else:
+            self.problem = None
+
+    def about(self) -> dict[str, Any]:
+        """Describe what is served."""
+        coders, collection = self.coders(), self.collection
+        return {
+            "title": collection.about["title"],
+            "items": len(collection),
+            "version": collection.version,
+            "method": coders.target.method_name,
+            "bits": coders.target.n_bits,
+            "features": coders.target.n_features_in_,
+            "source_features": None if coders.source is None else coders.source.n_features_in_,
+            "model": coders.model,
+        }
+
+
+def projections_of(coder: Coding, rows: Array) -> Array:
+    """Return the projections of rows; 422 if there are none that are finite."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        projections = coder.decision_function(rows)
+        finite = np.isfinite(np.abs(projections).sum(axis=1)).all()
+    if not finite:
+        raise RequestError(422, "the vector has numbers so large that its projections are not finite.")
+    return projections
+
+
+def show(collection: Collection, item: int | str) -> dict[str, Any]:
+    """Return what the page shows of an item; ``KeyError`` if it has gone."""
+    with file_errors():
+        text, thumbnail = collection.details(item)
+    shown = text[:_EXCERPT] + "…" if text and len(text) > _EXCERPT else text
+    return {"id": item, "text": shown, "picture": thumbnail is not None}
 
 
 class Found(NamedTuple):
@@ -127,6 +217,7 @@ def _alone(served: Served, request: tuple[Asked, bool], check: Callable[[], None
 def _prepared(served: Served, request: Asked, raw: bool) -> _Search:
     collection, coders = served.collection, served.coders()
     if request.rows is not None:
+        coders.of(request.side, request.rows)
         return _Search(request, raw, request.order or "asymmetric", request.rows, None)
     if request.codes is not None:
         try:
