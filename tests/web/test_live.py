@@ -134,7 +134,7 @@ def test_a_file_that_is_damaged_leaves_the_old_state(path: Path, vectors: np.nda
         # Once the whole file is there again, it is followed again.
         path.with_name("whole").write_bytes(whole)
         os.replace(path.with_name("whole"), path)
-        until(lambda: health(server)["status"] == "ok")
+        until(lambda: health(server)["status"] == "ok" and asked(server, "/search", {"id": "item/3"})[0] == 200)
         assert ids_of(asked(server, "/search", {"id": "item/3", "k": 5})[1]) == by_id
         assert server.log.stat().st_size < 20_000
 

@@ -11,7 +11,7 @@ import thpi
 from thpi.codes import hamming_distances
 from thpi.collection import Collection, write
 from thpi.index import Neighbours, Order
-from thpi.web.errors import RequestError
+from thpi.web.errors import RequestError, as_refusal
 from thpi.web.requests import Asked
 from thpi.web.searching import Served, search_all
 
@@ -21,8 +21,8 @@ def no_check() -> None:
 
 
 def search(served: Served, *asked: Asked) -> list[Any]:
-    found = search_all(served, [(each, False) for each in asked], no_check)
-    return [each if isinstance(each, Exception) else json.loads(each.body) for each in found]
+    found = search_all(served, asked, no_check)
+    return [as_refusal(each) if isinstance(each, Exception) else json.loads(each.body) for each in found]
 
 
 def ids_of(answer: Any) -> list[list[Any]]:
@@ -97,8 +97,8 @@ def test_searches_that_come_together_find_what_each_finds_alone(served: Served, 
         (Asked(np.zeros((1, 12)), side="source"), 422, "codes target rows only"),
         (Asked(id="item/200"), 404, "id='item/200' is not in the collection"),
         (Asked(id=3), 404, "id=3 is not in the collection"),
-        (Asked(id=2**70), 404, "is not in the collection"),
-        (Asked(id="\ud800"), 404, "is not in the collection"),
+        (Asked(id=2**70), 422, "of 64 bits"),
+        (Asked(id="\ud800"), 422, "surrogate"),
         (Asked(codes=np.zeros((1, 3), np.uint8)), 409, "does not say which model"),
         (Asked(codes=np.zeros((1, 3), np.uint8), model="0d1f6f3f1c8e9b7a"), 409, "0d1f6f3f1c8e9b7a"),
     ],

@@ -44,8 +44,7 @@ def serve(
     """
     from thpi._optional import require
 
-    for package in ("starlette", "prometheus_client", "granian"):
-        require(package, "serve")
+    require("granian", "serve")
     import thpi
     from thpi.web import Settings
     from thpi.web import serve as run

@@ -7,10 +7,10 @@ import gc
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from importlib.resources import files
 from typing import Any
 
-import anyio
 import anyio.to_thread
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -20,15 +20,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from thpi.collection import Collection
-from thpi.web.errors import RequestError, file_errors, short
+from thpi.web.errors import RequestError, short
 from thpi.web.gate import Counters, Gate
-from thpi.web.items import add_items, check_writable, page_of_items, picture_of, remove_item
+from thpi.web.items import add_items, page_of_items, picture_of, remove_item
 from thpi.web.requests import Bodies, parse
 from thpi.web.searching import Searches, Served
 from thpi.web.settings import Settings
 
-LOOK = 0.25
-"""Seconds between two looks at the file."""
+_LOOK = 0.25  # seconds between two looks at the file
 _KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
@@ -50,21 +49,19 @@ def create_app(collection: Collection, settings: Settings | None = None) -> Star
     served.coders()
     collection.index.warm_up()
     if settings.writable:
-        check_writable(collection)
+        collection.remove([])  # takes the lock, and removes nothing
 
     @asynccontextmanager
     async def following(app: Starlette) -> AsyncIterator[None]:
-        # What is there now stays: a full collection of garbage need not go through it while requests wait.
-        gc.collect()
-        gc.freeze()
+        gc.freeze()  # what is there now stays: no collection of garbage need go through it while requests wait
         look = asyncio.create_task(_follow(served))
         yield
         look.cancel()
 
     async def refused(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        where = f"{request.method} {short(request.url.path)}"
-        return JSONResponse({"error": f"{where}: {error.detail}."}, error.status_code, error.headers)
+        message = f"{request.method} {short(request.url.path)}: {error.detail}."
+        return JSONResponse({"error": message}, error.status_code, error.headers)
 
     routes = [
         Route("/search", Searches(served, settings, bodies, counters), methods=["POST"]),
@@ -77,10 +74,9 @@ def create_app(collection: Collection, settings: Settings | None = None) -> Star
 
 
 async def _follow(served: Served) -> None:
-    one = anyio.CapacityLimiter(1)
     while True:
-        await asyncio.sleep(LOOK if served.problem is None else 4 * LOOK)
-        await anyio.to_thread.run_sync(served.refresh, limiter=one)
+        await asyncio.sleep(_LOOK if served.problem is None else 4 * _LOOK)
+        await asyncio.to_thread(served.refresh)
 
 
 def _reading(served: Served, counters: Counters, settings: Settings) -> list[Route]:
@@ -88,19 +84,17 @@ def _reading(served: Served, counters: Counters, settings: Settings) -> list[Rou
 
     async def health(request: Request) -> Response:
         state = {"status": "ok"} if served.problem is None else {"status": "stale", "problem": served.problem}
-        return JSONResponse({**state, "items": len(collection), "version": collection.version})
+        return _json({**state, "items": len(collection), "version": collection.version})
 
     async def metrics(request: Request) -> Response:
         return Response(counters.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     def about(request: Request) -> Response:
-        limits = {"max_k": settings.max_k, "writable": settings.writable}
-        return _json(served.about() | limits)
+        return _json(served.about() | {"max_k": settings.max_k, "writable": settings.writable})
 
     def items(request: Request) -> Response:
         offset, limit = _number(request, "offset", 0, 0, 2**62), _number(request, "limit", 60, 1, 500)
-        with file_errors():
-            return _json(page_of_items(collection, offset, limit))
+        return _json(page_of_items(collection, offset, limit))
 
     def picture(request: Request) -> Response:
         data, kind = picture_of(collection, request.path_params["item"])
@@ -132,11 +126,10 @@ def _changing(served: Served, settings: Settings, bodies: Bodies) -> list[Route]
         kind, choices = request.headers.get("content-type", ""), dict(request.query_params)
         async with bodies.receive(request.receive) as body:
             asked = parse(body, kind, choices, settings, served.coders(), adding=True)
-            return _json(await run(lambda: add_items(served, asked)), 201)
+            return _json(await run(partial(add_items, served, asked)), 201)
 
     async def remove(request: Request) -> Response:
-        item = request.path_params["item"]
-        return _json(await run(lambda: remove_item(served, item)))
+        return _json(await run(partial(remove_item, served, request.path_params["item"])))
 
     return [
         Route("/items", add, methods=["POST"]),

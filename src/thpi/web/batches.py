@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from thpi.web.errors import RequestError
 from thpi.web.settings import Settings
@@ -22,9 +22,10 @@ class GivenUp(BaseException):
     """Nobody waits for these answers any more."""
 
 
-class _Waiting:
-    def __init__(self, asked: Any, weight: int, future: asyncio.Future[Any]) -> None:
-        self.asked, self.weight, self.future, self.given_up = asked, weight, future, False
+class _Waiting(NamedTuple):
+    asked: Any
+    weight: int
+    future: asyncio.Future[Any]
 
     def fail(self, error: BaseException) -> None:
         if not self.future.done():
@@ -56,7 +57,6 @@ class Batches:
             return await waiting.future
         finally:
             timer.cancel()
-            waiting.given_up = True
 
     def _start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Give what waits to the threads that are free."""
@@ -65,14 +65,13 @@ class Batches:
             self._pool.submit(self._run, batch, loop)
 
     def _gather(self) -> list[_Waiting]:
-        batch: list[_Waiting] = []
-        weight = 0
+        batch, weight = list[_Waiting](), 0
         while self._queue:
             weight += self._queue[0].weight
             if batch and weight > self._most:
                 break
             waiting = self._queue.popleft()
-            if not waiting.given_up:
+            if not waiting.future.done():
                 batch.append(waiting)
         return batch
 
@@ -80,7 +79,7 @@ class Batches:
         """Work in a thread."""
 
         def check() -> None:
-            if all(waiting.given_up for waiting in batch):
+            if all(waiting.future.done() for waiting in batch):
                 raise GivenUp
 
         try:

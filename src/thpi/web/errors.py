@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
 from reprlib import Repr
 
 from thpi.collection import CollectionFileError, CollectionLockedError
+from thpi.identity import ModelMismatchError
 
 _SHORT = Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
@@ -35,12 +34,12 @@ def plain(text: object) -> str:
     return str(text).encode("ascii", "backslashreplace").decode("ascii")[:300]
 
 
-@contextmanager
-def file_errors() -> Iterator[None]:
-    """Answer by 503 if the file of the collection is being changed, is damaged, or has gone."""
-    try:
-        yield
-    except CollectionLockedError:
-        raise RequestError(503, "another process is writing the collection; nothing was changed, try again.") from None
-    except (CollectionFileError, OSError, sqlite3.Error) as error:
-        raise RequestError(503, f"the file of the collection cannot be used: {plain(error)}") from None
+def as_refusal(error: Exception) -> RequestError | None:
+    """Return what a client is told of an error; None if it is one of ours."""
+    if isinstance(error, CollectionLockedError):
+        return RequestError(503, "another process is writing the collection; nothing was changed, try again.")
+    if isinstance(error, (CollectionFileError, OSError, sqlite3.Error)):
+        return RequestError(503, f"the file of the collection cannot be used: {plain(error)}")
+    if isinstance(error, ModelMismatchError):
+        return RequestError(409, plain(error))
+    return error if isinstance(error, RequestError) else None

@@ -14,13 +14,9 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from thpi.collection import Collection
-from thpi.web.errors import RequestError
+from thpi.web.errors import RequestError, as_refusal
 from thpi.web.settings import Settings
 
-OPEN_PATHS = ("/", "/health")
-"""Answered without a token, as are the page's files, which hold no data."""
-
-_WORKERS = "PROMETHEUS_MULTIPROC_DIR"  # the folder by which the counters of several processes are added up
 # The page uses only files of this server and has no inline scripts.
 _POLICY = (
     b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; "
@@ -46,18 +42,18 @@ class Counters:
         self.queries = Counter("thpi_queries", "Vectors, codes and ids searched for.", registry=registry)
         self.seconds = Summary("thpi_request_seconds", "Time from head to answer of a request.", registry=registry)
         self.index_seconds = Summary("thpi_index_seconds", "Time of searches in the index alone.", registry=registry)
-        # What all workers of a server know; the rest is added up over them.
-        self._known = CollectorRegistry() if _WORKERS in os.environ else registry
-        Gauge("thpi_items", "Items in the collection.", registry=self._known).set_function(collection.__len__)
-        self._registry = registry
+        about = "Items in the collection."
+        self._items = Gauge("thpi_items", about, registry=registry, multiprocess_mode="mostrecent")
+        self._collection, self._registry = collection, registry
 
     def text(self) -> bytes:
         """Return the counters in Prometheus text form, of all workers of a server together."""
-        if self._known is self._registry:
-            return generate_latest(self._registry)
-        registry = CollectorRegistry()
-        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-        return generate_latest(registry) + generate_latest(self._known)
+        self._items.set(len(self._collection))
+        registry = self._registry
+        if "PROMETHEUS_MULTIPROC_DIR" in os.environ:  # the folder by which the counters of several workers are added up
+            registry = CollectorRegistry()
+            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        return generate_latest(registry)
 
 
 class Gate:
@@ -103,15 +99,16 @@ class Gate:
             allowed = b", ".join(sorted(self.host_names)).decode()
             raise RequestError(421, f"this server answers only under the names {allowed}.")
         path = scope["path"]
-        if self.token is None or path in OPEN_PATHS or path.startswith("/static/"):
-            return
+        if self.token is None or path in ("/", "/health") or path.startswith("/static/"):
+            return  # they hold no data
         scheme, _, given = dict(scope["headers"]).get(b"authorization", b"").partition(b" ")
         if scheme.lower() != b"bearer" or not hmac.compare_digest(given.strip(), self.token):
             raise RequestError(401, "this server needs a token: send the header 'Authorization: Bearer <token>'.")
 
 
 def _refusal(error: Exception, where: str) -> JSONResponse:
-    if not isinstance(error, RequestError):
+    refusal = as_refusal(error)
+    if refusal is None:
         _log.error("%s failed", where, exc_info=error)
-        return JSONResponse({"error": "the server failed on this request; its log says why."}, 500)
-    return JSONResponse({"error": error.message}, error.status, _ASK if error.status == 401 else None)
+        refusal = RequestError(500, "the server failed on this request; its log says why.")
+    return JSONResponse({"error": refusal.message}, refusal.status, _ASK if refusal.status == 401 else None)

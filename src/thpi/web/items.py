@@ -6,12 +6,10 @@ import re
 from contextlib import suppress
 from typing import Any
 
-import numpy as np
-
-from thpi.codes import check_codes, n_bytes, pack_signs
-from thpi.collection import Collection
+from thpi.codes import check_codes, pack_signs
+from thpi.collection import Collection, CollectionFileError
 from thpi.identity import ModelMismatchError, check_same_model
-from thpi.web.errors import RequestError, file_errors, plain, short
+from thpi.web.errors import RequestError, plain, short
 from thpi.web.requests import Asked
 from thpi.web.searching import Served, projections_of, show
 
@@ -37,7 +35,7 @@ def picture_of(collection: Collection, item: str) -> tuple[bytes, str]:
 
     The signature decides: SVG, for example, can hold scripts.
     """
-    with suppress(KeyError, OverflowError), file_errors():
+    with suppress(KeyError, OverflowError):
         thumbnail = collection.details(_known_id(collection, item)).thumbnail or b""
         for signature, kind in _PICTURES.items():
             if re.match(signature, thumbnail, re.DOTALL):
@@ -53,26 +51,20 @@ def _known_id(collection: Collection, item: str) -> int | str:
     return item
 
 
-def check_writable(collection: Collection) -> None:
-    """Raise an error unless changes can be written; for the start of a server."""
-    collection.add_codes(np.empty((0, n_bytes(collection.n_bits)), dtype=np.uint8), [])  # takes the lock, adds nothing
-
-
 def add_items(served: Served, request: Asked) -> dict[str, Any]:
     """Add items; 409 if an id is there already, or if the codes are of another model."""
     coders, collection = served.coders(), served.collection
     own = coders.model if request.codes is not None or request.model is not None else None
+    check_same_model(("the collection", own), ("the request", request.model))
     try:
-        check_same_model(("the collection", own), ("the request", request.model))
         if request.codes is not None:
             codes = check_codes(request.codes, n_bits=coders.target.n_bits)
         else:
             assert request.rows is not None
             codes = pack_signs(projections_of(coders.of(request.side, request.rows), request.rows))
-        with file_errors():
-            added = collection.add_codes(codes, request.ids, model=coders.model)
-    except ModelMismatchError as error:
-        raise RequestError(409, plain(error)) from None
+        added = collection.add_codes(codes, request.ids, model=coders.model)
+    except (CollectionFileError, ModelMismatchError):
+        raise
     except ValueError as error:
         raise RequestError(409 if "is in the collection already" in str(error) else 422, plain(error)) from None
     return {"ids": added.tolist(), "items": len(collection), "version": collection.version}
@@ -83,8 +75,9 @@ def remove_item(served: Served, item: str) -> dict[str, Any]:
     collection = served.collection
     known = _known_id(collection, item)
     try:
-        with file_errors():
-            collection.remove([known])
+        collection.remove([known])
+    except CollectionFileError:
+        raise
     except (KeyError, ValueError, OverflowError):
         raise RequestError(404, f"id={short(known)} is not in the collection.") from None
     return {"ids": [known], "items": len(collection), "version": collection.version}

@@ -43,6 +43,7 @@ class Asked(NamedTuple):
     order: Order | None = None
     k: int = 10
     details: bool = False
+    raw: bool = False  # an answer in bytes
 
     @property
     def n_queries(self) -> int:
@@ -68,22 +69,19 @@ class Bodies:
         parts, size, held, more = list[bytes](), 0, 0, True
         try:
             with anyio.move_on_after(self._time_limit):
-                while more:
+                # Beyond the limit it is read for a while and not kept: a client that is cut off while it sends sees a
+                # broken connection instead of the message.
+                while more and size <= 8 * self._limit:
                     message = await receive()
                     if message["type"] == "http.disconnect":
                         raise RequestError(400, "the connection was closed before the whole body was sent.")
                     part, more = message.get("body", b""), message.get("more_body", False)
                     size += len(part)
                     if size > self._limit:
-                        # Read on for a while, storing nothing: a client that is cut off while it sends sees a broken
-                        # connection instead of the message.
-                        parts.clear()
-                        if size > 8 * self._limit:
-                            break
                         continue
-                    if size > _SMALL and self._held + size - held > _AT_A_TIME * self._limit:
+                    if size > _SMALL and self._held + len(part) > _AT_A_TIME * self._limit:
                         raise RequestError(503, "the server holds too many bytes of other requests; try again.")
-                    self._held, held = self._held + size - held, size
+                    self._held, held = self._held + len(part), size
                     parts.append(part)
             if size > self._limit:
                 raise RequestError(413, f"the body has {size} bytes or more; at most {self._limit} are allowed.")
@@ -130,17 +128,13 @@ def parse(
         asked.get("k", 1 if adding else 10),
         bool(_typed(asked, "details", bool, "true or false")),
     )
-    _check_limits(query, found, settings)
-    return found
-
-
-def _check_limits(query: str, found: Asked, settings: Settings) -> None:
     n, k, most = found.n_queries, found.k, settings.max_neighbours // (10 if found.details else 1)
     if type(k) is not int or not 1 <= k <= settings.max_k:
         raise RequestError(422, f"k={short(k)} must be a whole number from 1 to {settings.max_k}.")
     if n * k > most:
-        words = "with details" if found.details else "without details"
-        raise RequestError(422, f"{query} times k, {n} x {k}, must be at most {most} in a request {words}.")
+        allowed = f"{most} in a request with{'' if found.details else 'out'} details"
+        raise RequestError(422, f"{query} times k, {n} x {k}, must be at most {allowed}.")
+    return found
 
 
 def _parse_json(body: bytes) -> dict[str, Any]:

@@ -95,8 +95,7 @@ def _free_port(host: str, port: int) -> int:
 
 def _announce(host: str, port: int, announce: Callable[[str], object]) -> None:
     while True:
-        with suppress(OSError):
-            socket.create_connection((host, port), timeout=5).close()
+        with suppress(OSError), socket.create_connection((host, port), timeout=5):
             break
         time.sleep(0.02)
     announce(f"http://{f'[{host}]' if ':' in host else host}:{port}")

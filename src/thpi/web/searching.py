@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import accumulate
 from typing import Any, NamedTuple
@@ -17,12 +16,12 @@ from starlette.types import Receive, Scope, Send
 
 from thpi._types import Array, Codes
 from thpi.codes import check_codes, pack_signs
-from thpi.collection import Collection
+from thpi.collection import Collection, CollectionFileError
 from thpi.encoder import Coding
 from thpi.identity import ModelMismatchError, check_same_model
 from thpi.index import Neighbours, Order
-from thpi.web.batches import Batches
-from thpi.web.errors import RequestError, file_errors, plain, short
+from thpi.web.batches import Batches, Check
+from thpi.web.errors import RequestError, plain, short
 from thpi.web.gate import Counters
 from thpi.web.requests import BYTES, JSON, Asked, Bodies, parse
 from thpi.web.settings import Settings
@@ -55,7 +54,6 @@ class Served:
     def __init__(self, collection: Collection) -> None:
         self.collection = collection
         self.problem: str | None = None
-        self._loading = threading.Lock()
         self._coders = Coders("", collection.hasher, None)
 
     def coders(self) -> Coders:
@@ -63,40 +61,30 @@ class Served:
         coders = self._coders
         if coders.model == self.collection.model:
             return coders
-        with self._loading, file_errors():
-            for _ in range(2):  # the second time, a replacement that runs is waited for
-                hasher, model = self.collection.hasher, self.collection.model
-                if hasher.fingerprint_ == model:
-                    self._coders = Coders(model, hasher, hasher.source_side if hasher.is_two_sided else None)
-                    return self._coders
+        for _ in range(2):  # the second time, a replacement that runs is waited for
+            hasher, model = self.collection.hasher, self.collection.model
+            if hasher.fingerprint_ == model:
+                self._coders = coders = Coders(model, hasher, hasher.source_side if hasher.is_two_sided else None)
+                return coders
         raise RequestError(503, "the model is being replaced; try again.")
 
     def refresh(self) -> None:
         """Take over what others have changed. If that fails, what was read before is served on."""
         try:
-            with file_errors():
-                self.collection.refresh()
-                self.coders()
+            self.collection.refresh()
+            self.coders()
+            self.problem = None
         except Exception as error:
             if self.problem is None:
                 _log.warning("the file of the collection cannot be followed: %s", error)
             self.problem = plain(error)
-        else:
-            self.problem = None
 
     def about(self) -> dict[str, Any]:
         """Describe what is served."""
-        coders, collection = self.coders(), self.collection
-        return {
-            "title": collection.about["title"],
-            "items": len(collection),
-            "version": collection.version,
-            "method": coders.target.method_name,
-            "bits": coders.target.n_bits,
-            "features": coders.target.n_features_in_,
-            "source_features": None if coders.source is None else coders.source.n_features_in_,
-            "model": coders.model,
-        }
+        coders, shop = self.coders(), self.collection
+        found = {"title": shop.about["title"], "items": len(shop), "version": shop.version, "model": coders.model}
+        found |= {"method": coders.target.method_name, "bits": shop.n_bits, "features": coders.target.n_features_in_}
+        return found | {"source_features": coders.source and coders.source.n_features_in_}
 
 
 def projections_of(coder: Coding, rows: Array) -> Array:
@@ -111,8 +99,7 @@ def projections_of(coder: Coding, rows: Array) -> Array:
 
 def show(collection: Collection, item: int | str) -> dict[str, Any]:
     """Return what the page shows of an item; ``KeyError`` if it has gone."""
-    with file_errors():
-        text, thumbnail = collection.details(item)
+    text, thumbnail = collection.details(item)
     shown = text[:_EXCERPT] + "…" if text and len(text) > _EXCERPT else text
     return {"id": item, "text": shown, "picture": thumbnail is not None}
 
@@ -139,7 +126,7 @@ class Searches:
         choices = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
         async with self._bodies.receive(receive) as body:
             request = parse(body, kind, choices, self._settings, self._served.coders(), adding=False)
-            found: Found = await self._batches.run((request, accept == BYTES), request.weight)
+            found: Found = await self._batches.run(request._replace(raw=accept == BYTES), request.weight)
         self._counters.queries.inc(request.n_queries)
         self._counters.index_seconds.observe(found.seconds)
         answered = [(b"content-type", (BYTES if accept == BYTES else JSON[0]).encode())]
@@ -149,10 +136,9 @@ class Searches:
 
 
 class _Search(NamedTuple):
-    """A request on its way: it has rows to code, or codes to search by. A ``raw`` answer is bytes."""
+    """A request on its way: it has rows to code, or codes to search by."""
 
     request: Asked
-    raw: bool
     order: Order
     rows: Array | None
     codes: Codes | None
@@ -168,9 +154,7 @@ class _Search(NamedTuple):
         return self.order, self.request.side, (self.wanted - 1).bit_length()
 
 
-def search_all(
-    served: Served, requests: Sequence[tuple[Asked, bool]], check: Callable[[], None]
-) -> Sequence[Found | Exception]:
+def search_all(served: Served, requests: Sequence[Asked], check: Check) -> Sequence[Found | Exception]:
     """Make searches, each with its own result or exception; those of one kind together.
 
     ``check`` is called between blocks of work; by raising an exception it ends a search that nobody waits for.
@@ -181,16 +165,15 @@ def search_all(
     for place, request in enumerate(requests):
         check()
         try:
-            search = _prepared(served, *request)
+            search = _prepared(served, request)
+            kinds.setdefault(search.kind, {})[place] = search
         except Exception as error:
             found[place] = error
-        else:
-            kinds.setdefault(search.kind, {})[place] = search
     for group in kinds.values():
         try:
             results: Sequence[Any] = _together(served, list(group.values()), check)
         except Exception:  # of one of them, whose vectors are too long, say: then each has its own
-            results = [_alone(served, each[:2], check) for each in group.values()]
+            results = [_alone(served, each.request, check) for each in group.values()]
         for place, result in zip(group, results, strict=True):
             found[place] = result
     if served.collection.model == model:
@@ -199,12 +182,12 @@ def search_all(
     return [_alone(served, request, check) for request in requests]
 
 
-def _alone(served: Served, request: tuple[Asked, bool], check: Callable[[], None]) -> Found | Exception:
+def _alone(served: Served, request: Asked, check: Check) -> Found | Exception:
     """Search again if the model was replaced meanwhile, or an item was removed before it could be described."""
     for _ in range(_TRIES):
         model = served.collection.model
         try:
-            (found,) = _together(served, [_prepared(served, *request)], check)
+            (found,) = _together(served, [_prepared(served, request)], check)
         except KeyError:
             continue
         except Exception as error:
@@ -214,27 +197,25 @@ def _alone(served: Served, request: tuple[Asked, bool], check: Callable[[], None
     return RequestError(503, "items are being replaced faster than they are found; try again.")
 
 
-def _prepared(served: Served, request: Asked, raw: bool) -> _Search:
-    collection, coders = served.collection, served.coders()
+def _prepared(served: Served, request: Asked) -> _Search:
+    coders = served.coders()
     if request.rows is not None:
         coders.of(request.side, request.rows)
-        return _Search(request, raw, request.order or "asymmetric", request.rows, None)
-    if request.codes is not None:
-        try:
-            check_same_model(("the collection", coders.model), ("the request", request.model))
-            return _Search(request, raw, "hamming", None, check_codes(request.codes, n_bits=coders.target.n_bits))
-        except ModelMismatchError as error:
-            raise RequestError(409, plain(error)) from None
-        except ValueError as error:
-            raise RequestError(422, plain(error)) from None
+        return _Search(request, request.order or "asymmetric", request.rows, None)
     try:
-        with file_errors():
-            return _Search(request, raw, "hamming", None, collection.codes_of([request.id]))
-    except (KeyError, ValueError, OverflowError):
+        if request.codes is None:
+            return _Search(request, "hamming", None, served.collection.codes_of([request.id]))
+        check_same_model(("the collection", coders.model), ("the request", request.model))
+        return _Search(request, "hamming", None, check_codes(request.codes, n_bits=coders.target.n_bits))
+    except (CollectionFileError, ModelMismatchError):
+        raise
+    except KeyError:
         raise RequestError(404, f"id={short(request.id)} is not in the collection.") from None
+    except (ValueError, OverflowError) as error:
+        raise RequestError(422, plain(error)) from None
 
 
-def _together(served: Served, searches: list[_Search], check: Callable[[], None]) -> list[Found]:
+def _together(served: Served, searches: list[_Search], check: Check) -> list[Found]:
     coders, order = served.coders(), searches[0].order
     rows = [each.rows for each in searches if each.rows is not None]
     projections, coded = None, iter(list[Codes]())
@@ -256,12 +237,10 @@ def _together(served: Served, searches: list[_Search], check: Callable[[], None]
     return answers
 
 
-def _answer(
-    served: Served, search: _Search, codes: Codes, found: Neighbours, seconds: float, check: Callable[[], None]
-) -> Found:
+def _answer(served: Served, search: _Search, codes: Codes, found: Neighbours, seconds: float, check: Check) -> Found:
     """Write an answer. As JSON in ASCII, so that a lone surrogate in an id cannot stop it."""
     ids, distances = found.ids[:, : search.request.k], found.distances[:, : search.request.k]
-    if search.raw:
+    if search.request.raw:
         if ids.dtype == object:
             raise RequestError(406, "the ids of this collection are texts, which have no fixed length; accept JSON.")
         return Found(ids.astype("<i8").tobytes() + distances.astype("<f4").tobytes(), search.order, seconds)
@@ -277,9 +256,8 @@ def _answer(
             for neighbour, own in zip(result["neighbours"], of_items, strict=True):
                 neighbour |= {"code": own.tobytes().hex(), "item": show(served.collection, neighbour["id"])}
         results.append(json.dumps(result))
-    return Found(
-        f'{json.dumps(about)[:-1]}, "results": [{", ".join(results)}]}}'.encode("ascii"), search.order, seconds
-    )
+    body = f'{json.dumps(about)[:-1]}, "results": [{", ".join(results)}]}}'
+    return Found(body.encode("ascii"), search.order, seconds)
 
 
 def _split(rows: Array, like: Sequence[Array]) -> list[Array]:
