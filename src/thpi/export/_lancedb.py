@@ -38,8 +38,6 @@ class LanceDB(Store):
     def _connect(self, address: str) -> None:
         if "://" not in address and Path(address).is_file():
             raise ValueError(f"address={address!r} is a file; it must be a folder, or an address of an object store.")
-        if "://" not in address and not Path(address).absolute().parent.is_dir():
-            raise ValueError(f"address={address!r}: the folder {str(Path(address).parent)!r} does not exist.")
         self._database = require("lancedb", "lancedb").connect(address, read_consistency_interval=timedelta(0))
 
     def _description(self) -> str | bytes | None:

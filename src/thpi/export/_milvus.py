@@ -1,19 +1,17 @@
 """Milvus: codes in a Milvus collection, on a server or cluster, or in a file.
 
-The collection has the fields ``id`` (INT64 or VARCHAR, primary key), ``code`` (BINARY_VECTOR, the bytes of
-:mod:`thpi.codes`) and, if wanted, ``text``, which is empty where an item has none; its description is that of the
-codes.
+The collection has the fields ``id`` (INT64 or VARCHAR, primary key), ``position`` (order of insertion), ``code``
+(BINARY_VECTOR, the bytes of :mod:`thpi.codes`) and, if wanted, ``text``, which is empty where an item has none; its
+description is that of the codes. Queries use strong consistency, so that they find what was just added.
 """
 
 from __future__ import annotations
 
 import json
-import logging
 import os
 import re
 import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 from thpi._optional import require
@@ -23,8 +21,9 @@ from thpi.export._table import Id
 
 _BATCH = 5_000  # rows of one request
 _PATIENCE = 60.0  # seconds for the embedded engine to start
-# Milvus's filters do not read the escapes of control characters as JSON does. The embedded engine pastes ids into its
-# own SQL when it deletes: a quote would fail, or delete other rows. A text field has at most 65,535 bytes.
+# Milvus's filters read neither the escapes of control characters as JSON does nor the least integer. The embedded
+# engine pastes ids into its own SQL when it deletes: a quote would fail, or delete other rows.
+_LEAST = -(2**63)
 _REFUSED = re.compile(r"[\x00-\x1f\x7f]|.{16384}"), "a control character or more than 16,383 characters"
 _REFUSED_EMBEDDED = re.compile(rf"'|{_REFUSED[0].pattern}"), f"a single quote, {_REFUSED[1]}"
 
@@ -39,20 +38,14 @@ class Milvus(Store):
 
     def _connect(self, address: str) -> None:
         pymilvus, self._embedded = require("pymilvus", "milvus"), "://" not in address
-        # It warns whenever the embedded engine is read from the first row to the last.
-        logging.getLogger("pymilvus.client.iterator").setLevel(logging.ERROR)
-        if self._embedded:
-            if not Path(address).absolute().parent.is_dir():
-                raise ValueError(f"address={address!r}: the folder {str(Path(address).parent)!r} does not exist.")
-            self._engine = _open_file(pymilvus, address)
-        else:
-            self._engine = pymilvus.MilvusClient(address, token=os.environ.get("THPI_STORE_TOKEN", ""))
+        token = os.environ.get("THPI_STORE_TOKEN", "")
+        self._engine = _open_file(pymilvus, address) if self._embedded else pymilvus.MilvusClient(address, token=token)
 
     def _check_ids(self, ids: list[Id]) -> None:
         pattern, words = _REFUSED_EMBEDDED if self._embedded else _REFUSED
         for item in ids:
-            if isinstance(item, str) and pattern.search(item):
-                raise ValueError(f"ids={item!r} has {words}, which Milvus does not take.")
+            if item == _LEAST or (isinstance(item, str) and pattern.search(item)):
+                raise ValueError(f"ids={item!r} is {_LEAST}, or has {words}, which Milvus does not take.")
 
     def _description(self) -> str | None:
         if not self._engine.has_collection(self.table):
@@ -63,8 +56,10 @@ class Milvus(Store):
     def _create(self, about: str) -> None:
         types = require("pymilvus", "milvus").DataType
         schema = self._engine.create_schema(auto_id=False, enable_dynamic_field=False, description=about)
-        id_type = types.INT64 if self.kind == "int64" else types.VARCHAR
-        schema.add_field("id", id_type, is_primary=True, max_length=65_535)  # of a text
+        schema.add_field(
+            "id", types.INT64 if self.kind == "int64" else types.VARCHAR, is_primary=True, max_length=65_535
+        )
+        schema.add_field("position", types.INT64)
         schema.add_field("code", types.BINARY_VECTOR, dim=(self.n_bits + 7) // 8 * 8)
         if self.with_texts:
             schema.add_field("text", types.VARCHAR, max_length=65_535)
@@ -76,7 +71,8 @@ class Milvus(Store):
         self._engine.drop_collection(self.table)
 
     def _insert(self, ids: list[Id], codes: Codes, texts: Sequence[str | None] | None) -> None:
-        rows: list[dict[str, Any]] = [{"id": i, "code": c.tobytes()} for i, c in zip(ids, codes, strict=True)]
+        items = enumerate(zip(ids, codes, strict=True), start=self._end())
+        rows: list[dict[str, Any]] = [{"id": i, "position": n, "code": c.tobytes()} for n, (i, c) in items]
         for row, text in zip(rows, texts or (), strict=False):
             row["text"] = text or ""
         for start in range(0, len(rows), _BATCH):
@@ -84,18 +80,30 @@ class Milvus(Store):
 
     def _delete(self, ids: list[Id]) -> None:
         for start in range(0, len(ids), _BATCH):
-            # The embedded engine has no parameters, so texts are JSON literals.
-            some = json.dumps(ids[start : start + _BATCH], ensure_ascii=False)
+            some = json.dumps(ids[start : start + _BATCH], ensure_ascii=False)  # the embedded engine has no parameters
             self._engine.delete(self.table, filter=f"id in {some}")
 
     def _rows(self) -> Iterator[tuple[Id, bytes, str | None]]:
+        # Not query_iterator: it pastes ids into filters, and never ends on an id with a quote.
         fields = ["id", "code", "text"] if self.with_texts else ["id", "code"]
-        rows = self._engine.query_iterator(self.table, _BATCH, output_fields=fields, consistency_level="Strong")
-        while batch := rows.next():
-            for row in batch:
+        for start in range(0, self._end(), _BATCH):
+            for row in self._query(f"position >= {start} and position < {start + _BATCH}", fields):
                 code = row["code"][0] if isinstance(row["code"], list) else row["code"]  # a list in the embedded engine
                 yield row["id"], bytes(code), row.get("text")
-        rows.close()
+
+    def _query(self, where: str, fields: list[str], **more: int) -> list[dict[str, Any]]:
+        return list(self._engine.query(self.table, where, fields, consistency_level="Strong", **more))
+
+    def _end(self) -> int:
+        """Return one more than the largest position, by bisection: Milvus finds no largest value."""
+        low, high = -1, 1  # low is reached, or -1; high is not
+        while self._query(f"position >= {high}", ["position"], limit=1):
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            there = self._query(f"position >= {middle}", ["position"], limit=1)
+            low, high = (middle, high) if there else (low, middle)
+        return high
 
 
 def _open_file(pymilvus: Any, path: str) -> Any:
@@ -106,12 +114,7 @@ def _open_file(pymilvus: Any, path: str) -> Any:
         try:
             return pymilvus.MilvusClient(path, timeout=_PATIENCE)
         except pymilvus.MilvusException as error:
-            if "Open local milvus failed" in str(error):
-                # Not tried again: milvus-lite has just removed the lock of the other program.
-                raise ConnectionError(f"address={path!r} does not open; another program may have it open.") from error
-            if "Fail connecting to server" not in str(error):
-                raise
-            if time.monotonic() >= deadline:
-                text = f"address={path!r}: Milvus does not start in {_PATIENCE:g} s ({error})."
-                raise ConnectionError(text) from error
+            if "Fail connecting to server" not in str(error) or time.monotonic() >= deadline:
+                words = "does not open, or not in time; another program may have it open"
+                raise ConnectionError(f"address={path!r} {words} ({error}).") from error
         time.sleep(0.25)

@@ -30,6 +30,7 @@ class PgVector(Store):
     """
 
     longest_name = 63  # PostgreSQL would cut a longer name silently, and two tables could become one
+    on_disk = False
 
     def _connect(self, address: str) -> None:
         psycopg = require("psycopg", "pgvector")

@@ -10,7 +10,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from thpi._types import Codes
@@ -30,8 +29,6 @@ class SqliteVec(Store):
     def _connect(self, address: str) -> None:
         if self.table.lower().startswith((_ABOUT, "sqlite_")):
             raise ValueError(f"table={self.table!r} must not begin with {_ABOUT!r} or 'sqlite_', which are taken.")
-        if not Path(address).absolute().parent.is_dir():
-            raise ValueError(f"address={address!r}: the folder {str(Path(address).parent)!r} does not exist.")
         self._engine = sqlite3.connect(address, timeout=_PATIENCE, isolation_level=None)
         if self._run("PRAGMA application_id") != [(0,)]:  # a collection of thpi, say: it takes no other tables
             raise ValueError(f"address={address!r} is the file of an application; name another one.")

@@ -6,6 +6,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -42,16 +43,20 @@ class Store(ABC):
 
     longest_name = 255
     """Longest name of a table."""
+    on_disk = True
+    """Whether an address without ``://`` is a file or folder."""
     n_bits: int
     kind: IdKind
     with_texts: bool
-    _engine: Any = None
+    _engine: Any
 
     def __init__(self, address: str, table: str = "codes") -> None:
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", table) or len(table) > self.longest_name:
             rule = f"letters, digits and underscores, not a digit first, at most {self.longest_name}"
             raise ValueError(f"table={table!r} must be {rule}.")
-        self.table = table
+        self.table, self._engine = table, None
+        if "://" not in address and self.on_disk and not Path(address).absolute().parent.is_dir():
+            raise ValueError(f"address={address!r}: the folder {str(Path(address).parent)!r} does not exist.")
         try:
             self._connect(address)
         except BaseException:
