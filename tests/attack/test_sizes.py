@@ -17,7 +17,6 @@ from scipy import sparse
 
 import thpi
 from thpi.cli._columns import load_array
-from thpi.export import write_faiss
 from thpi.index import HammingIndex
 
 SPARSE = 6 * 2**30
@@ -25,13 +24,13 @@ SPARSE = 6 * 2**30
 # Prints a line for each file: the memory that reading takes beyond that of the imports, in MiB, and the answer.
 _READ = """
 import resource, sys
-import faiss, safetensors.numpy, thpi, thpi.encoder, thpi.hashers, thpi.export
+import safetensors.numpy, thpi, thpi.encoder, thpi.hashers
 from thpi.index import HammingIndex
 
 def read(kind, path):
     if kind == "index":
         return len(HammingIndex.open(path))
-    return thpi.load(path) if kind == "model" else len(thpi.export.read_faiss(path).codes)
+    return thpi.load(path)
 
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 for kind, path in zip(sys.argv[1::2], sys.argv[2::2]):
@@ -79,10 +78,6 @@ def _model(path: Path) -> None:
     thpi.LSH(8, random_state=0).fit(np.eye(20)).save(path)
 
 
-def _faiss(path: Path) -> None:
-    write_faiss(path, np.array([[1, 2], [3, 4]], dtype=np.uint8), 16)
-
-
 FILES: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "nothing": ("index", lambda path: path.write_bytes(b""), "does not begin like one"),
     "first bytes only": ("index", lambda path: path.write_bytes(b"thpi-idx"), "header is not JSON"),
@@ -94,7 +89,6 @@ FILES: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "long record": ("index", _claims_a_long_record, "^2$"),
     "no model": ("model", lambda path: path.write_bytes(b""), "truncated, altered or of another format"),
     "long model": ("model", _model, "bytes, .* expected"),
-    "long faiss": ("faiss", _faiss, "not those of 2 codes"),
 }
 
 

@@ -12,11 +12,11 @@ import time
 
 import numpy as np
 import pytest
+from thpi.rows._cluster import cluster_errors
 
 import thpi
 from thpi.export import encode_parts, read_parts
 from thpi.rows import ClusterLostError, dask_parquet
-from thpi.rows._cluster import cluster_errors
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")

@@ -23,7 +23,6 @@ COMMANDS = (
     "demo",
     "example",
     "fit",
-    "encode",
     "index",
     "search",
     "evaluate",

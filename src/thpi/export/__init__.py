@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from thpi.export._postgresql import PgVector
     from thpi.export._sqlite_vec import SqliteVec
     from thpi.export._store import Mirrored, Store
-    from thpi.export._table import CodeTable
+    from thpi.export._table import CODES_VERSION, CodeTable
 
 _HOME = {
     "_destinations": ["DESTINATIONS", "STORE_OPTIONS", "Destination", "destination_of", "mirror_to", "write"],
@@ -29,10 +29,19 @@ _HOME = {
     "_postgresql": ["PgVector"],
     "_sqlite_vec": ["SqliteVec"],
     "_store": ["Mirrored", "Store"],
-    "_table": ["CodeTable"],
+    "_table": ["CODES_VERSION", "CodeTable"],
 }
 
-__all__ = ["DESTINATIONS", "STORE_OPTIONS", "CodeTable", "Destination", "LanceDB", "Milvus", "Mirrored"]
+__all__ = [
+    "CODES_VERSION",
+    "DESTINATIONS",
+    "STORE_OPTIONS",
+    "CodeTable",
+    "Destination",
+    "LanceDB",
+    "Milvus",
+    "Mirrored",
+]
 __all__ += ["PartsReport", "PgVector", "SqliteVec", "Store", "destination_of", "encode_parts", "mirror_to"]
 __all__ += ["read_npy", "read_parquet", "write", "write_faiss", "write_npy", "write_parquet"]
 
