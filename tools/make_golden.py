@@ -23,7 +23,8 @@ from scipy import sparse
 import thpi
 from thpi import model_file
 from thpi._types import Array, Codes
-from thpi.export import CODES_VERSION, write_npy, write_parquet
+from thpi.export import _table as code_format
+from thpi.export import write_npy, write_parquet
 from thpi.index import HammingIndex
 from thpi.index import _format as index_format
 
@@ -182,7 +183,7 @@ def searched(path: Path) -> dict[str, Any]:
 
 KINDS: dict[str, tuple[int, Callable[[Path], dict[str, Any]]]] = {
     "models": (model_file.VERSION, write_models),
-    "codes": (CODES_VERSION, write_code_files),
+    "codes": (code_format.VERSION, write_code_files),
     "index": (index_format.VERSION, write_indexes),
 }
 """The formats: present version, and what writes files of it."""

@@ -24,7 +24,6 @@ from benchmarks.stores import SEARCHES
 from thpi.codes import hamming_distances
 from thpi.export import (
     DESTINATIONS,
-    STORE_OPTIONS,
     CodeTable,
     Destination,
     LanceDB,
@@ -33,7 +32,6 @@ from thpi.export import (
     PgVector,
     SqliteVec,
     Store,
-    mirror_to,
 )
 
 
@@ -62,7 +60,7 @@ def milvus_address(milvus_uri: str) -> str:
 
 @pytest.fixture
 def sqlite_vec_address(tmp_path_factory: pytest.TempPathFactory) -> str:
-    pytest.importorskip("sqlite_vec", reason="needs sqlite-vec: pip install 'thpi[sqlite-vec]'")
+    pytest.importorskip("sqlite_vec", reason="needs sqlite-vec")
     return str(tmp_path_factory.mktemp("sqlite") / "codes.sqlite")
 
 
@@ -129,7 +127,7 @@ def search_toy(address: str, table: str, n_bits: int) -> Iterator[Any]:
 def toy_store(monkeypatch: pytest.MonkeyPatch) -> Destination:
     """Register a store from outside the package: this entry is all it takes."""
     monkeypatch.setattr(ToyStore, "kept", {})
-    entry = Destination("toy", "a dict in memory", ("toy://",), mirror_to(ToyStore), STORE_OPTIONS)
+    entry = Destination.of_store("toy", "a dict in memory", ("toy://",), ToyStore)
     monkeypatch.setitem(DESTINATIONS, entry.name, entry)
     return entry
 

@@ -1,6 +1,6 @@
 """A collection for other programs: files, tables of database engines, and its hash function as ONNX.
 
-:data:`DESTINATIONS` is the registry: to add a store, write a class on :class:`Store` and list it there. An engine is
+:data:`DESTINATIONS` is the registry: to add a store, write a subclass of :class:`Store` and list it there. An engine is
 imported when it is connected to. This room may import ``collection/`` and what lies below.
 """
 
@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from thpi.export._destinations import DESTINATIONS, STORE_OPTIONS, Destination, destination_of, mirror_to, write
+    from thpi.export._destinations import DESTINATIONS, Destination, destination_of, write
     from thpi.export._files import read_npy, read_parquet, write_faiss, write_npy, write_parquet
     from thpi.export._lancedb import LanceDB
     from thpi.export._milvus import Milvus
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from thpi.export._postgresql import PgVector
     from thpi.export._sqlite_vec import SqliteVec
     from thpi.export._store import Mirrored, Store
-    from thpi.export._table import CODES_VERSION, CodeTable
+    from thpi.export._table import CodeTable
 
 _HOME = {
-    "_destinations": ["DESTINATIONS", "STORE_OPTIONS", "Destination", "destination_of", "mirror_to", "write"],
+    "_destinations": ["DESTINATIONS", "Destination", "destination_of", "write"],
     "_files": ["read_npy", "read_parquet", "write_faiss", "write_npy", "write_parquet"],
     "_lancedb": ["LanceDB"],
     "_milvus": ["Milvus"],
@@ -29,21 +29,12 @@ _HOME = {
     "_postgresql": ["PgVector"],
     "_sqlite_vec": ["SqliteVec"],
     "_store": ["Mirrored", "Store"],
-    "_table": ["CODES_VERSION", "CodeTable"],
+    "_table": ["CodeTable"],
 }
 
-__all__ = [
-    "CODES_VERSION",
-    "DESTINATIONS",
-    "STORE_OPTIONS",
-    "CodeTable",
-    "Destination",
-    "LanceDB",
-    "Milvus",
-    "Mirrored",
-]
-__all__ += ["PartsReport", "PgVector", "SqliteVec", "Store", "destination_of", "encode_parts", "mirror_to"]
-__all__ += ["read_npy", "read_parquet", "write", "write_faiss", "write_npy", "write_parquet"]
+__all__ = ["DESTINATIONS", "CodeTable", "Destination", "LanceDB", "Milvus", "Mirrored", "PartsReport", "PgVector"]
+__all__ += ["SqliteVec", "Store", "destination_of", "encode_parts", "read_npy", "read_parquet", "write"]
+__all__ += ["write_faiss", "write_npy", "write_parquet"]
 
 
 def __getattr__(name: str) -> Any:

@@ -37,6 +37,13 @@ class Destination:
     error_packages: tuple[str, ...] = ()
     whole: bool = True
 
+    @classmethod
+    def of_store(
+        cls, name: str, description: str, forms: tuple[str, ...], connect: Callable[[str, str], Store], **more: Any
+    ) -> Destination:
+        """Return the entry of a store; ``connect(address, table)`` returns a :class:`Store`."""
+        return cls(name, description, forms, _mirror_to(connect), ("table", "texts"), **more)
+
     @property
     def is_file(self) -> bool:
         """Whether the target is a file that is written anew."""
@@ -116,9 +123,7 @@ def _onnx(collection: Collection, target: str, side: str = "target") -> Facts:
     return facts | {"checked": None if checked is None else checked._asdict()}
 
 
-def mirror_to(connect: Callable[[str, str], Store]) -> Callable[..., Facts]:
-    """Return the ``write`` of a store; ``connect(address, table)`` returns a :class:`Store`."""
-
+def _mirror_to(connect: Callable[[str, str], Store]) -> Callable[..., Facts]:
     def write(
         collection: Collection, target: str, *, table: str = "codes", texts: bool = False, force: bool = False
     ) -> Facts:
@@ -143,45 +148,40 @@ def _later(module: str, name: str) -> Callable[[str, str], Store]:
     return connect
 
 
-STORE_OPTIONS = ("table", "texts")
 _DESTINATIONS = (
     Destination("npy", "an array for numpy, width and ids included", (".npy",), _npy),
     Destination("parquet", "a Parquet file", (".parquet",), _parquet, ("texts",)),
     Destination("faiss", "a faiss binary index; integer ids only", (".faiss",), _faiss),
     Destination("onnx", "the hash function, for other languages", (".onnx",), _onnx, ("side",), extra="onnx"),
-    Destination(
+    Destination.of_store(
         "pgvector",
         "a table of PostgreSQL with pgvector",
         ("postgresql://", "postgres://"),
-        mirror_to(_later("_postgresql", "PgVector")),
-        STORE_OPTIONS,
+        _later("_postgresql", "PgVector"),
         extra="pgvector",
         error_packages=("psycopg", "psycopg_binary"),
     ),
-    Destination(
+    Destination.of_store(
         "sqlite-vec",
         "a table of an SQLite file, for sqlite-vec",
         (".sqlite", ".sqlite3"),
-        mirror_to(_later("_sqlite_vec", "SqliteVec")),
-        STORE_OPTIONS,
+        _later("_sqlite_vec", "SqliteVec"),
         error_packages=("sqlite3",),
     ),
-    Destination(
+    Destination.of_store(
         "lancedb",
         "a Lance table, in a folder or an object store",
         (".lancedb", "s3://", "gs://", "az://"),
-        mirror_to(_later("_lancedb", "LanceDB")),
-        STORE_OPTIONS,
+        _later("_lancedb", "LanceDB"),
         extra="lancedb",
         error_packages=("lancedb",),
         whole=False,
     ),
-    Destination(
+    Destination.of_store(
         "milvus",
         "a Milvus collection, on a server or in a file",
         ("http://", "https://", ".db"),
-        mirror_to(_later("_milvus", "Milvus")),
-        STORE_OPTIONS,
+        _later("_milvus", "Milvus"),
         extra="milvus",
         error_packages=("pymilvus", "grpc"),
         whole=False,
