@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from thpi._types import Array, Codes, MatrixLike, PathLike, Signs, check_numbers, is_sparse
+from thpi._types import Array, Codes, MatrixLike, PathLike, Signs, is_sparse
 from thpi.codes import n_bytes, pack_signs, unpack_signs
 from thpi.hash_functions import HASH_FUNCTIONS, ITEM_PARTS, LINEAR, ONE_BLOCK, HashFunction
 from thpi.identity import fingerprint
@@ -212,7 +212,7 @@ class _Bare(Coding):
             few = ", ".join(map(str, fitted[:3]))
             other = f"{self._rows_name} has other feature names, or another order"
             raise ValueError(f"{other}, than the model was fitted on: {few}, ...")
-        from thpi._numbers import check_numbers
+        from thpi._types import check_numbers
 
         X = check_numbers(self._rows_name, X)
         rows: Any = X.tocsr() if is_sparse(X) else np.asarray(X)
