@@ -113,20 +113,3 @@ def gain_sentence(evidence: Facts, relevant: str | None) -> str | None:
         f"{used}: {evidence['gain']:+.1f} points of MAP with it (95 % interval {low:+.1f} to {high:+.1f}), if relevant "
         f"means {relevant or evidence['relevance']}, by cross-validation on the pairs."
     )
-
-
-def build_page(path: Path, hasher: BaseHasher, shop: Collection) -> str:
-    """Return a page with what was found when the collection in ``path`` was built."""
-    from html import escape
-
-    from thpi.report import html_page
-
-    title = str(shop.about.get("title"))
-    facts = collection_facts(path, shop, False)
-    rows = "".join(
-        f"<tr><th>{escape(name.replace('_', ' '))}</th><td>{escape(str(value))}</td></tr>"
-        for name, value in facts.items()
-        if value is not None
-    )
-    found = hasher._repr_html_() if hasattr(hasher, "_repr_html_") else ""
-    return html_page(title, f"<h1>{escape(title)}</h1><table>{rows}</table>{found}", "thpi build")
