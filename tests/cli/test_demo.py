@@ -94,8 +94,8 @@ def test_tables_of_a_tiny_shop_shuffled_and_partly_unpaired(tmp_path, refused):
     before = {path: path.read_bytes() for path in folder.iterdir()}
     assert run(["demo", "--tables", str(folder), "--force"]) == 0
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
-    assert "is a file" in refused(["demo", "--tables", folder / "new.csv"])
-    assert "does not exist" in refused(["demo", "--tables", tmp_path / "no" / "shop"])
+    assert "must be a folder" in refused(["demo", "--tables", folder / "new.csv"])
+    assert "must be a folder" in refused(["demo", "--tables", tmp_path / "no" / "shop"])
 
 
 @pytest.mark.slow

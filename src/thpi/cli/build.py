@@ -174,7 +174,7 @@ def _built(
         return thpi.build(
             path, rows.X, rows.y, ids=ids, **rows.views, target_ids=target_ids,
             columns=rows.names, source_columns=rows.source_names, hasher=hasher,
-            details=item_details(every, rows.texts or {}, pictures), about=about, force=force,
+            details=item_details(every, rows.texts, pictures), about=about, force=force,
             on_step=lambda text: update(description=text),
         )  # fmt: skip
 
