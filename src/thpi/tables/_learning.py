@@ -42,7 +42,7 @@ class Learning(NamedTuple):
     joined: PairingReport | None
     ids: list[Any] | None = None
     target_ids: list[Any] | None = None
-    texts: dict[str, str] = {}  # noqa: RUF012 - never changed
+    texts: dict[str, str] = {}
 
     @property
     def pairing(self) -> str | None:
