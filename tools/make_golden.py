@@ -170,14 +170,14 @@ def write_indexes(folder: Path) -> dict[str, Any]:
 def write_collections(folder: Path) -> dict[str, Any]:
     """Collections with both kinds of ids, with something to show, changed, and empty."""
     from_ = data()
-    ids: list[Any]
-    for name, ids in (
-        ("numbers", [7 * i - 20 for i in range(30)]),
-        ("texts", [f"item {i} \N{SNOWMAN}" for i in range(30)]),
-    ):
-        hasher = thpi.ITQ(N_BITS, random_state=0).fit(from_.X)
+    hasher = thpi.LSH(N_BITS, random_state=0).fit(from_.X)
+    kinds: dict[str, list[Any]] = {
+        "numbers": [7 * i - 20 for i in range(30)],
+        "texts": [f"item {i} \N{SNOWMAN}" for i in range(30)],
+    }
+    for name, ids in kinds.items():
         shown = {
-            ids[1]: Details("a cap \N{SNOWMAN}"),
+            ids[1]: Details("cap \N{SNOWMAN}"),
             ids[2]: Details(None, b"\x89PNG"),
             ids[3]: Details("both", b"RIFF"),
         }
@@ -193,13 +193,14 @@ def held(path: Path) -> dict[str, Any]:
     """What a collection holds, and what it finds."""
     with thpi.open(path) as shop:
         shop.check()
-        found: dict[str, Any] = {"about": shop.about, "evidence": shop.evidence, "version": shop.version}
+        found: dict[str, Any] = {"about": dict(shop.about), "evidence": shop.evidence, "version": shop.version}
+        del found["about"]["thpi"]  # the version of the writer
         found |= {"ids": shop.ids.tolist(), "codes": [code.tobytes().hex() for code in shop.index.codes]}
         shown = {str(item): shop.details(item) for item in shop.ids.tolist()}
         found["details"] = {
-            item: [each.text, each.thumbnail and each.thumbnail.hex()]
-            for item, each in shown.items()
-            if each != Details()
+            item: [text, thumbnail and thumbnail.hex()]
+            for item, (text, thumbnail) in shown.items()
+            if text or thumbnail
         }
         near = shop.search_codes(shop.index.codes[:2], 4)
         return found | {"near": near.ids.tolist(), "distances": near.distances.tolist()}
