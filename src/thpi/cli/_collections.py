@@ -117,17 +117,9 @@ def gain_sentence(evidence: Facts) -> str | None:
 
 def write_page(path: Path, hasher: BaseHasher, shop: Collection) -> None:
     """Write a page with what was found when a collection was built."""
-    from html import escape
-
     from thpi._files import atomic_write
-    from thpi.report import html_page
+    from thpi.report import render
 
-    title = str(shop.about.get("title"))
     facts = collection_facts(shop, False)
-    rows = "".join(
-        f"<tr><th>{escape(name.replace('_', ' '))}</th><td>{escape(str(value))}</td></tr>"
-        for name, value in facts.items()
-        if value is not None
-    )
     found = hasher._repr_html_() if hasattr(hasher, "_repr_html_") else ""
-    atomic_write(path, html_page(title, f"<h1>{escape(title)}</h1><table>{rows}</table>{found}", "thpi build"))
+    atomic_write(path, render("collection.html", title=str(facts["title"]), facts=facts, found=found))
