@@ -121,5 +121,4 @@ def write_page(path: Path, hasher: BaseHasher, shop: Collection) -> None:
     from thpi.report import render
 
     facts = collection_facts(shop, False)
-    found = hasher._repr_html_() if hasattr(hasher, "_repr_html_") else ""
-    atomic_write(path, render("collection.html", title=str(facts["title"]), facts=facts, found=found))
+    atomic_write(path, render("collection.html", title=str(facts["title"]), facts=facts, hasher=hasher))
