@@ -87,7 +87,7 @@ def test_commands_files_and_tables_know_a_registered_method(toy_method, quiet, t
     assert "ToyHash" in capsys.readouterr().out
     assert "| `ToyHash` | signs of principal components, the last ones first |" in methods_table()
     unregister("ToyHash")
-    with thpi.open(path) as shop, pytest.raises(thpi.ModelFileError, match="'ToyHash'"):
+    with thpi.open(path) as shop, pytest.raises(ValueError, match="'ToyHash'"):
         shop.estimator()
     register(ToyHash)
 

@@ -17,7 +17,6 @@ from scipy import sparse
 
 import thpi
 from thpi.collection import write
-from thpi.export import write_faiss
 from thpi.index import HammingIndex
 from thpi.tables import load_array
 
@@ -26,7 +25,7 @@ SPARSE = 6 * 2**30
 # Prints a line for each file: the memory that reading takes beyond that of the imports, in MiB, and the answer.
 _READ = """
 import resource, sys
-import faiss, safetensors.numpy, sqlite3, thpi, thpi.collection, thpi.encoder, thpi.hashers, thpi.export
+import safetensors.numpy, sqlite3, thpi, thpi.collection, thpi.encoder, thpi.hashers
 from thpi.index import HammingIndex
 
 def read(kind, path):
@@ -34,7 +33,7 @@ def read(kind, path):
         return len(HammingIndex.open(path))
     if kind == "collection":
         return len(thpi.open(path))
-    return thpi.load(path) if kind == "model" else len(thpi.export.read_faiss(path).codes)
+    return thpi.load(path)
 
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 for kind, path in zip(sys.argv[1::2], sys.argv[2::2]):
@@ -73,10 +72,6 @@ def _model(path: Path) -> None:
     thpi.LSH(8, random_state=0).fit(np.eye(20)).save(path)
 
 
-def _faiss(path: Path) -> None:
-    write_faiss(path, np.array([[1, 2], [3, 4]], dtype=np.uint8), 16)
-
-
 FILES: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "nothing": ("index", lambda path: path.write_bytes(b""), "does not begin like one"),
     "first bytes only": ("index", lambda path: path.write_bytes(b"thpi-idx"), "header is not JSON|not that of one"),
@@ -87,7 +82,6 @@ FILES: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "no collection": ("collection", lambda path: path.write_bytes(b"SQLite format 3"), "not a thpi collection"),
     "no model": ("model", lambda path: path.write_bytes(b""), "truncated, altered or of another format"),
     "long model": ("model", _model, "bytes, .* expected"),
-    "long faiss": ("faiss", _faiss, "not those of 2 codes"),
 }
 
 

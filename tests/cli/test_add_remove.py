@@ -53,7 +53,7 @@ def test_bad_input_is_one_line_and_changes_nothing(shop, collection, tmp_path, r
     assert "has 5 columns of features; the model was fitted on 64" in refused(
         ["add", collection, tmp_path / "narrow.npy"]
     )
-    assert "the ids of this collection are texts; pass ids" in refused(["add", collection, shop / "target.npy"])
+    assert "the ids stored here are strings; pass ids" in refused(["add", collection, shop / "target.npy"])
     assert "has 300 ids; DATA has 3 rows" in refused(
         ["add", collection, _three(shop, tmp_path), "--ids", _names(tmp_path, 300)]
     )

@@ -38,15 +38,14 @@ def test_a_page_needs_matplotlib(tmp_path, refused, monkeypatch):
     assert "'matplotlib'; install it with: pip install \"thpi[plots]\"" in refused(command)
 
 
-def test_stores_need_their_packages(tmp_path, refused, monkeypatch):
+def test_stores_need_their_packages(shop, tmp_path, refused, monkeypatch):
     for package, target in (
         ("psycopg", "postgresql://localhost/shop"),
         ("pymilvus", tmp_path / "codes.db"),
-        ("sqlite_vec", tmp_path / "codes.sqlite"),
         ("lancedb", tmp_path / "codes.lancedb"),
     ):
         _without(monkeypatch, package)
-        assert f"'{package}'" in refused(["export", tmp_path / "no.npy", target])
+        assert f"'{package}'" in refused(["export", shop / "collection.thpi", target])
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs a folder that nobody can write to")
@@ -57,7 +56,7 @@ def test_folders_that_take_no_files(tmp_path, shop, refused):
         ["build", tmp_path / "m.thpi", no, "--html", "/proc/page.html"],
         ["diagnose", no, "--privileged", no, "--html", "/proc/page.html"],
         ["evaluate", no, no, "--html", "/proc/page.html"],
-        ["export", no, "/proc/codes.npy"],
+        ["export", shop / "collection.thpi", "/proc/codes.npy"],
     ):
         assert "cannot be written: " in refused(command)
     assert "cannot be written: " in refused(["demo", "--tables", "/proc"])
@@ -70,11 +69,11 @@ def test_folders_without_permission(tmp_path, refused):
     assert "cannot be written: Permission denied" in refused(["build", folder / "m.thpi", tmp_path / "no.npy"])
 
 
-def test_a_port_that_is_taken(tmp_path, refused):
-    pytest.importorskip("fastapi", reason="needs the extra serve")
+def test_a_port_that_is_taken(shop, refused):
+    pytest.importorskip("granian", reason="needs the extra serve")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        text = refused(["serve", "--port", port, "--model", tmp_path / "no.thpi", "--index", tmp_path / "no.index"])
+        text = refused(["serve", shop / "collection.thpi", "--port", port])
     assert f"--port {port}: Address already in use" in text
 
 

@@ -11,7 +11,6 @@ import pytest
 
 import thpi
 from thpi.cli import run
-from thpi.export import encode_parts, read_parts
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +26,6 @@ def tables(tmp_path_factory):
     arguments = ["build", str(folder / "m.thpi"), str(folder / "pictures.csv"), "--privileged"]
     options = ["--id", "sku", "--bits", "8", "--relevance", "source", "--set", "sides=two"]
     assert run([*arguments, str(folder / "texts.csv"), *options]) == 0
-    with thpi.open(folder / "m.thpi") as made:
-        made.estimator().save(folder / "model.thpi")
     return folder, X, S
 
 
@@ -72,37 +69,6 @@ def test_info_tells_the_sides(tables, capsys):
     assert "two; two sides" in capsys.readouterr().out
 
 
-def test_each_side_is_an_onnx_file(tables, tmp_path):
-    pytest.importorskip("onnx")
-    runtime = pytest.importorskip("onnxruntime")
-    folder, X, S = tables
-    model = thpi.load(folder / "model.thpi")
-    del model.feature_names_in_, model.item_names_  # plain arrays have no names
-    for side, rows, codes in (("target", X, model.transform(X)), ("source", S, model.transform_source(S))):
-        target = tmp_path / f"{side}.onnx"
-        assert run(["export", str(folder / "model.thpi"), str(target), "--side", side]) == 0
-        session = runtime.InferenceSession(target.read_bytes())
-        assert (session.run(["codes"], {"rows": rows.astype(np.float32)})[0] == codes).mean() > 0.99
-
-
-def test_a_folder_of_codes_is_of_one_side(tmp_path):
-    pytest.importorskip("pyarrow")
-    S = np.random.RandomState(0).standard_normal((50, 4))
-    model = thpi.TwoSidedITQ(4, random_state=0).fit(S[:, ::-1], privileged=S)
-    (tmp_path / "rows").mkdir()
-    pd.DataFrame(S, columns=list("abcd")).to_parquet(tmp_path / "rows" / "0.parquet")
-    encode_parts(model.source_side, tmp_path / "rows", tmp_path / "codes")
-    np.testing.assert_array_equal(read_parts(tmp_path / "codes").codes, model.transform_source(S))
-    with pytest.raises(ValueError, match="holds codes of the other side"):
-        encode_parts(model, tmp_path / "rows", tmp_path / "codes")
-
-
 def test_a_one_sided_model_is_refused(shop, tmp_path, refused):
     command = ["add", shop / "collection.thpi", shop / "target.npy", "--side", "source"]
     assert "codes target rows only" in refused(command)
-
-
-def test_refit_refuses_two_sides(tables, refused):
-    folder, _, _ = tables
-    command = ["refit", str(folder / "model.thpi"), "--data", str(folder / "pictures.csv"), "--id", "sku"]
-    assert "two-sided" in refused([*command, "--privileged", str(folder / "texts.csv")])

@@ -76,7 +76,7 @@ def test_a_column_that_is_both_id_and_feature(tmp_path):
 def test_rows_on_standard_input_are_there_as_soon_as_they_come(monkeypatch, first, second, names):
     """The second part is written only when the first has been read; waiting for more would never end."""
     reading, writing = os.pipe()
-    monkeypatch.setattr("sys.stdin", open(reading))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.FileIO(reading))))
     os.write(writing, first)
     late = threading.Timer(20, os.close, (writing,))  # ends a test that waits
     late.start()

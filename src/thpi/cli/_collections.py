@@ -78,10 +78,10 @@ def _plain(item: Any) -> Any:
     return item.item() if hasattr(item, "item") else item
 
 
-def collection_facts(shop: Collection, as_json: bool) -> Facts:
+def collection_facts(path: Path, shop: Collection, as_json: bool) -> Facts:
     """Describe a collection: what it holds, where it came from, and what was found when it was built."""
     about, evidence = shop.about, shop.evidence
-    facts: Facts = {"collection": str(shop.path), "title": about.get("title"), "items": len(shop), "bits": shop.n_bits}
+    facts: Facts = {"collection": str(path), "title": about.get("title"), "items": len(shop), "bits": shop.n_bits}
     if as_json:
         return facts | {"version": shop.version, "fingerprint": shop.model} | about | {"evidence": evidence}
     first = ", ".join(printable(str(item)) for item in shop.ids[:3].tolist())
@@ -92,7 +92,7 @@ def collection_facts(shop: Collection, as_json: bool) -> Facts:
     facts["learned_from"] = (
         f"{evidence.get('rows', 0):,} rows of {', '.join((about.get('tables') or {}).values()) or '?'}"
     )
-    facts |= {"pairs": about.get("pairs"), "gain": gain_sentence(evidence)}
+    facts |= {"pairs": about.get("pairs"), "gain": gain_sentence(evidence, about.get("relevant"))}
     if "sides_gain" in evidence:
         low, high = evidence["sides_gain_interval"]
         gained = f"two sides {evidence['sides_gain']:+.1f} ({low:+.1f} to {high:+.1f}) points over one"
@@ -102,7 +102,7 @@ def collection_facts(shop: Collection, as_json: bool) -> Facts:
     return facts | {"seed": about["settings"].get("random_state"), "fingerprint": shop.model, "version": shop.version}
 
 
-def gain_sentence(evidence: Facts) -> str | None:
+def gain_sentence(evidence: Facts, relevant: str | None) -> str | None:
     """What the source adds, in words; None if it was not tried."""
     tried = [entry for entry in evidence.get("candidates", ()) if entry["uses_source"] and entry["score"] is not None]
     if not tried:
@@ -111,14 +111,13 @@ def gain_sentence(evidence: Facts) -> str | None:
     used = "The source is used" if evidence["uses_source"] else "The source is not used"
     return (
         f"{used}: {evidence['gain']:+.1f} points of MAP with it (95 % interval {low:+.1f} to {high:+.1f}), if relevant "
-        f"means {evidence['relevance']}, by cross-validation on the pairs."
+        f"means {relevant or evidence['relevance']}, by cross-validation on the pairs."
     )
 
 
-def write_page(path: Path, hasher: BaseHasher, shop: Collection) -> None:
-    """Write a page with what was found when a collection was built."""
-    from thpi._files import atomic_write
+def build_page(path: Path, hasher: BaseHasher, shop: Collection) -> str:
+    """Return a page with what was found when the collection in ``path`` was built."""
     from thpi.report import render
 
-    facts = collection_facts(shop, False)
-    atomic_write(path, render("collection.html", title=str(facts["title"]), facts=facts, hasher=hasher))
+    facts = collection_facts(path, shop, False)
+    return render("collection.html", title=str(shop.about.get("title")), facts=facts, hasher=hasher)

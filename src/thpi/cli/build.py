@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 import typer
 
 from thpi.cli import _options as options
-from thpi.cli._collections import collection_facts, item_details, parameters, write_page
+from thpi.cli._collections import build_page, collection_facts, item_details, parameters
 from thpi.cli._output import Facts, check_output, print_table, progress_bar, show
 
 if TYPE_CHECKING:
@@ -118,14 +118,17 @@ def build(
             unused = f"{rows.joined.n_target:,} target rows without a source are coded, but not learned from"
             typer.echo(f"{unused}: {type(hasher).__name__} learns from pairs only.", err=True)
         about: Facts = {"title": title or collection.stem, "recall": recall, "pairs": rows.pairing, "labels": labels}
+        about["relevant"] = _relevant(hasher)
         about["tables"] = {name: Path(file).name for name, file in files._asdict().items() if file is not None}
         made = _built(collection, hasher, rows, about, pictures, force, update)
-    facts = collection_facts(made, as_json) | {"seconds": round(time.perf_counter() - start, 3)}
+    facts = collection_facts(collection, made, as_json) | {"seconds": round(time.perf_counter() - start, 3)}
     if as_json and rows.joined is not None:
         facts["pairs"] = rows.joined._asdict()
     show(as_json, facts)
     if html is not None:
-        write_page(html, hasher, made)
+        from thpi._files import atomic_write
+
+        atomic_write(html, build_page(collection, hasher, made))
         if not as_json:
             typer.echo(f"page: {html}")
 
@@ -161,7 +164,7 @@ def _hasher(
 ) -> BaseHasher:
     from thpi import HASHERS
 
-    _, privileged, source, target, labels = files
+    privileged, labels = files.privileged, files.labels
     if method is None:
         method = "ITQ" if privileged is None and labels is None else "AutoHasher"
     if method not in HASHERS:
@@ -205,6 +208,14 @@ def set_relevance(hasher: BaseHasher, relevance: str, privileged: str | None, la
     elif relevance != "target":
         auto = "AutoHasher, the default with --privileged or --labels"
         raise ValueError(f"--relevance {relevance} needs {auto}; {type(hasher).__name__} has one meaning only.")
+
+
+def _relevant(hasher: BaseHasher) -> str | None:
+    """What relevant means, in words."""
+    from thpi import RELEVANCES
+
+    name = hasher.get_params().get("relevance")
+    return RELEVANCES[name].title if name in RELEVANCES else None
 
 
 def _note_unused(hasher: BaseHasher, files: Files) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
@@ -44,12 +45,12 @@ def info(
 
     with open(collection) as shop:
         if new_rows is not None:
-            _drift(shop, new_rows, id, ignore, as_json)
+            _drift(collection, shop, new_rows, id, ignore, as_json)
             return
         with progress_bar("checking"):
             shop.check()
         coder, names = coder_of(shop)
-        facts = collection_facts(shop, as_json)
+        facts = collection_facts(collection, shop, as_json)
         columns = None if names is None else list(names) if as_json else ", ".join(names[:6])
         if names is not None and not as_json and len(names) > 6:
             columns = f"{columns}, ..."
@@ -57,7 +58,9 @@ def info(
         show(as_json, facts | {"file_bytes": shop.path.stat().st_size, "intact": True})
 
 
-def _drift(shop: Collection, new_rows: str, id: str | None, ignore: list[str] | None, as_json: bool) -> None:
+def _drift(
+    path: Path, shop: Collection, new_rows: str, id: str | None, ignore: list[str] | None, as_json: bool
+) -> None:
     from thpi.drift import drift
     from thpi.tables import Choice, read_matrix
 
@@ -65,7 +68,7 @@ def _drift(shop: Collection, new_rows: str, id: str | None, ignore: list[str] | 
     X = read_matrix(Choice("--drift", new_rows, id, ignore=ignore or (), features=names)).X
     check_width("--drift", new_rows, X, coder)
     found = drift(coder, X)
-    facts = {"collection": str(shop.path), "new_rows": found.n_rows, "measured_rows": found.n_trained}
+    facts = {"collection": str(path), "new_rows": found.n_rows, "measured_rows": found.n_trained}
     facts["drifted"] = found.drifted
     if as_json:
         bits = {"share_change": found.share_change, "shift": found.shift, "spread": found.spread}

@@ -14,9 +14,8 @@ from thpi.cli._options import TABLES, CollectionFile, Json
 from thpi.cli._output import plain, printable
 
 if TYPE_CHECKING:
-    from thpi._types import Array
     from thpi.collection import Collection
-    from thpi.index import Neighbours, Order
+    from thpi.index import Order
 
 _MANY = 1000
 
@@ -35,7 +34,7 @@ _ID = typer.Option(
 )  # fmt: skip
 _ORDER = typer.Option(
     metavar="ORDER", autocompletion=lambda: ["asymmetric", "hamming"],
-    help="asymmetric or hamming distance. Default: asymmetric for rows, hamming for items and with --radius.",
+    help="asymmetric or hamming distance. Default: asymmetric for rows, hamming for items.",
 )  # fmt: skip
 
 
@@ -45,7 +44,6 @@ def search(
     id: Annotated[Optional[str], _ID] = None,
     row: Annotated[Optional[int], typer.Option(min=0, help="Only this row of QUERIES, counted from 0.")] = None,
     k: Annotated[int, typer.Option("-k", min=1, help="Number of neighbours.")] = 10,
-    radius: Annotated[Optional[int], typer.Option(min=0, help="All items within this many bits, instead of k.")] = None,
     order: Annotated[Optional[str], _ORDER] = None,
     as_json: Json = False,
 ) -> None:
@@ -73,34 +71,29 @@ def search(
         raise ValueError("say what to search for: QUERIES, or an item with --id.")
     if order not in (None, "asymmetric", "hamming"):
         raise ValueError(f"--order {order!r} must be asymmetric or hamming.")
-    if order == "asymmetric" and (radius is not None or queries is None):
-        why = "--radius counts bits" if radius is not None else "of an item only the code is known"
-        raise ValueError(f"--order asymmetric: {why}; it needs rows, QUERIES, without --radius.")
-    chosen: Order = "asymmetric" if order != "hamming" and radius is None and queries is not None else "hamming"
+    if order == "asymmetric" and queries is None:
+        raise ValueError("--order asymmetric needs rows, QUERIES: of an item only the code is known.")
+    chosen: Order = "hamming" if order == "hamming" or queries is None else "asymmetric"
     shop = open(collection)
     if len(shop) == 0:
         raise ValueError(f"COLLECTION={str(collection)!r} is empty.")
-    answers = _of_item(shop, id, k, radius) if queries is None else _of_rows(shop, queries, id, row, k, radius, chosen)
+    answers = _of_item(shop, id, k) if queries is None else _of_rows(shop, queries, id, row, k, chosen)
     for answer in answers:
         _print(shop, answer, chosen, as_json)
 
 
-def _of_item(shop: Collection, id: str | None, k: int, radius: int | None) -> Iterator[_Answer]:
-    (item,) = _plain(ids_like(shop, [id or ""]))
+def _of_item(shop: Collection, id: str | None, k: int) -> Iterator[_Answer]:
+    ids = ids_like(shop, [id or ""])
+    item = ids.tolist()[0] if hasattr(ids, "tolist") else ids[0]
     if item not in shop:
         few = ", ".join(map(str, shop.ids[:3].tolist()))
         raise ValueError(f"--id {id!r} is not in the collection; it has ids like {few}.")
-    if radius is None:
-        found = shop.search(id=item, k=k)
-        distances, ids = found.distances[0], found.ids[0]
-    else:
-        (found,) = shop.radius_search(shop.codes_of([item]), radius)
-        distances, ids = found.distances[found.ids != item], found.ids[found.ids != item]
-    yield _Answer(item, distances.tolist(), ids.tolist(), shop.n_bits)
+    found = shop.search(id=item, k=k)
+    yield _Answer(item, found.distances[0].tolist(), found.ids[0].tolist(), shop.n_bits)
 
 
 def _of_rows(
-    shop: Collection, queries: str, id: str | None, row: int | None, k: int, radius: int | None, order: Order
+    shop: Collection, queries: str, id: str | None, row: int | None, k: int, order: Order
 ) -> Iterator[_Answer]:
     import numpy as np
 
@@ -119,24 +112,15 @@ def _of_rows(
         # Building an approximate structure takes longer than answering a few queries exactly.
         shop.index.recall = recall if len(names) >= _MANY else None
         projections = coder.decision_function(X)
+        found = shop.search_codes(projections, k, order=order)
         farthest = np.abs(projections).sum(axis=1).tolist() if order == "asymmetric" else [shop.n_bits] * len(names)
-        for name, found, far in zip(names, _found(shop, projections, k, radius, order), farthest, strict=True):
-            yield _Answer(name, found.distances.tolist(), found.ids.tolist(), far)
+        for answer in zip(names, found.distances.tolist(), found.ids.tolist(), farthest, strict=True):
+            yield _Answer(*answer)
         if row is not None:
             return
     if row is not None or start == 0:
         text = f"--row {row} is beyond the rows of " if start else ""
         raise ValueError(f"{text}QUERIES={queries!r}{f'; it has {start}, from 0' if start else ' has no rows'}.")
-
-
-def _found(shop: Collection, projections: Array, k: int, radius: int | None, order: Order) -> list[Neighbours]:
-    from thpi.codes import pack_signs
-    from thpi.index import Neighbours
-
-    if radius is not None:
-        return shop.radius_search(pack_signs(projections), radius)
-    queries = projections if order == "asymmetric" else pack_signs(projections)
-    return [Neighbours(*each) for each in zip(*shop.search_codes(queries, k), strict=True)]
 
 
 def _print(shop: Collection, answer: _Answer, order: Order, as_json: bool) -> None:
@@ -158,7 +142,3 @@ def _print(shop: Collection, answer: _Answer, order: Order, as_json: bool) -> No
         number = f"{distance:>3}" if isinstance(distance, int) else f"{distance:#.4g}".rstrip(".").rjust(8)
         shown = "" if text is None else f"  {printable(text)[:60]}"
         typer.echo(f"  {rank:>4}  {name:{width}}  distance {number}  {bar:{20 if shown else 0}}{shown}")
-
-
-def _plain(ids: Any) -> list[Any]:
-    return ids.tolist() if hasattr(ids, "tolist") else list(ids)

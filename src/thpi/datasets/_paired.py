@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -91,9 +91,11 @@ class PairedDataset:
             raise IndexError(f"i={i!r} must be a row number from 0 to {self.n - 1}.")
         carried = [] if self.tags is None else self.tags[[i]].nonzero()[1].tolist()
         label = None if self.labels is None else self.label_names[int(self.labels[i])]
-        views = (self.pictures, self.target_texts, self.source_texts)
-        shown: list[Any] = [None if view is None else view[i] for view in views]
-        return Item(self.names[i], label, *shown, tuple(self.tag_names[j] for j in carried))
+        picture, target_text, source_text = (
+            None if view is None else view[i] for view in (self.pictures, self.target_texts, self.source_texts)
+        )
+        tags = tuple(self.tag_names[j] for j in carried)
+        return Item(self.names[i], label, cast("Picture", picture), target_text, source_text, tags)
 
     def take(self, rows: npt.ArrayLike) -> PairedDataset:
         """Keep only the given paired rows, in the given order; ``source_only`` stays whole."""

@@ -15,27 +15,9 @@ Value: TypeAlias = "int | float | str"  # an id or a label
 NAMED_COLUMNS = (".csv", ".tsv", ".parquet")
 
 _NAMED = re.compile(r"(.+\.(?:npz|csv|tsv|parquet)):([^:/\\]+)", re.IGNORECASE)
-_IDENTIFIERS = frozenset(
-    [
-        "article",
-        "asin",
-        "code",
-        "ean",
-        "gtin",
-        "id",
-        "ids",
-        "isbn",
-        "key",
-        "mpn",
-        "no",
-        "nr",
-        "num",
-        "number",
-        "pid",
-        "sku",
-        "upc",
-        "uuid",
-    ]
+_IDENTIFIERS = (
+    *("id", "ids", "pid", "uuid", "sku", "asin", "mpn", "article", "ean", "gtin", "upc", "isbn"),
+    *("key", "code", "no", "nr", "num", "number"),
 )
 
 
