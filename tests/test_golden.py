@@ -12,7 +12,7 @@ import pytest
 import thpi
 from thpi import model_file
 from thpi.export import read_npy, read_parquet
-from thpi.index import HammingIndex, IndexFileError
+from thpi.index import HammingIndex
 from tools import make_golden
 
 GOLDEN = Path(__file__).parent / "golden"
