@@ -249,15 +249,17 @@ def test_an_encoder_imports_neither_scikit_learn_nor_scipy_nor_pandas(saved, dig
 @pytest.mark.parametrize("kind", ["csv", "npy"])
 def test_commands_that_code_rows_do_not_import_them_either(digits, tmp_path, kind):
     X = digits[0]
-    thpi.AutoHasher(n_bits=16, random_state=0).fit(X[:60], privileged=digits[1][:60]).save(tmp_path / "shop.thpi")
-    rows = tmp_path / f"rows.{kind}"
+    hasher = thpi.AutoHasher(n_bits=16, random_state=0)
+    thpi.build(tmp_path / "shop.thpi", X[:60], privileged=digits[1][:60], hasher=hasher).close()
+    rows, ids = tmp_path / f"rows.{kind}", tmp_path / "ids.txt"
     np.save(rows, X) if kind == "npy" else np.savetxt(rows, X, delimiter=",")
+    ids.write_text("\n".join(str(100 + i) for i in range(len(X))))
     code = f"import sys; from thpi.cli import run; assert run(sys.argv[1:]) == 0; print({HEAVY})"
-    shop, codes, index = tmp_path / "shop.thpi", tmp_path / "codes.npy", tmp_path / "shop.index"
+    shop = tmp_path / "shop.thpi"
     for command in (
         ("info", shop),
-        ("encode", shop, rows, codes),
-        ("index", "build", codes, index),
-        ("search", index, rows, "--model", shop, "--row", "3"),
+        ("add", shop, rows, "--id", ids),
+        ("remove", shop, "103"),
+        ("search", shop, rows, "--row", "3"),
     ):
         assert run(code, *command).splitlines()[-1] == "[]", command

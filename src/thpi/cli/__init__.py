@@ -36,7 +36,8 @@ class _LazyGroup(TyperGroup):
         member: typer.Typer | None = getattr(module, "app", None)
         if member is None:
             member = typer.Typer(add_completion=False)
-            member.command(cmd_name)(getattr(module, cmd_name))
+            # Help that is longer than a function may be.
+            member.command(cmd_name, help=getattr(module, "HELP", None))(getattr(module, cmd_name))
         command = typer.main.get_command(member)
         command.name = cmd_name
         return command

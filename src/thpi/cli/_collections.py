@@ -113,11 +113,3 @@ def gain_sentence(evidence: Facts, relevant: str | None) -> str | None:
         f"{used}: {evidence['gain']:+.1f} points of MAP with it (95 % interval {low:+.1f} to {high:+.1f}), if relevant "
         f"means {relevant or evidence['relevance']}, by cross-validation on the pairs."
     )
-
-
-def build_page(path: Path, hasher: BaseHasher, shop: Collection) -> str:
-    """Return a page with what was found when the collection in ``path`` was built."""
-    from thpi.report import render
-
-    facts = collection_facts(path, shop, False)
-    return render("collection.html", title=str(shop.about.get("title")), facts=facts, hasher=hasher)

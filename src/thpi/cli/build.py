@@ -6,13 +6,13 @@ import json
 import time
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Optional
 
 import typer
 
 from thpi.cli import _options as options
-from thpi.cli._collections import build_page, collection_facts, item_details, parameters
-from thpi.cli._output import Facts, check_output, print_table, progress_bar, show
+from thpi.cli._collections import collection_facts, item_details, parameters
+from thpi.cli._output import Facts, check_output, print_table, progress_bar, show, write_page
 
 if TYPE_CHECKING:
     from thpi.base import BaseHasher
@@ -42,6 +42,38 @@ _SET = typer.Option("--set", metavar="NAME=VALUE", help="Rare parameter of the m
 _METHODS = typer.Option("--methods", is_eager=True, callback=_print_methods, help="List methods and parameters.")
 _RECALL = typer.Option(metavar="SHARE", help="Allow approximate search with this recall, e.g. 0.99. Default: exact.")
 _TITLE = typer.Option(metavar="TEXT", help="Title that people see. Default: the name of the file.")
+HELP = """Learn from tables, code their items, and write a collection: one file to search in.
+
+If there are few target rows (DATA), their source rows (--privileged) and
+further source rows (--source) can help; they are not needed afterwards.
+AutoHasher decides by cross-validation whether the source helps, and uses it
+only then. By default, an item is relevant if it is close in target space or,
+with --labels, if it has the same class; --relevance changes this.
+
+Tables with a column of ids are joined by it, whatever the order of the rows.
+Rows without a partner are further source and target rows. Other files are
+joined by position: row i of both is the same item. The items are the rows of
+DATA and of --target. Ids must be different. A column of numbers that is
+called like an id (sku, ean, no) is not taken as a feature without a word.
+
+With --set sides=auto (or two) items are coded by their source rows, if that
+finds more. Searches need target rows only.
+
+Choose an array of an npz file as FILE:NAME. The collection stores column
+names. A folder of parquet files may be larger than memory (methods ITQ, LSH
+and SpectralHashing; and --source, of which AutoHasher takes a sample).
+
+\b
+Examples:
+  thpi build shop.thpi pictures.csv --privileged texts.csv --bits 32
+  thpi build shop.thpi shop.csv --id sku --labels class --ignore price
+  thpi build shop.thpi pictures.npy --privileged texts.npz:same \\
+      --source texts.npz:more --bits 64 --relevance groups
+  thpi build shop.thpi pictures.npy --method ITQ --set n_init=5 --seed 1
+  thpi build big.thpi vectors/ --bits 64 --scheduler tcp://head:8786
+  thpi build --methods
+"""
+
 _HTML = typer.Option("--html", metavar="PAGE.html", help="Write a page with what was found.")
 
 
@@ -70,67 +102,55 @@ def build(
     as_json: options.Json = False,
     methods: Annotated[bool, _METHODS] = False,
 ) -> None:
-    """Learn from tables, code their items, and write a collection: one file to search in.
-
-    If there are few target rows (DATA), their source rows (--privileged) and
-    further source rows (--source) can help; they are not needed afterwards.
-    AutoHasher decides by cross-validation whether the source helps, and uses it
-    only then. By default, an item is relevant if it is close in target space or,
-    with --labels, if it has the same class; --relevance changes this.
-
-    Tables with a column of ids are joined by it, whatever the order of the rows.
-    Rows without a partner are further source and target rows. Other files are
-    joined by position: row i of both is the same item. The items are the rows of
-    DATA and of --target. Ids must be different. A column of numbers that is
-    called like an id (sku, ean, no) is not taken as a feature without a word.
-
-    With --set sides=auto (or two) items are coded by their source rows, if that
-    finds more. Searches need target rows only.
-
-    Choose an array of an npz file as FILE:NAME. The collection stores column
-    names. A folder of parquet files may be larger than memory (methods ITQ, LSH
-    and SpectralHashing; and --source, of which AutoHasher takes a sample).
-
-    \b
-    Examples:
-      thpi build shop.thpi pictures.csv --privileged texts.csv --bits 32
-      thpi build shop.thpi shop.csv --id sku --labels class --ignore price
-      thpi build shop.thpi pictures.npy --privileged texts.npz:same \\
-          --source texts.npz:more --bits 64 --relevance groups
-      thpi build shop.thpi pictures.npy --method ITQ --set n_init=5 --seed 1
-      thpi build big.thpi vectors/ --bits 64 --scheduler tcp://head:8786
-      thpi build --methods
-    """
+    """Learn from tables, code their items, and write a collection."""
     from thpi.tables import Files, cluster, read_learning
 
+    start = time.perf_counter()
     files = Files(data, privileged, source, target, labels)
-    check_output("COLLECTION", collection, force=force, inputs=files)
-    if html is not None:
-        check_output("--html", html, force=force, inputs=[*files, collection])
+    for name, output in (("COLLECTION", collection), ("--html", html)):
+        if output is not None:
+            check_output(name, output, force=force, inputs=[*files, collection if output is html else None])
     if recall is not None and not 0 < recall <= 1:
         raise ValueError(f"--recall {recall:g} must be above 0 and at most 1.")
     hasher = _hasher(method, files, relevance, bits, seed, parameter or [])
-    start = time.perf_counter()
     with cluster(scheduler) as client, progress_bar("reading") as update:
         pairs = hasher.needs_privileged or hasher.uses_source
         rows = read_learning(files, id=id, ignore=ignore, pairs=pairs, client=client, kept=feature or (), text=text)
-        if rows.joined is not None and rows.joined.n_target and not hasher.uses_target:
-            unused = f"{rows.joined.n_target:,} target rows without a source are coded, but not learned from"
-            typer.echo(f"{unused}: {type(hasher).__name__} learns from pairs only.", err=True)
-        about: Facts = {"title": title or collection.stem, "recall": recall, "pairs": rows.pairing, "labels": labels}
-        about["relevant"] = _relevant(hasher)
-        about["tables"] = {name: Path(file).name for name, file in files._asdict().items() if file is not None}
+        about = {"title": title or collection.stem, "recall": recall, "labels": labels}
+        about |= _where_from(files, rows, hasher)
         made = _built(collection, hasher, rows, about, pictures, force, update)
     facts = collection_facts(collection, made, as_json) | {"seconds": round(time.perf_counter() - start, 3)}
     if as_json and rows.joined is not None:
         facts["pairs"] = rows.joined._asdict()
     show(as_json, facts)
     if html is not None:
-        from thpi._files import atomic_write
+        write_page(html, _Page(hasher, about, collection_facts(collection, made, False)), as_json)
 
-        atomic_write(html, build_page(collection, hasher, made))
-        if not as_json:
-            typer.echo(f"page: {html}")
+
+class _Page(NamedTuple):
+    """What was found when a collection was built."""
+
+    hasher: BaseHasher
+    about: Facts
+    facts: Facts
+
+    def to_html(self) -> str:
+        from thpi.report import NARROW_STYLE, render
+
+        about = {"title": self.about["title"], "meaning": self.about["relevant"], "style": NARROW_STYLE}
+        return render("collection.html", hasher=self.hasher, facts=self.facts, **about)
+
+
+def _where_from(files: Files, rows: Learning, hasher: BaseHasher) -> Facts:
+    """What the collection remembers of its tables; note rows that nothing is learned from."""
+    from thpi import RELEVANCES
+
+    if rows.joined is not None and rows.joined.n_target and not hasher.uses_target:
+        unused = f"{rows.joined.n_target:,} target rows without a source are coded, but not learned from"
+        typer.echo(f"{unused}: {type(hasher).__name__} learns from pairs only.", err=True)
+    meaning = RELEVANCES.get(hasher.get_params().get("relevance", ""))
+    tables = {name: Path(file).name for name, file in files._asdict().items() if file is not None}
+    return {"tables": tables, "pairs": rows.pairing, "relevant": None if meaning is None else meaning.title}
 
 
 def _built(
@@ -208,14 +228,6 @@ def set_relevance(hasher: BaseHasher, relevance: str, privileged: str | None, la
     elif relevance != "target":
         auto = "AutoHasher, the default with --privileged or --labels"
         raise ValueError(f"--relevance {relevance} needs {auto}; {type(hasher).__name__} has one meaning only.")
-
-
-def _relevant(hasher: BaseHasher) -> str | None:
-    """What relevant means, in words."""
-    from thpi import RELEVANCES
-
-    name = hasher.get_params().get("relevance")
-    return RELEVANCES[name].title if name in RELEVANCES else None
 
 
 def _note_unused(hasher: BaseHasher, files: Files) -> None:

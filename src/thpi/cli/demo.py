@@ -15,6 +15,29 @@ if TYPE_CHECKING:
     from thpi.base import BaseHasher
     from thpi.datasets import ShopTask
 
+HELP = """Learn to search a small shop by picture, without and with tags, and show what each finds.
+
+The shop is part of the package: 1,000 drawings, described by 1,280 features
+of a neural network. While learning, 200 drawings are known with their tags,
+and the tags of 600 more. The other 200 drawings are new. They are the
+queries, searched among all others, and a result is right if it is of their
+category. No method is told the categories. The collection has the 800 others,
+with their drawings and tags.
+
+With --tables it writes csv files to try the commands on: pictures.csv has 160
+items (the target), texts.csv 180 (the source), both with ids and shuffled;
+140 are in both. kinds.csv has the class of each item, new.csv pictures of 10
+further items. An id says what the item shows, so you see what a search found.
+With --drawings they are those of the tutorial: pictures.csv (200 drawings),
+tags.csv (the tags of 800), later.csv, new.csv, categories.csv, thumbnails.
+
+\b
+Examples:
+  thpi demo
+  thpi demo --tables shop
+  thpi build shop.thpi shop/pictures.csv --privileged shop/texts.csv
+  thpi search shop.thpi shop/new.csv -k 3
+"""
 SHOWN = 8
 _COLLECTION = typer.Argument(metavar="COLLECTION", help="File to write.")
 _HTML = typer.Option("--html", metavar="PAGE.html", help="Page to write, with the drawings that were found.")
@@ -40,29 +63,7 @@ def demo(
     drawings: Annotated[bool, _DRAWINGS] = False,
     force: Force = False,
 ) -> None:
-    """Learn to search a small shop by picture, without and with tags, and show what each finds.
-
-    The shop is part of the package: 1,000 drawings, described by 1,280 features
-    of a neural network. While learning, 200 drawings are known with their tags,
-    and the tags of 600 more. The other 200 drawings are new. They are the
-    queries, searched among all others, and a result is right if it is of their
-    category. No method is told the categories. The collection has the 800 others,
-    with their drawings and tags.
-
-    With --tables it writes csv files to try the commands on: pictures.csv has 160
-    items (the target), texts.csv 180 (the source), both with ids and shuffled;
-    140 are in both. kinds.csv has the class of each item, new.csv pictures of 10
-    further items. An id says what the item shows, so you see what a search found.
-    With --drawings they are those of the tutorial: pictures.csv (200 drawings),
-    tags.csv (the tags of 800), later.csv, new.csv, categories.csv, thumbnails.
-
-    \b
-    Examples:
-      thpi demo
-      thpi demo --tables shop
-      thpi build shop.thpi shop/pictures.csv --privileged shop/texts.csv
-      thpi search shop.thpi shop/new.csv -k 3
-    """
+    """Learn to search a small shop by picture, without and with tags, and show what each finds."""
     if tables is not None:
         _write_tables(tables, drawings, force)
         return
