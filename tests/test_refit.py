@@ -53,9 +53,9 @@ def test_relevance_is_that_of_the_model(digits):
     rows = np.random.RandomState(0).permutation(digits.n)[:130]
     X, S, y = digits.target[rows], digits.source[rows], digits.labels[rows]
     for relevance, meaning in (
-        ("source", "the 10 nearest by the source"),
-        ("labels", "the same class"),
-        ("target", "the 10 nearest rows"),
+        ("source", "near in source space: the 10 nearest rows"),
+        ("labels", "same label"),
+        ("target", "near in target space: the 10 nearest rows"),
     ):
         old = thpi.AutoHasher(n_bits=8, relevance=relevance, random_state=0).fit(X[:60], y[:60], privileged=S[:60])
         found = refit(old, X, y, privileged=S)

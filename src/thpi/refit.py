@@ -13,7 +13,7 @@ from thpi._types import MatrixLike
 from thpi.base import BaseHasher
 from thpi.codes import paired_hamming_distances
 from thpi.collection import Collection, evidence_of
-from thpi.evaluation import evaluate, label_relevance, nearest_relevance, query_mean
+from thpi.evaluation import Judged, evaluate, find_truth, query_mean
 from thpi.index import IdsLike, check_ids
 
 __all__ = ["Gain", "Refit", "refit", "refit_collection"]
@@ -56,9 +56,9 @@ def refit(
     """Learn anew, with the method and parameters of ``old``, from old and new rows together.
 
     The gain is measured on rows drawn at random, at most a fifth and 1,000: they are queries among the other rows, and
-    a hasher that learned from the others only is compared with ``old``. Relevant are the 10 nearest rows by exact
-    search in the space that the method was fitted for (of the source, if its relevance is "source" or "groups"), or
-    rows of the same class. The hasher that is returned learned from all rows.
+    a hasher that learned from the others only is compared with ``old``. Relevant is what the method was fitted for
+    (:func:`thpi.evaluation.find_truth`): rows of the same label, or the 10 nearest (in source space, if its relevance
+    is "groups"). The hasher that is returned learned from all rows.
 
     The first ``n_old`` rows are those that the old model learned from. Queries are drawn from the others, which neither
     has seen, if these are at least 25; otherwise from all, which favours the old model.
@@ -80,39 +80,29 @@ def refit(
     first = n_old if n - n_old >= _LEAST_ROWS else 0
     n_queries = min(_MOST_QUERIES, n // 5, (n - first) // 2)
     asked = np.sort(first + np.random.RandomState(random_state).permutation(n - first)[:n_queries])
-    rest = np.setdiff1d(np.arange(n), asked)
+    rest, labels = np.setdiff1d(np.arange(n), asked), None if y is None else np.asarray(y)
 
     def some(rows: Any, values: Any) -> Any:
         return None if values is None else _safe_indexing(values, rows)
 
     unpaired = {"source": source, "target": target}
     trial = clone(old).fit(some(rest, X), some(rest, y), privileged=some(rest, privileged), **unpaired)
-    space, relevant = _meaning(old, X, y, privileged)
-    if relevant == "the same class":
-        relevance = label_relevance(some(asked, space), some(rest, space))
-    else:
-        relevance = nearest_relevance(some(asked, space), some(rest, space), _NEAR)
+    judged = [Judged(some(rows, X), some(rows, labels), some(rows, privileged)) for rows in (asked, rest)]
+    meaning = old.get_params().get("relevance", "target")
+    # Of a whole collection the groups would take too long.
+    truth = find_truth("source" if meaning == "groups" else meaning, *judged, neighbours=_NEAR)
     means = []
     for hasher in (old, trial):
         codes = hasher.transform(some(asked, X)), hasher.transform(some(rest, X))
-        values = evaluate(*codes, relevance, hasher.n_bits, _MEASURES)
+        values = evaluate(*codes, truth.relevant, hasher.n_bits, _MEASURES)
         means.append({name: query_mean(cast("Any", value)).value for name, value in values.items()})
     new = clone(old).fit(X, y, privileged=privileged, **unpaired)
     changed = paired_hamming_distances(old.transform(X), new.transform(X)).mean() / old.n_bits
-    return Refit(new, float(changed), Gain(relevant, n_queries, len(rest), *means))
+    return Refit(new, float(changed), Gain(truth.words, n_queries, len(rest), *means))
 
 
 def _n_rows(X: Any) -> int:
     return int(np.shape(X)[0])
-
-
-def _meaning(hasher: BaseHasher, X: Any, y: Any, privileged: Any) -> tuple[Any, str]:
-    relevance = hasher.get_params().get("relevance", "target")
-    if relevance == "labels" and y is not None and np.ndim(y) == 1:
-        return np.asarray(y), "the same class"
-    if relevance in ("source", "groups") and privileged is not None:
-        return privileged, f"the {_NEAR} nearest by the source"
-    return X, f"the {_NEAR} nearest rows"
 
 
 def refit_collection(

@@ -201,7 +201,10 @@ class Collection:
         if found is None:
             # Locked, so that no thread keeps the model that another one is replacing.
             with self._lock, self._named_errors():
-                found = self._hasher = load_encoder(self._file.read_part("model"))
+                found = load_encoder(self._file.read_part("model"))
+                if found.fingerprint_ != self.model:
+                    raise CollectionFileError("its model is not the one that made its codes.")
+                self._hasher = found
         return found
 
     @property

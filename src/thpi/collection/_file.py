@@ -94,7 +94,7 @@ class State(NamedTuple):
     @property
     def version(self) -> str:
         """Digest of everything that can be searched."""
-        text = "".join(f"{page} {digest}\n" for page, digest in self.digests.items())
+        text = "".join(f"{page} {digest}\n" for page, digest in sorted(self.digests.items()))
         return hashlib.sha256(f"{self.next}\n{text}".encode()).hexdigest()
 
 
@@ -135,7 +135,7 @@ class CollectionFile:
             for statement in _SCHEMA.values():
                 file.execute(statement)
             file.execute("BEGIN")
-            file._write_state(0)
+            file._write_state(State({}, 0))
             yield file
             for statement in _INDEX.values():
                 file.execute(statement)
@@ -244,9 +244,8 @@ class CollectionFile:
             raise CollectionFileError("pages are missing, or from another time.")
         return state
 
-    def _write_state(self, next_number: int) -> None:
-        rows = self.execute("SELECT page, sha256 FROM page ORDER BY page")
-        self.write_part("state", {"next": next_number, "sha256": State(dict(rows), next_number).version})
+    def _write_state(self, state: State) -> None:
+        self.write_part("state", {"next": state.next, "sha256": state.version})
 
     def read_page(self, number: int, n_bits: int) -> Page:
         """Return a page whose digest matches."""
@@ -263,12 +262,15 @@ class CollectionFile:
         except ValueError as error:
             raise CollectionFileError(f"its codes are not of {n_bits} bits ({error}).") from None
 
-    def _write_page(self, number: int, numbers: Ints, ids: list[Any], codes: Codes) -> None:
+    def _write_page(self, state: State, number: int, numbers: Ints, ids: list[Any], codes: Codes) -> None:
+        """Replace a page, and its digest in ``state``; without items, remove it."""
         if not len(numbers):
             self.execute("DELETE FROM page WHERE page=?", (number,))
+            del state.digests[number]
             return
         parts = (numbers - number * LENGTH).astype("<u2").tobytes(), _as_json(ids), codes.tobytes()
-        self.execute("INSERT OR REPLACE INTO page VALUES (?, ?, ?, ?, ?)", (number, _digest(number, *parts), *parts))
+        digest = state.digests[number] = _digest(number, *parts)
+        self.execute("INSERT OR REPLACE INTO page VALUES (?, ?, ?, ?, ?)", (number, digest, *parts))
 
     def insert(self, ids: Array, codes: Codes, details: Sequence[Details] | None, n_bits: int) -> None:
         """Add items. The caller has checked everything."""
@@ -293,27 +295,27 @@ class CollectionFile:
                 old = self.read_page(page, n_bits)
                 numbers, new = np.concatenate([old.numbers, numbers]), json.loads(old.ids) + new
                 packed = np.vstack([old.codes, packed])
-            self._write_page(page, numbers, new, packed)
+            self._write_page(state, page, numbers, new, packed)
             at = stop
-        self._write_state(first + len(values))
+        self._write_state(State(state.digests, first + len(values)))
 
     def delete(self, numbers: Ints, n_bits: int) -> None:
         """Remove items by their numbers."""
-        following = self.read_state().next
+        state = self.read_state()
         self.execute_many("DELETE FROM item WHERE number=?", ((number,) for number in numbers.tolist()))
         for number in np.unique(numbers // LENGTH).tolist():
             page = self.read_page(number, n_bits)
             kept = ~np.isin(page.numbers, numbers)
             ids = [item for item, stays in zip(json.loads(page.ids), kept.tolist(), strict=True) if stays]
-            self._write_page(number, page.numbers[kept], ids, page.codes[kept])
-        self._write_state(following)
+            self._write_page(state, number, page.numbers[kept], ids, page.codes[kept])
+        self._write_state(state)
 
     def clear(self) -> None:
         """Remove all items."""
-        following = self.read_state().next
+        state = self.read_state()
         self.execute("DELETE FROM item")
         self.execute("DELETE FROM page")
-        self._write_state(following)
+        self._write_state(State({}, state.next))
 
     def numbers_of(self, ids: Sequence[int | str]) -> dict[int | str, int]:
         """Return the numbers of the ids that are there."""

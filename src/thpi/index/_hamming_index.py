@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from numbers import Integral, Real
+from numbers import Real
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -107,27 +107,13 @@ class HammingIndex:
     def __init__(
         self, n_bits: int, recall: float | None = None, *, random_state: int = 0, model: str | None = None
     ) -> None:
-        if recall is not None and (not isinstance(recall, Real) or not 0 < recall <= 1):
-            raise ValueError(f"recall={recall!r} must be None (exact) or a number in (0, 1].")
-        if not isinstance(random_state, Integral) or not 0 <= random_state < 2**31:
-            raise ValueError(f"random_state={random_state!r} must be an integer in [0, 2**31).")
         self.n_bits = check_integer("n_bits", n_bits, 1)
-        self.recall = None if recall is None else float(recall)
-        self.random_state, self.model = int(random_state), check_fingerprint(model)
+        self.recall = _check_recall(recall)
+        self.random_state = check_integer("random_state", random_state, 0, 2**31 - 1)
+        self.model = check_fingerprint(model)
         self._state = State(Snapshot(np.empty((0, n_bytes(self.n_bits)), np.uint8), np.empty(0, np.int64), 0))
         self._positions: IdPositions | None = None  # of the ids in _state; None if they must be looked up anew
         self._writing, self._tuning = threading.RLock(), threading.Lock()
-
-    @classmethod
-    def of(cls, codes: Codes, ids: Array, n_bits: int, recall: float | None = None) -> HammingIndex:
-        """Make an index of codes and ids that were checked before; it keeps the arrays, which must not be changed.
-
-        >>> HammingIndex.of(np.array([[1], [2]], np.uint8), np.array([3, 7]), 8).ids
-        array([3, 7])
-        """
-        index = cls(n_bits, recall)
-        index._state = State(Snapshot(codes, ids, len(codes)))
-        return index
 
     def __len__(self) -> int:
         return len(self._state.rows)
@@ -253,6 +239,17 @@ class HammingIndex:
         atomic_write(path, encoded(self))
 
     @classmethod
+    def of(cls, codes: Codes, ids: Array, n_bits: int, recall: float | None = None) -> HammingIndex:
+        """Make an index of codes and ids that were checked before; it keeps the arrays, which must not be changed.
+
+        >>> HammingIndex.of(np.array([[1], [2]], np.uint8), np.array([3, 7]), 8).ids
+        array([3, 7])
+        """
+        index = cls(n_bits, recall)
+        index._state = State(Snapshot(codes, ids, len(codes)))
+        return index
+
+    @classmethod
     def open(cls, path: PathLike) -> HammingIndex:
         """Read an index that :meth:`save` wrote. An approximate structure is chosen anew at the first search.
 
@@ -331,6 +328,13 @@ class HammingIndex:
                 if _due(state):
                     self._tune(max(k, 10 if state.report is None else state.report.k))
         return self._state
+
+
+def _check_recall(recall: object) -> float | None:
+    share = float(recall) if isinstance(recall, Real) else None
+    if recall is not None and (share is None or not 0 < share <= 1):
+        raise ValueError(f"recall={recall!r} must be None (exact) or a number in (0, 1].")
+    return share
 
 
 def _due(state: State) -> bool:

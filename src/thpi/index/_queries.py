@@ -33,11 +33,13 @@ def no_check() -> None:
     """Let a search go on to its end."""
 
 
-def check_integer(name: str, value: object, minimum: int) -> int:
-    """Return ``value`` as an int, if it is an integer of at least ``minimum``; ``name`` is for the message."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < minimum:
-        raise ValueError(f"{name}={value!r} must be an integer of at least {minimum}.")
-    return int(value)
+def check_integer(name: str, value: object, minimum: int, maximum: int | None = None) -> int:
+    """Return ``value`` as an int, if it is an integer in this range; ``name`` is for the message."""
+    number = int(value) if isinstance(value, Integral) and not isinstance(value, bool) else None
+    if number is None or number < minimum or (maximum is not None and number > maximum):
+        most = "" if maximum is None else f" and at most {maximum}"
+        raise ValueError(f"{name}={value!r} must be an integer of at least {minimum}{most}.")
+    return number
 
 
 def read_queries(queries: npt.ArrayLike, order: Order | None, n_bits: int) -> Queries:

@@ -19,16 +19,6 @@ from thpi.report._render import (
 )
 
 __all__ = [
-    "NARROW_STYLE",
-    "STYLE",
-    "Scale",
-    "bare",
-    "described",
-    "figure_bytes",
-    "figure_html",
-    "html_page",
-    "new_axes",
-    "render",
-    "retrieved_page",
-    "signed",
-]
+    "NARROW_STYLE", "STYLE", "Scale", "bare", "described", "figure_bytes", "figure_html", "html_page", "new_axes",
+    "render", "retrieved_page", "signed",
+]  # fmt: skip

@@ -12,17 +12,6 @@ from thpi.evaluation.models._figures import draw_recall
 from thpi.evaluation.models._truth import Judged, Truth, default_neighbours, find_truth, meaning_of
 
 __all__ = [
-    "Answer",
-    "Assessment",
-    "Diagnosis",
-    "Judged",
-    "Line",
-    "Truth",
-    "assess",
-    "assess_rows",
-    "default_neighbours",
-    "diagnose",
-    "draw_recall",
-    "find_truth",
-    "meaning_of",
-]
+    "Answer", "Assessment", "Diagnosis", "Judged", "Line", "Truth", "assess", "assess_rows", "default_neighbours",
+    "diagnose", "draw_recall", "find_truth", "meaning_of",
+]  # fmt: skip

@@ -91,7 +91,9 @@ def _draw(
     columns: int | None,
 ) -> Axes:
     widths = [min(ids.shape[1], columns or ids.shape[1]) for ids in blocks.values()]
-    lefts, width = _columns(widths)
+    spans = np.array(widths) * (1 + _GAP) - _GAP
+    ends = 1 + np.cumsum(_BLOCK_GAP + spans)  # right of the query, which is at 0
+    lefts, width = (ends - spans).tolist(), float(ends[-1])
     lines = max(-(-ids.shape[1] // wide) for ids, wide in zip(blocks.values(), widths, strict=True))
     # A caption stands beside the second line of pictures, if there is one.
     below = _CAPTION if captions is not None and lines == 1 else _GAP if lines == 1 else _LINE_GAP
@@ -144,15 +146,6 @@ def _relevance(relevant: Relevant | None) -> Callable[[Any, Any], bool | None]:
         return lambda query, item: bool(function(query, item))
     classes = relevant
     return lambda query, item: bool(classes[query] == classes[item])
-
-
-def _columns(lengths: Sequence[int]) -> tuple[list[float], float]:
-    """Return where each block begins, right of the query, and where the last one ends."""
-    lefts, right = [], 1.0
-    for length in lengths:
-        lefts.append(right + _BLOCK_GAP)
-        right = lefts[-1] + length * (1 + _GAP) - _GAP
-    return lefts, right
 
 
 def _tile(ax: Axes, pixels: Array, left: float, top: float, colour: ColorType, wrong: bool = False) -> None:
