@@ -14,8 +14,9 @@ from thpi import HASHERS, ITQ, RELEVANCES, AutoHasher, BaseHasher, TransferITQ
 from thpi.auto import Candidate, Relevance
 from thpi.base import Views
 from thpi.cli import run
-from thpi.registry import methods_table, register, unregister
+from thpi.registry import register, unregister
 from thpi.solvers.moments import principal_axes
+from tools.methods_table import methods_table
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -89,6 +89,15 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     attributes from ``_fit``, at least ``projection_``. The hash function is ``sgn((x - mean_) projection_ - offset_)``,
     without ``offset_`` if ``_fit`` returns none. A method with another one overrides ``_hash_function`` by one of
     :mod:`thpi.hash_functions`, or ``_project``.
+
+    Attributes
+    ----------
+    mean_, projection_, offset_ : array
+        The hash function; ``offset_`` only where there is one.
+    codes_ : uint8 array of shape (n_samples, ceil(n_bits / 8))
+        Codes of the training rows; empty if these are on a cluster.
+    objective_, n_iter_, converged_ : array, int, bool
+        The objective after each iteration, their number, and whether ``tol`` was met.
     """
 
     summary: ClassVar[str] = ""

@@ -15,7 +15,7 @@ from thpi.auto import OFFERED, RELEVANCES, AutoHasher, Candidate
 from thpi.base import BaseHasher
 from thpi.hashers import METHODS
 
-__all__ = ["HASHERS", "RELEVANCES", "load", "methods_table", "needs", "register", "unregister"]
+__all__ = ["HASHERS", "RELEVANCES", "load", "needs", "register", "unregister"]
 
 HASHERS: dict[str, type[BaseHasher]] = {method.__name__: method for method in METHODS} | {"AutoHasher": AutoHasher}
 """Every method by its name, from the plainest to the one that chooses."""
@@ -98,17 +98,3 @@ def needs(method: type[BaseHasher]) -> str:
     ]
     required = "pairs" if method.needs_privileged else "target"
     return f"{required}; optional: {', '.join(optional)}" if optional else required
-
-
-def methods_table() -> str:
-    """The table of methods as Markdown, for the README and the documentation.
-
-    >>> print(methods_table().splitlines()[2])
-    | `LSH` | Gaussian random projections of centred data | target |
-    """
-    rows = [f"| `{name}` | {method.summary} | {needs(method)} |" for name, method in HASHERS.items()]
-    return "\n".join(["| class | what it does | needs |", "|---|---|---|", *rows])
-
-
-if __name__ == "__main__":
-    print(methods_table())

@@ -38,8 +38,6 @@ class CCAITQ(CVH):
     ----------
     correlations_, source_projection_
         As for :class:`CVH`.
-    projection_, codes_, objective_, n_iter_, converged_
-        As for :class:`ITQ`.
 
     Examples
     --------

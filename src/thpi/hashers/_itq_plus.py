@@ -60,15 +60,10 @@ class ITQPlus(BaseHasher):
 
     Attributes
     ----------
-    projection_ : array of shape (n_features, n_bits)
-        R, up to the scale of the view: the whole hash function.
-    slack_projection_ : array of shape (n_source_features, n_bits)
-        P, up to the scale of the view: the slack function is ``(s - source_mean_) slack_projection_``.
+    projection_, slack_projection_ : arrays of shape (n_features, n_bits) and (n_source_features, n_bits)
+        R and P, up to the scale of the views; the slack function is ``(s - source_mean_) slack_projection_``.
     codes_ : uint8 array of shape (n_samples, ceil(n_bits / 8))
-        The learned B, packed. It carries privileged information and is balanced, so it differs from
-        ``transform(X)`` in some bits.
-    objective_, n_iter_, converged_
-        The objective after each iteration, their number, and whether ``tol`` was met.
+        The learned B, packed. It carries privileged information and is balanced: some bits are not ``transform(X)``'s.
 
     Examples
     --------

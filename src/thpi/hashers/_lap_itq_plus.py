@@ -70,7 +70,7 @@ class LapITQPlus(ITQPlus):
         Adjacency of the paired rows. With m imputed rows, which come last, it has n_samples + m rows.
     objective_
         The lowest objective so far: relaxing and rounding may rise, and the best iterate is kept.
-    projection_, slack_projection_, codes_, n_iter_, converged_
+    slack_projection_, codes_
         As for :class:`ITQPlus`.
 
     Examples

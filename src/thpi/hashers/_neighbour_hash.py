@@ -55,16 +55,7 @@ class NeighbourHash(GeometryHasher):
     max_rows, max_unpaired : int, default=1000 and 3000
         Uses at most this many rows, and unpaired source rows, drawn at random. Work and memory grow with ``max_rows``
         squared.
-    tol, max_iter : float, int
-        Stop when an iteration lowers the objective by less than this share, or after ``max_iter`` iterations.
-    random_state : int, RandomState or None
-        Seed of the start and of samples.
-
-    Attributes
-    ----------
-    objective_ : ndarray
-        Objective at the start and after each iteration.
-    projection_, codes_, n_iter_, converged_
+    tol, max_iter, random_state
         As for :class:`ITQ`.
 
     Examples

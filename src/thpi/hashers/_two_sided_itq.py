@@ -46,10 +46,8 @@ class TwoSidedITQ(GeometryHasher):
         source.
     taught_weight : float, default=64.0
         Weight of labels or groups in the metric; "source" does not use it.
-    max_unpaired : int, default=3000
-        Uses at most this many unpaired source rows, drawn at random.
-    tol, max_iter, random_state
-        As for :class:`ITQ`.
+    max_unpaired, tol, max_iter, random_state
+        As for :class:`TransferITQ`.
 
     Attributes
     ----------
@@ -57,8 +55,6 @@ class TwoSidedITQ(GeometryHasher):
         Share of the energy of the source that the target predicts (leave-one-out).
     item_mean_, item_projection_
         The hash function of source rows, ``sgn((s - item_mean_) item_projection_)``; see ``transform_source``.
-    mean_, projection_, offset_, codes_, objective_, n_iter_, converged_
-        As for :class:`ITQ`; the hash function of target rows.
 
     Examples
     --------
