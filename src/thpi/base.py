@@ -36,20 +36,7 @@ from thpi.rows import Rows
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = [
-    "BaseHasher",
-    "TooManyBitsError",
-    "Views",
-    "Whole",
-    "count",
-    "dimension_limit",
-    "one_of",
-    "pair_limit",
-    "parameter",
-    "positive",
-    "some_rows",
-    "weight",
-]
+__all__ = ["BaseHasher", "TooManyBitsError", "Views", "Whole", "dimension_limit", "pair_limit", "some_rows"]
 
 
 MEASURED = 10_000

@@ -31,15 +31,13 @@ class CVH(BaseHasher):
     n_bits : int, default=32
         Length of a code; at most ``min(n_features, privileged columns, n_samples - 1)``, unless ``fill="pca"``.
     ridge : float, default=10.0
-        Ridge added to both covariances, relative to the mean variance of a direction. 0.1 is CCA. A large ridge, such
-        as the default, is in effect partial least squares: the directions span nearly what the leading singular
-        vectors of ``(X - mean)' S`` span. With few pairs the covariances are poorly known, and retrieval gains much by
-        not dividing by them (experiments/notes/defaults.md).
+        Ridge added to both covariances, relative to the mean variance of a direction. 0.1 is CCA. A large one is in
+        effect partial least squares, the leading singular vectors of ``(X - mean)' S``: with few pairs the covariances
+        are poorly known, and retrieval gains much by not dividing by them (experiments/notes/defaults.md).
     fill : {"error", "pca"}, default="error"
-        What to do if ``n_bits`` is more than the number k of canonical pairs. "error" raises. With "pca" the bits
-        beyond k are the signs along the leading principal axes of the residual, the target rows projected off the k
-        canonical directions, up to ``min(n_features, n_samples - 1)`` bits. Pairs whose correlation is 0 but for
-        rounding are not counted in k.
+        What to do if ``n_bits`` is more than the number k of canonical pairs that correlate. With "pca" the bits beyond
+        k are the signs along the leading principal axes of the residual, the target rows projected off the k canonical
+        directions, up to ``min(n_features, n_samples - 1)`` bits.
     random_state : ignored
         The method is not random; accepted so that all methods can be built alike.
 

@@ -52,9 +52,8 @@ class ITQPlus(BaseHasher):
     ridge : float, default=10.0
         Ridge of the CCA, for ``reduction="cca"``.
     scale : {"unit", "radius", None}, default="unit"
-        The loss compares ``X R`` and ``S P`` with +-1, so the scale of both views matters. "unit": the best ``n_bits``
-        directions of a view have mean square 1; "radius": the mean distance to the 50th neighbour is 1 (the authors'
-        code does so with the target); None: as given.
+        Scale of both views, as the loss compares them with +-1. "unit": the best ``n_bits`` directions have mean square
+        1; "radius": the mean distance to the 50th neighbour is 1 (the authors' code, for the target); None: as given.
     n_init, tol, max_iter, random_state
         As for :class:`ITQ`; 150 iterations are the paper's cap.
 

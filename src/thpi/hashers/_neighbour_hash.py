@@ -33,11 +33,8 @@ class NeighbourHash(GeometryHasher):
     ``Q_ij``, proportional to ``exp(t h_i'h_j)``, is the same by the codes. For ``space="target"`` z are the target rows
     themselves. For ``space="source"`` they are the source rows, of pairs and of unpaired items; target rows of the
     latter are imputed as in :class:`TransferITQ`. The penalty on the distance from ``P_0``, the projection of ITQ or,
-    with a source, of :class:`TransferITQ`, keeps a few rows from deciding too much; see
-    :func:`thpi.solvers.neighbour_embedding` for C and r. L-BFGS from ``P_0``: the objective never rises.
-
-    The hash function is ``sgn((x - mean) P)``. Without a source the method learns from target rows alone. Target rows
-    without a source (``target=`` of ``fit``) take part for ``space="target"``, and in ``P_0``.
+    with a source, of :class:`TransferITQ`, keeps a few rows from deciding too much (C and r: see
+    :func:`thpi.solvers.neighbour_embedding`). Target rows without a source take part for ``space="target"`` and in P_0.
 
     Parameters
     ----------

@@ -34,8 +34,7 @@ class TwoSidedITQ(GeometryHasher):
     3. Ridge from X to ``S A R`` gives the projections of queries: the expected projections of an item of which the
        target row is known. Their signs are codes, too, so that items without a source row can be in the same index.
 
-    Queries are best compared by their projections (the asymmetric distance), not by their signs: what a query does not
-    tell is then near zero, and weighs little.
+    Queries are best compared by their projections (the asymmetric distance): what a query does not tell is near zero.
 
     Parameters
     ----------
