@@ -121,7 +121,6 @@ class AutoHasher(BaseHasher):
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.RandomState(0)
     >>> S = rng.standard_normal((300, 5)); X = np.hstack([S[:90], 3 * rng.standard_normal((90, 20))])
     >>> hasher = AutoHasher(n_bits=8, relevance="source", random_state=0).fit(X, privileged=S[:90], source=S[90:])

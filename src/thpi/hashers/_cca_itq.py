@@ -41,7 +41,6 @@ class CCAITQ(CVH):
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.RandomState(0)
     >>> S = rng.standard_normal((100, 6)); X = S @ rng.standard_normal((6, 8))
     >>> CCAITQ(n_bits=4, random_state=0).fit(X, privileged=S).transform(X).shape

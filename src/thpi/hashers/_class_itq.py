@@ -49,7 +49,6 @@ class ClassITQ(GeometryHasher):
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.RandomState(0)
     >>> y = np.arange(90) % 3
     >>> X = np.eye(3)[y] @ rng.standard_normal((3, 8)) + rng.standard_normal((90, 8))

@@ -50,7 +50,6 @@ class CVH(BaseHasher):
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.RandomState(0)
     >>> S = rng.standard_normal((100, 6)); X = S @ rng.standard_normal((6, 8))
     >>> CVH(n_bits=4, ridge=0.1).fit(X, privileged=S).correlations_.round(1)

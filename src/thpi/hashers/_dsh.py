@@ -46,7 +46,6 @@ class DSH(BaseHasher):
 
     Examples
     --------
-    >>> import numpy as np
     >>> X = np.random.RandomState(0).standard_normal((100, 8))
     >>> DSH(n_bits=8, random_state=0).fit(X).transform(X).shape
     (100, 1)

@@ -51,7 +51,6 @@ class GroupITQ(GeometryHasher):
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.RandomState(0)
     >>> group = np.arange(120) % 4
     >>> X = np.hstack([3 * np.eye(4)[group], rng.standard_normal((120, 6))])  # most of the variance is within groups

@@ -66,7 +66,6 @@ class ITQPlus(BaseHasher):
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.RandomState(0)
     >>> S = rng.standard_normal((100, 6)); X = S @ rng.standard_normal((6, 8))
     >>> hasher = ITQPlus(n_bits=4, random_state=0).fit(X, privileged=S)

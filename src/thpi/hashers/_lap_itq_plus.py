@@ -73,7 +73,6 @@ class LapITQPlus(ITQPlus):
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.RandomState(0)
     >>> S = rng.standard_normal((300, 6)); X = S[:100] @ rng.standard_normal((6, 8))
     >>> hasher = LapITQPlus(n_bits=4, random_state=0).fit(X, privileged=S[:100], source=S[100:])

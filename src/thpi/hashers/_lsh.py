@@ -26,7 +26,6 @@ class LSH(BaseHasher):
 
     Examples
     --------
-    >>> import numpy as np
     >>> X = np.random.RandomState(0).standard_normal((100, 8))
     >>> LSH(n_bits=12, random_state=0).fit(X).transform(X).shape
     (100, 2)

@@ -57,7 +57,6 @@ class NeighbourHash(GeometryHasher):
 
     Examples
     --------
-    >>> import numpy as np
     >>> X = np.random.RandomState(0).standard_normal((80, 10)) * np.linspace(1, 3, 10)
     >>> hasher = NeighbourHash(n_bits=8, random_state=0).fit(X)
     >>> hasher.transform(X).shape, bool(np.all(np.diff(hasher.objective_) <= 0))

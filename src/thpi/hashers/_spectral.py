@@ -44,7 +44,6 @@ class SpectralHashing(BaseHasher):
 
     Examples
     --------
-    >>> import numpy as np
     >>> X = np.random.RandomState(0).uniform(size=(200, 2)) * [10, 1]
     >>> hasher = SpectralHashing(n_bits=3).fit(X)
     >>> bool(np.allclose(np.abs(hasher.projection_[0]).round(1), 1))  # all three bits cut the long side
