@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -186,8 +185,8 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         try:
             self._validate_params()
             views = self.check_views(X, y, privileged, source, target)
-            for name in list(vars(self)):
-                if re.match(r"(?!_|n_features_in_$|feature_names_in_$).*_$", name):  # of an earlier fit
+            for name in [name for name in vars(self) if _is_fitted_name(name)]:
+                if name not in ("n_features_in_", "feature_names_in_"):
                     delattr(self, name)
             with small_products(self._n_read(views)):
                 self.set_fitted(views, self._fit(views, check_random_state(self.random_state)))
@@ -302,3 +301,7 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = []  # codes are bytes, whatever came in
         return tags
+
+
+def _is_fitted_name(name: str) -> bool:
+    return name.endswith("_") and not name.startswith("_")

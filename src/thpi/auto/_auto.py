@@ -161,12 +161,15 @@ class AutoHasher(BaseHasher):
     n_jobs: int | None = parameter(None, Integral, None)
     sides: Literal["one", "two", "auto"] = one_of("one", "two", "auto")
 
+    def _fitted(self, name: str) -> Any:
+        if name not in vars(self):
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet.")
+        return vars(self)[name]
+
     @property
     def candidates_(self) -> list[Entry]:
         """The evidence, best first among those that use no source, then among those that do."""
-        if "candidates_json_" not in vars(self):
-            raise AttributeError(f"this {type(self).__name__} is not fitted yet.")
-        found: list[Entry] = json.loads(self.candidates_json_)
+        found: list[Entry] = json.loads(self._fitted("candidates_json_"))
         return found
 
     @property
@@ -196,7 +199,7 @@ class AutoHasher(BaseHasher):
     @property
     def gain_interval_(self) -> tuple[float, float]:
         """The 95 % interval of ``gain_``."""
-        low, high = self.gain_limits_
+        low, high = self._fitted("gain_limits_")
         return float(low), float(high)
 
     @property
@@ -207,18 +210,18 @@ class AutoHasher(BaseHasher):
     @property
     def sides_gain_interval_(self) -> tuple[float, float]:
         """The 95 % interval of ``sides_gain_``."""
-        low, high = self.sides_gain_limits_
+        low, high = self._fitted("sides_gain_limits_")
         return float(low), float(high)
 
     @property
     def related_(self) -> bool:
         """False if the two views of the pairs have nothing to do with each other."""
-        return relation_of(len(self.codes_), self.pairs_r2_)[0]
+        return relation_of(len(self.codes_), self._fitted("pairs_r2_"))[0]
 
     @property
     def relation_(self) -> str | None:
         """How closely the two views of the pairs are related, in words; None if there is no source."""
-        return relation_of(len(self.codes_), self.pairs_r2_)[1]
+        return relation_of(len(self.codes_), self._fitted("pairs_r2_"))[1]
 
     def _repr_html_inner(self) -> str:
         # A notebook shows scikit-learn's diagram of what is not fitted, or not to be shown in HTML.
