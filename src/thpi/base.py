@@ -76,6 +76,13 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     without ``offset_`` if ``_fit`` returns none. A method with another one overrides ``_hash_function`` by one of
     :mod:`thpi.hash_functions`, or ``_project``.
 
+    Parameters
+    ----------
+    n_bits : int, default=32
+        Length of a code. A method that limits it says so.
+    random_state : int, RandomState or None, default=None
+        Seed of all that is random in a method; methods that are not random accept it, so that all are built alike.
+
     Attributes
     ----------
     mean_, projection_, offset_ : array

@@ -55,8 +55,6 @@ class AutoHasher(BaseHasher):
 
     Parameters
     ----------
-    n_bits : int, default=32
-        Length of a code.
     relevance : {"target", "source", "labels", "groups"}, default="target"
         What is relevant to a query: items near in target space (within the mean distance to 1/30 of the pairs, at least
         5); items near in source space (likewise); items with the same class, or a common tag (needs ``y``); or items
@@ -93,7 +91,6 @@ class AutoHasher(BaseHasher):
         Repetitions of the folds. None: 1 for more than 450 pairs, up to 5 for fewer, whose scores are noisier.
     n_jobs : int or None, default=None
         Candidates scored at a time (threads); the result does not depend on it.
-    random_state : int, RandomState or None, default=None
 
     Attributes
     ----------

@@ -30,8 +30,6 @@ class ClassITQ(GeometryHasher):
 
     Parameters
     ----------
-    n_bits : int, default=32
-        Length of a code; no limit.
     label_weight : float, default=16.0
         Weight of the labels relative to target geometry.
     pseudo_label_weight : float, default=0.1

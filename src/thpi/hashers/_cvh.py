@@ -38,8 +38,6 @@ class CVH(BaseHasher):
         What to do if ``n_bits`` is more than the number k of canonical pairs that correlate. With "pca" the bits beyond
         k are the signs along the leading principal axes of the residual, the target rows projected off the k canonical
         directions, up to ``min(n_features, n_samples - 1)`` bits.
-    random_state : ignored
-        The method is not random; accepted so that all methods can be built alike.
 
     Attributes
     ----------

@@ -35,8 +35,6 @@ class GroupITQ(GeometryHasher):
 
     Parameters
     ----------
-    n_bits : int, default=32
-        Length of a code; no limit.
     group_weight : float, default=8.0
         Weight of the groups relative to target geometry.
     target_share : float, default=0.1

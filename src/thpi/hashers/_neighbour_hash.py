@@ -38,8 +38,6 @@ class NeighbourHash(GeometryHasher):
 
     Parameters
     ----------
-    n_bits : int, default=32
-        Length of a code; no limit.
     space : {"target", "source"}, default="target"
         The space whose neighbours are kept; "source" needs ``privileged``.
     start_penalty : float, default=0.3

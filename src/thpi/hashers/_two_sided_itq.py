@@ -38,8 +38,6 @@ class TwoSidedITQ(GeometryHasher):
 
     Parameters
     ----------
-    n_bits : int, default=32
-        Length of a code.
     taught : {"source", "labels", "groups"}, default="source"
         What items near in code should have in common: neighbours in the source, the class ``y``, or the group of the
         source.
