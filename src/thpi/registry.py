@@ -86,15 +86,11 @@ def needs(method: type[BaseHasher]) -> str:
     >>> needs(HASHERS["LSH"]), needs(HASHERS["LapITQPlus"]), needs(HASHERS["ClassITQ"])
     ('target', 'pairs; optional: source', 'target; optional: labels, pairs, source, more target rows')
     """
-    optional = [
-        word
-        for word, used in (
-            ("labels", method.uses_labels),
-            ("pairs", method.uses_source and not method.needs_privileged),
-            ("source", method.uses_source),
-            ("more target rows", method.uses_target),
-        )
-        if used
-    ]
-    required = "pairs" if method.needs_privileged else "target"
+    used = {
+        "labels": method.uses_labels,
+        "pairs": method.uses_source and not method.needs_privileged,
+        "source": method.uses_source,
+        "more target rows": method.uses_target,
+    }
+    required, optional = "pairs" if method.needs_privileged else "target", [word for word in used if used[word]]
     return f"{required}; optional: {', '.join(optional)}" if optional else required
