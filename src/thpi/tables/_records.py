@@ -78,6 +78,8 @@ def open_csv(
         line = head.count(b"\n") if named else 0
         with raw:
             for chunk in chunks(take, b"" if named else head, _last_record):
+                if chunk.count(b'"') % 2:  # pyarrow would end an open quote by itself
+                    list(_rows(choice, chunk, delimiter, line))
                 if chunk.strip():
                     table = _parsed(chunk, names, types, delimiter)
                     X = None if isinstance(table, str) else _matrix(table, numbers)
