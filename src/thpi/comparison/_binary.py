@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from thpi._types import Array, Floats, Ints, PathLike
+from thpi._types import Array, Codes, Floats, Ints
 from thpi.auto import AutoHasher
 from thpi.base import BaseHasher, TooManyBitsError
 from thpi.codes import n_bytes, pack_signs
-from thpi.comparison._faiss import write_index
 from thpi.comparison._method import Coded, Search, Training
 from thpi.hashers import ITQ
 from thpi.index import HammingIndex, Order
@@ -24,17 +23,20 @@ def sign_code(rows: Training, most: int) -> Coded | None:
 
     There is one size, an eighth of a byte a dimension, and nothing is learned.
     """
-    d = rows.n_dims
-    if n_bytes(d) > most:
+    if n_bytes(rows.n_dims) > most:
         return None
-    return _linear(rows, np.eye(d), np.zeros(d), shared_bytes=0)
+    return _coded(pack_signs(rows.searched), rows.n_dims, rows.seed, lambda X: np.asarray(X, dtype=np.float64), 0)
 
 
 def rotation_code(rows: Training, most: int) -> Coded | None:
     """Code a row by the signs of its principal coordinates after a random rotation."""
     n_bits = min(8 * most, rows.most_axes)
     projection = rows.axes[:, :n_bits] @ rows.rotation(n_bits)
-    return _linear(rows, projection, rows.mean, 4 * (projection.size + rows.n_dims))
+
+    def project(X: Array) -> Floats:
+        return np.asarray((X - rows.mean) @ projection)
+
+    return _coded(pack_signs(project(rows.searched)), n_bits, rows.seed, project, 4 * (projection.size + rows.n_dims))
 
 
 def itq_code(rows: Training, most: int) -> Coded | None:
@@ -61,51 +63,17 @@ def auto_code(relevance: str) -> Callable[[Training, int], Coded | None]:
 def _hashed(hasher: BaseHasher, rows: Training, **given: Any) -> Coded:
     hasher.fit(rows.X, **given)
     arrays = (value for name, value in vars(hasher).items() if name.endswith("_") and isinstance(value, np.ndarray))
-    return _coded(
-        hasher.transform(rows.X),
-        hasher.n_bits,
-        rows.seed,
-        lambda X: np.asarray(hasher.decision_function(X), dtype=np.float64),
-        shared_bytes=sum(array.nbytes for array in arrays),
-        write=lambda path: hasher.save(path),
-        suffix=".thpi",
-    )
 
-
-def _linear(rows: Training, projection: Floats, mean: Floats, shared_bytes: int) -> Coded:
     def project(X: Array) -> Floats:
-        return np.asarray((X - mean) @ projection)
+        return np.asarray(hasher.decision_function(X), dtype=np.float64)
 
-    def write(path: PathLike) -> None:
-        import faiss
-
-        d, n_bits = projection.shape
-        step = faiss.LinearTransform(d, n_bits, True)
-        faiss.copy_array_to_vector(np.float32(projection.T).ravel(), step.A)
-        faiss.copy_array_to_vector(np.float32(-mean @ projection), step.b)
-        step.is_trained = True
-        index = faiss.IndexPreTransform(step, faiss.IndexLSH(n_bits, n_bits, False, False))
-        index.add(rows.X)
-        write_index(index, path)
-
-    codes = pack_signs(project(rows.X))
-    return _coded(codes, projection.shape[1], rows.seed, project, shared_bytes, write, ".faiss")
+    shared = sum(array.nbytes for array in arrays)
+    return _coded(hasher.transform(rows.searched), hasher.n_bits, rows.seed, project, shared)
 
 
-def _coded(
-    codes: Array,
-    n_bits: int,
-    seed: int,
-    project: Callable[[Array], Floats],
-    shared_bytes: int,
-    write: Callable[[PathLike], None],
-    suffix: str,
-) -> Coded:
+def _coded(codes: Codes, n_bits: int, seed: int, project: Callable[[Array], Floats], shared_bytes: int) -> Coded:
     def search(index: HammingIndex, order: Order) -> Search:
-        def positions(queries: Array, k: int) -> Ints:
-            return np.asarray(index.search(project(queries), k, order=order).ids, dtype=np.int64)
-
-        return positions
+        return lambda queries, k: _positions(index.search(project(queries), k, order=order).ids)
 
     def approximate(recall: float) -> Search:
         tuned = HammingIndex(n_bits, recall, random_state=seed)
@@ -116,4 +84,8 @@ def _coded(
     index = HammingIndex(n_bits)
     index.add(codes)
     searches = {"Hamming": search(index, "hamming"), "asymmetric": search(index, "asymmetric")}
-    return Coded(n_bytes(n_bits), shared_bytes, searches, write, suffix, approximate)
+    return Coded(n_bytes(n_bits), shared_bytes, searches, approximate)
+
+
+def _positions(ids: Any) -> Ints:
+    return np.asarray(ids, dtype=np.int64)

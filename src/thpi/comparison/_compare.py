@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.preprocessing import normalize
 from sklearn.utils import check_array
 
 from thpi._numbers import check_numbers
-from thpi._types import Array, Ints, PathLike
+from thpi._types import Array
 from thpi.comparison._measure import Cut, Meaning, Truth, measured, near_in_source, same_label, timed
 from thpi.comparison._method import Coded, Method, Training
 from thpi.comparison._methods import METHODS, WITH_LABELS, WITH_SOURCE
 from thpi.comparison._result import Comparison, Result
+from thpi.index._exact import faiss_module
 
 DEFAULT_BYTES = (4, 8, 16, 32, 64, 128, 256)
 _LEAST_ROWS = 20
 _RECALLS = (1, 10, 100)
-
-
-class _Rows(NamedTuple):
-    """Queries and database, and what is known of both besides."""
-
-    queries: Array
-    training: Training
-    meaning: Meaning | None
 
 
 def compare(
@@ -41,6 +36,7 @@ def compare(
     privileged: npt.ArrayLike | None = None,
     labels: npt.ArrayLike | None = None,
     cosine: bool = False,
+    unseen: bool = False,
     n_queries: int | None = None,
     index_recall: float | None = None,
     random_state: int = 0,
@@ -62,6 +58,7 @@ def compare(
         is also measured by it.
     labels : one per row. The same for equal labels, in place of source nearness.
     cosine : whether to divide every row by its length first, so that the order is that of cosines.
+    unseen : whether to learn from one half of the database and search only the other, as rows that come later.
     n_queries : rows drawn as queries; None: 500, at most a fifth.
     index_recall : also search binary codes by a :class:`thpi.index.HammingIndex` of this recall, and say what is lost.
     random_state : seed of all draws.
@@ -73,78 +70,63 @@ def compare(
     >>> found = compare(X, recall=0.8, n_bytes=[2, 16, 64], methods=["ITQ", "SQ 8", "float"])
     >>> [(result.name, result.n_bytes) for result in found.frontier]
     [('ITQ, asymmetric', 2), ('SQ 8, asymmetric', 16), ('float', 64)]
-    >>> found.choice.name
-    'SQ 8, asymmetric'
     """
-    rows = _checked(X)
-    sizes, chosen = _checked_sizes(n_bytes), _checked_methods(methods)
-    if not 0 < recall <= 1:
-        raise ValueError(f"recall={recall!r} must be greater than 0 and at most 1.")
-    if index_recall is not None and not 0 < index_recall <= 1:
-        raise ValueError(f"index_recall={index_recall!r} must be None or greater than 0 and at most 1.")
-    if cosine:
-        rows = _of_length_one(rows)
-    order, n = _drawn(len(rows), n_queries, random_state)
-    m = len(rows) - n
-    cut = Cut(k, k if candidates is None else candidates)
-    if not 1 <= cut.k <= cut.candidates <= m:
-        raise ValueError(f"k={k!r} and candidates={candidates!r}: 1 <= k <= candidates <= {m} must hold, the database.")
-    split = _split(rows, order, n, privileged, labels, random_state)
-    if split.meaning is not None:
-        chosen.append(WITH_SOURCE if labels is None else WITH_LABELS)
-    cuts = [cut, *(Cut(each, each) for each in _RECALLS if each <= m), *([Cut(10, 100)] if m >= 100 else [])]
-    cuts.sort(key=lambda each: (each.candidates, each.k))
-    truth = Truth(split.queries, split.training.X, list(dict.fromkeys(cuts)))
+    rows = np.asarray(_checked(X, "X", dtype=np.float32, ensure_min_samples=_LEAST_ROWS))
+    split = _split(normalize(rows) if cosine else rows, n_queries, unseen, privileged, labels, random_state)
+    wish = _Wish(recall, Cut(k, k if candidates is None else candidates), _checked_sizes(n_bytes), index_recall)
+    return _compared(split, wish, _checked_methods(methods, split), on_step)
+
+
+@dataclass(frozen=True)
+class _Split:
+    """Queries, the rows that are learned from and searched, and what is known of them besides."""
+
+    queries: Array
+    training: Training
+    unseen: bool
+    meaning: Meaning | None
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """What is asked for."""
+
+    recall: float
+    cut: Cut
+    sizes: Sequence[int]
+    index_recall: float | None
+
+    def __post_init__(self) -> None:
+        if not 0 < self.recall <= 1:
+            raise ValueError(f"recall={self.recall!r} must be greater than 0 and at most 1.")
+        if self.index_recall is not None and not 0 < self.index_recall <= 1:
+            raise ValueError(f"index_recall={self.index_recall!r} must be None or greater than 0 and at most 1.")
+
+
+def _compared(split: _Split, wish: _Wish, methods: list[Method], on_step: Callable[[str], None]) -> Comparison:
+    cut, n = wish.cut, len(split.training.searched)
+    if not 1 <= cut.k <= cut.candidates <= n:
+        raise ValueError(
+            f"k={cut.k!r} and candidates={cut.candidates!r}: 1 <= k <= candidates <= {n} must hold, the rows searched."
+        )
+    usual = [*(Cut(each, each) for each in _RECALLS), Cut(10, 100)]
+    cuts = sorted({cut, *(each for each in usual if each.candidates <= n)}, key=lambda each: each[::-1])
+    truth = Truth(split.queries, split.training.searched, cuts)
     results: list[Result] = []
     left_out = []
-    for method in chosen:
-        if method.needs is not None and not _faiss_has(method.needs):
+    for method in methods:
+        if method.needs is not None and not hasattr(faiss_module(), method.needs):
             left_out.append(f"{method.name}: this faiss has no {method.needs}")
             continue
-        for coded, seconds in _sizes(method, split.training, sizes, on_step):
-            results += _results(method, coded, seconds, split, truth, cut, index_recall)
+        for coded, seconds in _coded(method, split.training, wish.sizes, on_step):
+            results += _results(method, coded, seconds, split, truth, wish)
     results.sort(key=lambda r: (r.n_bytes, -r.recalls[cut].value))
     title = None if split.meaning is None else split.meaning.title
-    return Comparison(tuple(results), recall, cut, n, m, rows.shape[1], title, tuple(left_out))
+    shape = len(split.queries), n, split.training.n_dims
+    return Comparison(tuple(results), wish.recall, cut, *shape, title, tuple(left_out), split.unseen)
 
 
-def write_code(
-    path: PathLike,
-    X: npt.ArrayLike,
-    method: str,
-    n_bytes: int,
-    *,
-    privileged: npt.ArrayLike | None = None,
-    labels: npt.ArrayLike | None = None,
-    cosine: bool = False,
-    random_state: int = 0,
-) -> str:
-    """Learn a code from all rows and write it beside ``path``; return the name of the file.
-
-    ``method`` and ``n_bytes`` are those of a result. Hashers are written as a model, ``path.thpi``, for ``thpi encode``
-    and ``thpi index``; the others as an index of faiss with all rows in it, ``path.faiss``, by row number.
-
-    >>> import tempfile
-    >>> X = np.random.RandomState(0).standard_normal((300, 16))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_code(f"{folder}/best", X, "SQ 8", 16).removeprefix(folder)
-    '/best.faiss'
-    """
-    rows = _checked(X)
-    if cosine:
-        rows = _of_length_one(rows)
-    known = METHODS | {each.name: each for each in (WITH_LABELS, WITH_SOURCE)}
-    if method not in known:
-        raise ValueError(f"method={method!r} must be one of {', '.join(known)}.")
-    coded = known[method].code(Training(rows, random_state, privileged, labels), n_bytes)
-    if coded is None:
-        raise ValueError(f"n_bytes={n_bytes!r}: {method} has no code that small for these rows.")
-    file = f"{path}{coded.suffix}"
-    coded.write(file)
-    return file
-
-
-def _sizes(
+def _coded(
     method: Method, rows: Training, sizes: Sequence[int], on_step: Callable[[str], None]
 ) -> Iterator[tuple[Coded, float]]:
     """Code the rows in each size that the method has, each once."""
@@ -159,21 +141,16 @@ def _sizes(
 
 
 def _results(
-    method: Method,
-    coded: Coded,
-    seconds: float,
-    rows: _Rows,
-    truth: Truth,
-    cut: Cut,
-    index_recall: float | None,
+    method: Method, coded: Coded, seconds: float, split: _Split, truth: Truth, wish: _Wish
 ) -> Iterator[Result]:
-    for number, (order, search) in enumerate(coded.searches.items(), start=1):
-        found, milliseconds = timed(search, rows.queries, truth.most)
+    last = list(coded.searches)[-1]
+    for order, search in coded.searches.items():
+        found, milliseconds = timed(search, split.queries, truth.most)
         recalls = truth.recalls(found)
         loss = index_milliseconds = None
-        if index_recall is not None and coded.approximate is not None and number == len(coded.searches):
-            nearby, index_milliseconds = timed(coded.approximate(index_recall), rows.queries, truth.most)
-            loss = measured(recalls[cut] - truth.recalls(nearby)[cut])
+        if wish.index_recall is not None and coded.approximate is not None and order == last:
+            nearby, index_milliseconds = timed(coded.approximate(wish.index_recall), split.queries, truth.most)
+            loss = measured(recalls[wish.cut] - truth.recalls(nearby)[wish.cut])
         yield Result(
             method.name,
             order,
@@ -182,46 +159,39 @@ def _results(
             {each: measured(values) for each, values in recalls.items()},
             milliseconds,
             seconds,
-            None if rows.meaning is None else measured(rows.meaning.shares(found)),
+            None if split.meaning is None else measured(split.meaning.shares(found)),
             loss,
             index_milliseconds,
         )
 
 
-def _drawn(n_rows: int, n_queries: int | None, seed: int) -> tuple[Ints, int]:
+def _split(rows: Array, n_queries: int | None, unseen: bool, privileged: Any, labels: Any, random_state: int) -> _Split:
+    n_rows = len(rows)
     n = min(500, n_rows // 5) if n_queries is None else n_queries
     if not 2 <= n <= n_rows - 2:
         raise ValueError(f"n_queries={n_queries!r} must be from 2 to {n_rows - 2}, two less than the rows.")
     # The database stays in random order: rows at equal distance are found in it.
-    return np.random.RandomState(seed).permutation(n_rows), n
-
-
-def _checked(X: Any) -> Array:
-    options = {"dtype": np.float32, "ensure_min_samples": _LEAST_ROWS, "estimator": "compare", "input_name": "X"}
-    return np.asarray(check_array(check_numbers("X", X), **options))
-
-
-def _split(rows: Array, order: Ints, n: int, privileged: Any, labels: Any, seed: int) -> _Rows:
+    order = np.random.RandomState(random_state).permutation(n_rows)
     queries, database = order[:n], order[n:]
+    learned, searched = np.array_split(database, 2) if unseen else (database, database)
     meaning, S, y = None, None, None
+    if privileged is not None:
+        S = _checked(privileged, "privileged", dtype=np.float64)
+        if len(S) != n_rows:
+            raise ValueError(f"privileged has {len(S)} rows and X {n_rows}; row i must be the same item.")
+        meaning = near_in_source(S[queries], S[searched], min(10, len(searched)))
+        S = S[learned]
     if labels is not None:
         y = np.asarray(labels)
-        if y.shape != (len(rows),):
-            raise ValueError(f"labels must have one label per row, shape ({len(rows)},), got {y.shape}.")
-        meaning, y = same_label(y[queries], y[database], 10), y[database]
-    if privileged is not None:
-        S = check_array(check_numbers("privileged", privileged), dtype=np.float64, input_name="privileged")
-        if len(S) != len(rows):
-            raise ValueError(f"privileged has {len(S)} rows and X {len(rows)}; row i must be the same item.")
-        if labels is None:
-            meaning = near_in_source(S[queries], S[database], min(10, len(database)))
-        S = S[database]
-    return _Rows(rows[queries], Training(np.ascontiguousarray(rows[database]), seed, S, y), meaning)
+        if y.shape != (n_rows,):
+            raise ValueError(f"labels must have one label per row, shape ({n_rows},), got {y.shape}.")
+        meaning, y = same_label(y[queries], y[searched], 10), y[learned]
+    training = Training(rows[learned], rows[searched], random_state, S, y)
+    return _Split(rows[queries], training, unseen, meaning)
 
 
-def _of_length_one(rows: Array) -> Array:
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(rows / np.where(lengths > 0, lengths, 1), dtype=np.float32)
+def _checked(X: Any, name: str, **options: Any) -> Array:
+    return np.asarray(check_array(check_numbers(name, X), estimator="compare", input_name=name, **options))
 
 
 def _checked_sizes(n_bytes: Sequence[int]) -> list[int]:
@@ -231,14 +201,11 @@ def _checked_sizes(n_bytes: Sequence[int]) -> list[int]:
     return sizes
 
 
-def _checked_methods(methods: Sequence[str] | None) -> list[Method]:
+def _checked_methods(methods: Sequence[str] | None, split: _Split) -> list[Method]:
     for name in methods or ():
         if name not in METHODS:
             raise ValueError(f"methods has {name!r}; it must be one of {', '.join(METHODS)}.")
-    return [METHODS[name] for name in (METHODS if methods is None else dict.fromkeys(methods))]
-
-
-def _faiss_has(name: str) -> bool:
-    import faiss
-
-    return hasattr(faiss, name)
+    chosen = [METHODS[name] for name in (METHODS if methods is None else dict.fromkeys(methods))]
+    if split.meaning is not None:
+        chosen.append(WITH_SOURCE if split.training.labels is None else WITH_LABELS)
+    return chosen

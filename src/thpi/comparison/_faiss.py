@@ -1,4 +1,4 @@
-"""Codes of faiss: product, scalar and RaBitQ quantisation, and float vectors. All distances are asymmetric.
+"""Codes that faiss searches: product, scalar, RaBitQ and residual quantisation, and float vectors; all asymmetric.
 
 Product and scalar quantisers estimate ``|q - x|^2`` by ``|q - x^|^2``, where ``x^`` is what the code says of x. RaBitQ
 estimates ``<q, x>`` without bias from signs, a norm and a correction factor of each row.
@@ -7,32 +7,26 @@ estimates ``<q, x>`` without bias from signs, a norm and a correction factor of 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from thpi._files import atomic_write
-from thpi._types import Array, Floats, Ints, PathLike
+from thpi._types import Array, Floats, Ints
 from thpi.comparison._method import Coded, Training
+from thpi.comparison._quantiser import ResidualQuantiser, linear_step
 from thpi.index._exact import faiss_module
 
 _CENTROIDS = 256
 _SUBSPACE = 8  # dimensions that one byte of OPQ describes, at most; more of them have hardly any variance left
 _OPQ_ROUNDS = 15
+_MOST_RESIDUAL_BYTES = 64  # longer codes take long to learn, and dimensions coded one by one are as good
 _QUERY_BITS = 8  # of RaBitQ: queries are rounded to bytes
-
-
-def write_index(index: Any, path: PathLike) -> None:
-    """Write a faiss index in one step."""
-    faiss = faiss_module()
-
-    atomic_write(path, faiss.serialize_index(index).tobytes())
 
 
 def float_code(rows: Training, most: int) -> Coded | None:
     """Keep the vectors as they are, in float32."""
     faiss = faiss_module()
-
     if 4 * rows.n_dims > most:
         return None
     return _coded(faiss.IndexFlatL2(rows.n_dims), rows, 4 * rows.n_dims, 0, "exact")
@@ -43,7 +37,6 @@ def scalar_code(kind: str, bits: int) -> Callable[[Training, int], Coded | None]
 
     def code(rows: Training, most: int) -> Coded | None:
         faiss = faiss_module()
-
         m = min(8 * most // bits, rows.n_dims)
         inner = faiss.IndexScalarQuantizer(m, getattr(faiss.ScalarQuantizer, kind), faiss.METRIC_L2)
         if m == rows.n_dims:
@@ -70,7 +63,6 @@ def product_code(rows: Training, most: int) -> Coded | None:
 def rotated_product_code(rows: Training, most: int) -> Coded | None:
     """Product quantisation after the rotation that suits it: OPQ (Ge et al. 2013)."""
     faiss = faiss_module()
-
     d, m = rows.n_dims, most
     wide = min(d, _SUBSPACE * m) // m * m
     if not wide or len(rows.X) < _CENTROIDS:
@@ -105,9 +97,18 @@ def rabitq_code(bits: int) -> Callable[[Training, int], Coded | None]:
     return code
 
 
+def residual_code(rows: Training, most: int) -> Coded | None:
+    """Code a row by a sum of centroids and an offset."""
+    if most < 2 or most > _MOST_RESIDUAL_BYTES or len(rows.X) < _CENTROIDS:
+        return None
+    quantiser = ResidualQuantiser(most, random_state=rows.seed).fit(rows.X)
+    index = quantiser.index(quantiser.transform(rows.searched))
+    shared = 4 * sum(array.size for array in (quantiser.mean_, quantiser.axes_, quantiser.centroids_))
+    return Coded(most, shared, {"asymmetric": partial(_search, index)})
+
+
 def _product(d: int, m: int, seed: int) -> Any:
     faiss = faiss_module()
-
     index = faiss.IndexPQ(d, m, 8)
     _seed(index.pq.cp, seed)
     return index
@@ -120,21 +121,15 @@ def _seed(clustering: Any, seed: int) -> None:
 
 def _projected(inner: Any, rows: Training, axes: Floats, shared_bytes: int) -> Coded:
     """Code the coordinates of rows along ``axes`` about their mean, in columns."""
-    faiss = faiss_module()
-
-    d, m = axes.shape
-    step = faiss.LinearTransform(d, m, True)
-    faiss.copy_array_to_vector(np.float32(axes.T).ravel(), step.A)
-    faiss.copy_array_to_vector(np.float32(-rows.mean @ axes), step.b)
-    step.is_trained = True
-    return _coded(faiss.IndexPreTransform(step, inner), rows, inner.code_size, shared_bytes + 4 * m * (d + 1))
+    index = faiss_module().IndexPreTransform(linear_step(axes, rows.mean), inner)
+    return _coded(index, rows, inner.code_size, shared_bytes + 4 * (axes.size + axes.shape[1]))
 
 
 def _coded(index: Any, rows: Training, n_bytes: int, shared_bytes: int, order: str = "asymmetric") -> Coded:
     index.train(rows.X)
-    index.add(rows.X)
+    index.add(rows.searched)
+    return Coded(n_bytes, shared_bytes, {order: partial(_search, index)})
 
-    def search(queries: Array, k: int) -> Ints:
-        return np.asarray(index.search(np.ascontiguousarray(queries, dtype=np.float32), k)[1], dtype=np.int64)
 
-    return Coded(n_bytes, shared_bytes, {order: search}, lambda path: write_index(index, path), ".faiss")
+def _search(index: Any, queries: Array, k: int) -> Ints:
+    return np.asarray(index.search(np.ascontiguousarray(queries, dtype=np.float32), k)[1], dtype=np.int64)

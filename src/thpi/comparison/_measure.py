@@ -11,7 +11,8 @@ after c candidates are put into the order of their vectors.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -48,23 +49,27 @@ class Truth:
         return {cut: _hits(self.near[cut.k], found[:, : cut.candidates], cut.k) for cut in self.cuts}
 
 
-class Meaning(NamedTuple):
-    """Another meaning of "relevant": its title, and the share of the first ten rows found that are relevant."""
+@dataclass(frozen=True)
+class Meaning:
+    """Another meaning of "relevant": its title, and the relevant rows of each query."""
 
     title: str
-    shares: Callable[[Ints], Floats]
+    relevant: Sequence[Ints]
+    k: int
+
+    def shares(self, found: Ints) -> Floats:
+        """Share of the first ``k`` rows found that are relevant, for each query."""
+        return _hits(self.relevant, found[:, : self.k], self.k)
 
 
 def same_label(queries: Array, database: Array, k: int) -> Meaning:
     """Relevant are rows with the label of the query."""
-    relevant = _positions(label_relevance(queries, database))
-    return Meaning(f"same label in first {k}", lambda found: _hits(relevant, found[:, :k], k))
+    return Meaning(f"same label in first {k}", _positions(label_relevance(queries, database)), k)
 
 
 def near_in_source(queries: Array, database: Array, k: int) -> Meaning:
     """Relevant are the k rows nearest in source space."""
-    relevant = _positions(nearest_relevance(queries, database, k))
-    return Meaning(f"{k} nearest in source", lambda found: _hits(relevant, found[:, :k], k))
+    return Meaning(f"{k} nearest in source", _positions(nearest_relevance(queries, database, k)), k)
 
 
 def _positions(relevant: Bools) -> list[Ints]:

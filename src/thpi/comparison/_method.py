@@ -1,15 +1,15 @@
-"""What a comparison needs of a method: rows to learn from, and codes of a given size."""
+"""What a comparison needs of a method: codes of a given size, of rows to search, learned from rows to learn from."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from thpi._types import Array, Floats, Ints, PathLike
+from thpi._types import Array, Floats, Ints
 from thpi.solvers.moments import principal_axes
 
 Search: TypeAlias = Callable[[Array, int], Ints]
@@ -18,30 +18,27 @@ Search: TypeAlias = Callable[[Array, int], Ints]
 
 @dataclass(frozen=True)
 class Coded:
-    """The rows of the database as codes.
+    """The rows that are searched, as codes.
 
     ``n_bytes`` are the bytes of one row, ``shared_bytes`` those that all rows share: projections, centroids.
-    ``searches`` are exhaustive, by the name of the order; ``approximate`` is the same order by a tuned index, for the
-    last of them. ``write`` writes what a program needs to search the rows, and ``suffix`` is that of its file.
+    ``searches`` are exhaustive, by the name of the order; ``approximate`` is the last of them by an index of a recall.
     """
 
     n_bytes: int
     shared_bytes: int
     searches: Mapping[str, Search]
-    write: Callable[[PathLike], None]
-    suffix: str
     approximate: Callable[[float], Search] | None = None
 
 
 @dataclass(frozen=True)
 class Training:
-    """The rows of the database, in float32; what is known of them besides; and the seed of all draws."""
+    """Rows to learn from, in float32, and what is known of them besides; the rows to search; the seed of all draws."""
 
     X: Array
+    searched: Array
     seed: int
     privileged: Any = None
     labels: Any = None
-    cache: dict[str, Any] = field(default_factory=dict)
 
     @property
     def n_dims(self) -> int:
@@ -70,13 +67,12 @@ class Training:
 
 @dataclass(frozen=True)
 class Method:
-    """A way to code rows: its name, a sentence, and ``code(rows, n_bytes)``.
+    """A way to code rows: its name and ``code(rows, n_bytes)``.
 
     This returns the largest code of at most ``n_bytes`` bytes a row, or None if there is none.
     """
 
     name: str
-    words: str
     code: Callable[[Training, int], Coded | None]
     needs: str | None = None
     """A class that faiss must have."""

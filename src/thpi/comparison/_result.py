@@ -38,11 +38,8 @@ class Result:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
         recalls = [cut._asdict() | recall._asdict() for cut, recall in self.recalls.items()]
-        kept = {name: value and value._asdict() for name, value in self._measures().items()}
-        return {**asdict(self), "recalls": recalls, **kept}
-
-    def _measures(self) -> dict[str, Measured | None]:
-        return {"relevance": self.relevance, "index_loss": self.index_loss}
+        others = {"relevance": self.relevance, "index_loss": self.index_loss}
+        return asdict(self) | {"recalls": recalls} | {name: each and each._asdict() for name, each in others.items()}
 
 
 @dataclass(frozen=True)
@@ -50,7 +47,8 @@ class Comparison:
     """All results by falling recall within rising bytes; what was wished, and of which rows.
 
     ``meaning`` is the title of the other meaning of "relevant", if labels or source rows were given.
-    ``left_out`` are methods that could not run, with the reason.
+    ``left_out`` are methods that could not run, with the reason. If ``unseen``, the rows searched are other rows than
+    those that the codes were learned from.
     """
 
     results: tuple[Result, ...]
@@ -61,6 +59,7 @@ class Comparison:
     n_dims: int
     meaning: str | None = None
     left_out: tuple[str, ...] = ()
+    unseen: bool = False
 
     def recall(self, result: Result) -> float:
         """Recall of a result at the wished cut."""
@@ -95,22 +94,24 @@ class Comparison:
 
     @property
     def sentence(self) -> str:
-        """The answer in words."""
+        """The answer in words: which code, what it needs besides, and which rows it was learned from."""
         what = f"recall {100 * self.wished:g} % of the {self.cut.k} nearest"
-        among = "" if self.cut.k == self.cut.candidates else f" among the first {self.cut.candidates}"
-        best = self.choice
+        what += "" if self.cut.k == self.cut.candidates else f" among the first {self.cut.candidates}"
+        best, least = self.choice, self.choice_in_all
         if best is None:
             top = self.frontier[-1]
-            return f"No code reaches {what}{among}. {top.name} comes nearest: {_in_words(top, self.cut)}."
-        answer = f"The smallest code with {what}{among} is {best.name}: {_in_words(best, self.cut)}."
-        least = self.choice_in_all
-        if least is None or self.total_bytes(least) == self.total_bytes(best):
-            return answer
-        shared, here, there = map(_size, (best.shared_bytes, self.total_bytes(least), self.total_bytes(best)))
-        return (
-            f"{answer} It needs {shared} besides, which all rows share. "
-            f"For only {self.n_database:,} rows, {least.name} takes less in all: {here} against {there}."
-        )
+            answer = f"No code reaches {what}. {top.name} comes nearest: {_in_words(top, self.cut)}."
+        else:
+            answer = f"The smallest code with {what} is {best.name}: {_in_words(best, self.cut)}."
+        if best is not None and least is not None and self.total_bytes(least) < self.total_bytes(best):
+            shared, here, there = map(_size, (best.shared_bytes, self.total_bytes(least), self.total_bytes(best)))
+            answer += (
+                f" It needs {shared} besides, which all rows share. "
+                f"For only {self.n_database:,} rows, {least.name} takes less in all: {here} against {there}."
+            )
+        if self.unseen:
+            return f"{answer} All codes were learned from other rows than those searched."
+        return f"{answer} All codes were learned from the rows searched; of rows that come later they find fewer."
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
@@ -127,6 +128,7 @@ class Comparison:
             "results": [result.to_dict() for result in self.results],
             "meaning": self.meaning,
             "left_out": list(self.left_out),
+            "unseen": self.unseen,
         }
 
     def to_html(self) -> str:

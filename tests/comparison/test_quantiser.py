@@ -3,9 +3,10 @@ from __future__ import annotations
 import faiss
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from thpi import ITQ, ModelFileError, ResidualQuantiser
-from thpi.quantiser import _Queries
+from thpi.comparison._quantiser import _followed, _means, _nearest, _Queries
 
 rng = np.random.RandomState(0)
 X = rng.standard_normal((500, 20)) * np.linspace(2, 0.3, 20) + 3 * rng.standard_normal((9, 20))[np.arange(500) % 9]
@@ -119,6 +120,40 @@ def test_a_short_code_may_have_a_centroid_in_place_of_the_offset(tmp_path):
         ResidualQuantiser.load(tmp_path / "short.thpi")
 
 
+def test_the_best_sums_are_followed_by_brute_force():
+    left = np.float32(rng.standard_normal((40, 3, 6)))
+    codes = np.uint8(rng.randint(0, 256, (40, 3, 2)))
+    centroids = np.float32(rng.standard_normal((256, 6)))
+    after, codes_after = _followed(left, codes, centroids, 4)
+    every = left[:, :, None] - centroids
+    squares = (every.astype(float) ** 2).sum(axis=3).reshape(40, -1)
+    best = np.argsort(squares, axis=1, kind="stable")[:, :4]
+    np.testing.assert_allclose(after, np.take_along_axis(every.reshape(40, -1, 6), best[:, :, None], axis=1), atol=1e-5)
+    np.testing.assert_array_equal(codes_after[:, :, -1], best % 256)
+    np.testing.assert_array_equal(codes_after[:, :, :-1], np.take_along_axis(codes, best[:, :, None] // 256, axis=1))
+
+
+def test_centroids_are_means_of_clusters_that_no_round_leaves_empty():
+    rows = np.float32(rng.standard_normal((3000, 8)))
+    centroids = _means(rows, np.random.RandomState(0))
+    distances = ((rows[:, None] - centroids) ** 2).sum(axis=2)
+    np.testing.assert_array_equal(_nearest(rows, centroids), distances.argmin(axis=1))
+    assert np.bincount(distances.argmin(axis=1), minlength=256).min() > 0
+    # As good as the k-means of faiss of as many rounds, which starts from rows as they are.
+    other = faiss.Kmeans(8, 256, niter=5, seed=1, min_points_per_centroid=1)
+    other.train(rows)
+    assert distances.min(axis=1).mean() < 1.02 * ((rows[:, None] - other.centroids) ** 2).sum(axis=2).min(axis=1).mean()
+
+
+def test_the_number_of_threads_changes_nothing():
+    rows = np.float32(np.random.RandomState(1).standard_normal((5000, 64)))
+    codes = []
+    for n in (1, 2):
+        with threadpool_limits(n):
+            codes.append(ResidualQuantiser(3, random_state=0).fit(rows).transform(rows))
+    np.testing.assert_array_equal(*codes)
+
+
 def test_the_recall_of_the_choice_is_that_of_brute_force():
     distances = ((X[:, None] - X) ** 2).sum(axis=2)
     np.fill_diagonal(distances, np.inf)
@@ -128,7 +163,7 @@ def test_the_recall_of_the_choice_is_that_of_brute_force():
     np.fill_diagonal(estimates, np.inf)
     near, found = (np.argsort(values, axis=1)[:, :10] for values in (distances, estimates))
     expected = np.mean([len(set(a) & set(b)) / 10 for a, b in zip(near, found, strict=True)])
-    assert _Queries(X, 0).recall(Z, rounded, (rounded**2).sum(axis=1)) == pytest.approx(expected)
+    assert _Queries(X).recall(Z, rounded, (rounded**2).sum(axis=1)) == pytest.approx(expected)
 
 
 def test_rows_of_like_lengths_have_rounded_offsets():
