@@ -31,7 +31,7 @@ def test_a_table_and_a_sentence(vectors, capsys):
 
 
 def test_json_has_all_of_it(vectors, capsys):
-    assert run(["compare", vectors, *QUICK, "--index-recall", "0.9", "--json"]) == 0
+    assert run(["compare", vectors, *QUICK, "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert {result["method"] for result in facts["results"]} == {"ITQ", "SQ 8", "float"}
     assert facts["choice"]["n_bytes"] == 12
@@ -55,16 +55,7 @@ def test_rows_that_were_not_learned_from(vectors, capsys):
     assert "All codes were learned from other rows than those searched." in out
 
 
-def test_labels_are_another_meaning(tmp_path, vectors, capsys):
-    (tmp_path / "kinds.txt").write_text("\n".join("ab"[int(x > 0)] for x in np.load(vectors)[:, 0]))
-    command = ["compare", vectors, "--method", "float", "--bytes", "1", "--labels", str(tmp_path / "kinds.txt")]
-    assert run([*command, "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
-    assert facts["meaning"] == "same label in first 10"
-    assert "AutoHasher, labels" in {result["method"] for result in facts["results"]}
-
-
 def test_what_is_refused(vectors, tmp_path, refused):
-    assert "--recall 2 must be above 0" in refused(["compare", vectors, "--recall", "2"])
-    assert "--method 'XQ' must be one of sign, " in refused(["compare", vectors, "--method", "XQ"])
+    assert "recall=2.0 must be greater than 0" in refused(["compare", vectors, "--recall", "2"])
+    assert "methods has 'XQ'; it must be one of sign, " in refused(["compare", vectors, "--method", "XQ"])
     assert "does not exist" in refused(["compare", str(tmp_path / "no.npy"), "--html", str(tmp_path / "no" / "p.html")])

@@ -72,23 +72,14 @@ def test_itq_is_that_of_the_library():
 def test_quantisers_estimate_distances_by_what_their_codes_say(name):
     """Product and scalar quantisation: distance of the query to the decoded row."""
     queries, database = split()
-    coded = METHODS[name].code(Training(database, database, 0), 3)
+    coded = METHODS[name](Training(database, database, 0), 3)
     found = coded.searches["asymmetric"](queries, 10)
     recalls = results(f"{name}, asymmetric")[3]
-    decoded = _decoded(coded.searches["asymmetric"].args[0])
+    index = coded.searches["asymmetric"].args[0]
+    decoded = index.reconstruct_n(0, index.ntotal)  # all rows share what the axes leave out
     distances = ((queries[:, None] - decoded) ** 2).sum(axis=2)
     assert recall_of(distances) == pytest.approx(at_ten(recalls), abs=0.02)  # rows of one code may be in any order
     assert found.shape == (60, 10)
-
-
-def _decoded(index) -> np.ndarray:
-    """Return what the codes say of all rows, in the space of the rows."""
-    if not isinstance(index, faiss.IndexPreTransform):
-        return index.reconstruct_n(0, index.ntotal)
-    inner, step = faiss.downcast_index(index.index), faiss.downcast_VectorTransform(index.chain.at(0))
-    A = faiss.vector_to_array(step.A).reshape(step.d_out, step.d_in)
-    b = faiss.vector_to_array(step.b) if step.have_bias else np.zeros(step.d_out)
-    return (inner.reconstruct_n(0, inner.ntotal) - b) @ A  # axes are orthonormal; all rows share what they leave out
 
 
 def test_rabitq_has_the_bytes_that_faiss_says():
@@ -161,28 +152,6 @@ def test_cosine_is_the_order_of_rows_of_length_one():
     assert [r.recalls for r in a] == [r.recalls for r in b]
 
 
-@pytest.mark.slow
-def test_labels_and_source_are_other_meanings_of_relevant():
-    labels = np.arange(420) % 7
-    found = compare(X, methods=["float"], n_bytes=[2], labels=labels, n_queries=60)
-    assert found.meaning == "same label in first 10"
-    assert {r.method for r in found.results} == {"float", "AutoHasher, labels"}
-    queries, database = np.split(np.random.RandomState(0).permutation(420), [60])
-    true = ((X[queries][:, None].astype(float) - X[database]) ** 2).sum(axis=2)
-    first = database[np.argsort(true, axis=1, kind="stable")[:, :10]]
-    share = (labels[first] == labels[queries][:, None]).mean()
-    assert next(r for r in found.results if r.method == "float").relevance.value == pytest.approx(share)
-    source = compare(X, methods=["float"], n_bytes=[2], privileged=X, n_queries=60)
-    assert next(r for r in source.results if r.method == "float").relevance.value == 1.0
-
-
-def test_an_index_may_lose_besides():
-    """So few rows are searched exhaustively: nothing is lost."""
-    found = {r.order: r for r in compare(X, methods=["ITQ"], n_bytes=[3], n_queries=60, index_recall=0.9).results}
-    assert found["asymmetric"].index_loss.value == 0.0
-    assert found["Hamming"].index_loss is None
-
-
 def test_the_report_is_json_and_a_page():
     facts = json.loads(json.dumps(comparison().to_dict()))
     assert facts["choice"]["method"] == comparison().choice.method
@@ -205,7 +174,7 @@ def test_codes_may_be_of_rows_that_were_not_learned_from(name):
     assert (found.n_queries, found.n_database, found.unseen) == (60, 180, True)
     assert found.sentence.endswith("All codes were learned from other rows than those searched.")
     near = np.argsort(((queries[:, None].astype(float) - searched) ** 2).sum(axis=2), axis=1)[:, :10]
-    (coded,) = [METHODS[name].code(Training(learned, searched, 0), 3)]
+    (coded,) = [METHODS[name](Training(learned, searched, 0), 3)]
     for result in found.results:
         rows = coded.searches[result.order](queries, 10)
         assert at_ten(result) == pytest.approx(np.mean([np.isin(a, b).mean() for a, b in zip(rows, near, strict=True)]))
@@ -215,13 +184,10 @@ def test_codes_may_be_of_rows_that_were_not_learned_from(name):
     ("given", "text"),
     [
         ({"recall": 0}, "recall=0 must be greater than 0 and at most 1"),
-        ({"index_recall": 2}, "index_recall=2 must be None or greater"),
         ({"n_bytes": []}, "n_bytes=[] must be positive integers"),
         ({"methods": ["XQ"]}, "methods has 'XQ'; it must be one of sign"),
         ({"n_queries": 419}, "n_queries=419 must be from 2 to 418"),
         ({"candidates": 5}, "k=10 and candidates=5"),
-        ({"labels": [1, 2]}, "labels must have one label per row"),
-        ({"privileged": [[1.0]]}, "privileged has 1 rows and X 420"),
     ],
 )
 def test_errors_name_the_argument(given, text):

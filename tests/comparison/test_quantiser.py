@@ -193,7 +193,7 @@ def test_a_saved_quantiser_gives_the_same_codes(tmp_path):
 
 def test_other_and_damaged_files(tmp_path):
     ITQ(4, random_state=0).fit(X).save(tmp_path / "itq.thpi")
-    with pytest.raises(ModelFileError, match="it holds a ITQ, not a ResidualQuantiser"):
+    with pytest.raises(ModelFileError, match="it holds a 'ITQ'; this thpi knows ResidualQuantiser"):
         ResidualQuantiser.load(tmp_path / "itq.thpi")
     QUANTISER.save(tmp_path / "q.thpi")
     data = bytearray((tmp_path / "q.thpi").read_bytes())

@@ -25,13 +25,8 @@ _BYTES = typer.Option("--bytes", metavar="B", min=1, help="Bytes of a code; may 
 _METHOD = typer.Option(
     autocompletion=options.names_of("thpi.comparison", "METHODS"), help="Method; may be repeated. Default: all."
 )
-_PRIVILEGED = typer.Option(metavar="FILE", help="Source rows: AutoHasher also learns for nearness among them.")
-_LABELS = typer.Option(metavar="COLUMN|FILE", help=f"AutoHasher also learns for equal labels: {options.LABELS}")
 _QUERIES = typer.Option(min=2, help="Rows drawn as queries. Default: 500, at most a fifth.")
 _UNSEEN = typer.Option("--unseen", help="Learn from one half of the database and search only the other.")
-_INDEX = typer.Option(
-    metavar="SHARE", help="Also search binary codes by an index of this recall, and say what it loses."
-)
 _HTML = typer.Option("--html", metavar="PAGE.html", help="Write a page with the table and a plot.")
 
 
@@ -42,12 +37,9 @@ def compare(
     candidates: Annotated[Optional[int], _CANDIDATES] = None,
     n_bytes: Annotated[Optional[list[int]], _BYTES] = None,
     method: Annotated[Optional[list[str]], _METHOD] = None,
-    privileged: Annotated[Optional[str], _PRIVILEGED] = None,
-    labels: Annotated[Optional[str], _LABELS] = None,
     cosine: Annotated[bool, typer.Option("--cosine", help="Divide every row by its length first.")] = False,
     unseen: Annotated[bool, _UNSEEN] = False,
     n_queries: Annotated[Optional[int], _QUERIES] = None,
-    index_recall: Annotated[Optional[float], _INDEX] = None,
     id: options.Id = None,
     ignore: options.Ignore = None,
     html: Annotated[Optional[Path], _HTML] = None,
@@ -69,17 +61,13 @@ def compare(
     """
     from thpi.cli._learning import Files, read_learning
 
-    files = Files(data, privileged, labels=labels)
-    _check(recall, index_recall, method)
     if html is not None:
-        check_output("--html", html, force=force, inputs=files, extra="plots")
+        check_output("--html", html, force=force, inputs=[data], extra="plots")
     with progress_bar("reading"):
-        rows = read_learning(files, id=id, ignore=ignore)
-    found = _compared(
-        rows.X, recall=recall, k=k, candidates=candidates, n_bytes=n_bytes, methods=method, cosine=cosine,
-        privileged=rows.views["privileged"], labels=rows.y, unseen=unseen, n_queries=n_queries,
-        index_recall=index_recall, random_state=seed,
-    )  # fmt: skip
+        X = read_learning(Files(data), id=id, ignore=ignore).X
+    sizes = {} if n_bytes is None else {"n_bytes": n_bytes}
+    wish = {"recall": recall, "k": k, "candidates": candidates, "methods": method, **sizes}
+    found = _compared(X, cosine=cosine, unseen=unseen, n_queries=n_queries, random_state=seed, **wish)
     # The answer comes first: if the page cannot be written, the work was not in vain.
     if as_json:
         show(True, found.to_dict())
@@ -91,22 +79,9 @@ def compare(
             typer.echo(f"page: {html}")
 
 
-def _check(recall: float, index_recall: float | None, methods: list[str] | None) -> None:
-    from thpi.comparison import METHODS
-
-    for name, share in (("recall", recall), ("index-recall", index_recall)):
-        if share is not None and not 0 < share <= 1:
-            raise ValueError(f"--{name} {share:g} must be above 0 and at most 1.")
-    for method in methods or ():
-        if method not in METHODS:
-            raise ValueError(f"--method {method!r} must be one of {', '.join(METHODS)}.")
-
-
 def _compared(X: Any, **given: Any) -> Comparison:
     from thpi.comparison import compare as compared
 
-    if given["n_bytes"] is None:
-        del given["n_bytes"]
     with progress_bar("comparing") as update:
         return compared(X, on_step=lambda text: update(description=text), **given)
 
@@ -139,18 +114,14 @@ def _table(found: Comparison) -> Table:
     from rich.table import Column, Table
     from rich.text import Text
 
-    meaning = [] if found.meaning is None else [found.meaning]
-    index = ["index\nloss"] if any(result.index_loss is not None for result in found.results) else []
     recalls = [str(cut).replace(" in ", " in\n") for cut in found.results[0].recalls]
-    titles = ["bytes", *recalls, *meaning, "ms", *index]
+    titles = ["bytes", *recalls, "ms"]
     numbers = [Column(title, justify="right", no_wrap=True) for title in titles]
     table = Table(Column("recall at", no_wrap=True), *numbers, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for result, following in zip(found.results, [*found.results[1:], None], strict=True):
         name = result.name.replace(", asymmetric", " asym").replace(", Hamming", " Hamming")
         style = "bold" if result is found.choice else ""
-        measures = [_percent(each) for each in (*result.recalls.values(), *([result.relevance] if meaning else []))]
-        cells = [f"{result.n_bytes:,}", *measures, f"{result.milliseconds:.2f}"]
-        cells += [_percent(result.index_loss)] if index else []
+        cells = [f"{result.n_bytes:,}", *map(_percent, result.recalls.values()), f"{result.milliseconds:.2f}"]
         last_of_size = following is None or following.n_bytes != result.n_bytes
         table.add_row(
             Text(f"{'*' if result in found.frontier else ' '}{name}", style=style), *cells, end_section=last_of_size
@@ -158,9 +129,7 @@ def _table(found: Comparison) -> Table:
     return table
 
 
-def _percent(measured: Measured | None) -> str:
-    if measured is None:
-        return ""
+def _percent(measured: Measured) -> str:
     reach = max(measured.high - measured.value, measured.value - measured.low)
     mean = f"{100 * measured.value:.1f}"
     return f"{'100' if mean == '100.0' else mean}±{100 * reach:.1f}"

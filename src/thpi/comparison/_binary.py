@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from thpi._types import Array, Codes, Floats, Ints
+from thpi._types import Array, Codes, Floats
 from thpi.auto import AutoHasher
 from thpi.base import BaseHasher, TooManyBitsError
 from thpi.codes import n_bytes, pack_signs
 from thpi.comparison._method import Coded, Search, Training
 from thpi.hashers import ITQ
 from thpi.index import HammingIndex, Order
+from thpi.solvers.moments import principal_axes
 
 _AUTO_BYTES = 32  # its candidates take long for more bits, and gain little
 
@@ -25,18 +25,20 @@ def sign_code(rows: Training, most: int) -> Coded | None:
     """
     if n_bytes(rows.n_dims) > most:
         return None
-    return _coded(pack_signs(rows.searched), rows.n_dims, rows.seed, lambda X: np.asarray(X, dtype=np.float64), 0)
+    return _coded(pack_signs(rows.searched), rows.n_dims, lambda X: np.asarray(X, dtype=np.float64), 0)
 
 
 def rotation_code(rows: Training, most: int) -> Coded | None:
     """Code a row by the signs of its principal coordinates after a random rotation."""
     n_bits = min(8 * most, rows.most_axes)
-    projection = rows.axes[:, :n_bits] @ rows.rotation(n_bits)
+    mean = rows.X.mean(axis=0, dtype=np.float64)
+    rotation = np.linalg.qr(np.random.RandomState(rows.seed).standard_normal((n_bits, n_bits)))[0]
+    projection = principal_axes(rows.X, mean.astype(np.float32), n_bits)[0] @ rotation
 
     def project(X: Array) -> Floats:
-        return np.asarray((X - rows.mean) @ projection)
+        return np.asarray((X - mean) @ projection)
 
-    return _coded(pack_signs(project(rows.searched)), n_bits, rows.seed, project, 4 * (projection.size + rows.n_dims))
+    return _coded(pack_signs(project(rows.searched)), n_bits, project, 4 * (projection.size + rows.n_dims))
 
 
 def itq_code(rows: Training, most: int) -> Coded | None:
@@ -44,48 +46,31 @@ def itq_code(rows: Training, most: int) -> Coded | None:
     return _hashed(ITQ(min(8 * most, rows.most_axes), random_state=rows.seed), rows)
 
 
-def auto_code(relevance: str) -> Callable[[Training, int], Coded | None]:
-    """Return the code of AutoHasher for a meaning of "relevant"; with labels or source if they belong to it."""
-
-    def code(rows: Training, most: int) -> Coded | None:
-        if most > _AUTO_BYTES:
-            return None
-        hasher = AutoHasher(8 * most, relevance=relevance, random_state=rows.seed)
-        given = {"labels": {"y": rows.labels}, "source": {"privileged": rows.privileged}}.get(relevance, {})
-        try:
-            return _hashed(hasher, rows, **given)
-        except TooManyBitsError:
-            return None
-
-    return code
+def auto_code(rows: Training, most: int) -> Coded | None:
+    """Code a row by the signs of AutoHasher, for nearness in target space."""
+    if most > _AUTO_BYTES:
+        return None
+    try:
+        return _hashed(AutoHasher(8 * most, relevance="target", random_state=rows.seed), rows)
+    except TooManyBitsError:
+        return None
 
 
-def _hashed(hasher: BaseHasher, rows: Training, **given: Any) -> Coded:
-    hasher.fit(rows.X, **given)
+def _hashed(hasher: BaseHasher, rows: Training) -> Coded:
+    hasher.fit(rows.X)
     arrays = (value for name, value in vars(hasher).items() if name.endswith("_") and isinstance(value, np.ndarray))
 
     def project(X: Array) -> Floats:
         return np.asarray(hasher.decision_function(X), dtype=np.float64)
 
-    shared = sum(array.nbytes for array in arrays)
-    return _coded(hasher.transform(rows.searched), hasher.n_bits, rows.seed, project, shared)
+    return _coded(hasher.transform(rows.searched), hasher.n_bits, project, sum(array.nbytes for array in arrays))
 
 
-def _coded(codes: Codes, n_bits: int, seed: int, project: Callable[[Array], Floats], shared_bytes: int) -> Coded:
-    def search(index: HammingIndex, order: Order) -> Search:
-        return lambda queries, k: _positions(index.search(project(queries), k, order=order).ids)
-
-    def approximate(recall: float) -> Search:
-        tuned = HammingIndex(n_bits, recall, random_state=seed)
-        tuned.add(codes)
-        tuned.tune(10)
-        return search(tuned, "asymmetric")
-
+def _coded(codes: Codes, n_bits: int, project: Callable[[Array], Floats], shared_bytes: int) -> Coded:
     index = HammingIndex(n_bits)
     index.add(codes)
-    searches = {"Hamming": search(index, "hamming"), "asymmetric": search(index, "asymmetric")}
-    return Coded(n_bytes(n_bits), shared_bytes, searches, approximate)
 
+    def search(order: Order) -> Search:
+        return lambda queries, k: np.asarray(index.search(project(queries), k, order=order).ids, dtype=np.int64)
 
-def _positions(ids: Any) -> Ints:
-    return np.asarray(ids, dtype=np.int64)
+    return Coded(n_bytes(n_bits), shared_bytes, {"Hamming": search("hamming"), "asymmetric": search("asymmetric")})

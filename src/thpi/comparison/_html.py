@@ -12,8 +12,7 @@ if TYPE_CHECKING:
 
 def comparison_html(found: Comparison) -> str:
     """Return the HTML: the answer, and the frontier; the page has all results (``to_html``)."""
-    more = [] if found.meaning is None else [found.meaning]
-    head = ["code", "bytes", f"recall at {found.cut}, %", *more, "ms a query"]
+    head = ["code", "bytes", f"recall at {found.cut}, %", "ms a query"]
     others = len(found.results) - len(found.frontier)
     return block(
         paragraph(bold(found.sentence)),
@@ -25,6 +24,5 @@ def comparison_html(found: Comparison) -> str:
 
 
 def _cells(found: Comparison, result: Result) -> list[str]:
-    meaning = [] if found.meaning is None else [percent(result.relevance)]
     recall = percent(result.recalls[found.cut])
-    return [result.name, number(result.n_bytes, ","), recall, *meaning, number(result.milliseconds, ".3f")]
+    return [result.name, number(result.n_bytes, ","), recall, number(result.milliseconds, ".3f")]

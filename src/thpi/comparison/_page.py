@@ -44,31 +44,28 @@ def comparison_page(found: Comparison) -> str:
 
 def _table(found: Comparison) -> str:
     cuts = list(found.results[0].recalls)
-    more = [] if found.meaning is None else [found.meaning]
-    index = ["index loss", "index ms"] if any(r.index_loss is not None for r in found.results) else []
-    titles = ["code", "bytes", "shared", *(f"recall at {cut}" for cut in cuts), *more, "ms", *index, "fit, s"]
+    titles = ["code", "bytes", "shared", *(f"recall at {cut}" for cut in cuts), "ms", "fit, s"]
     head = "".join(f"<th>{escape(title)}</th>" for title in titles)
-    rows = "".join(_row(found, result, bool(more), bool(index)) for result in found.results)
+    rows = "".join(_row(found, result) for result in found.results)
     return f"<div class=scroll><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
 
 
-def _row(found: Comparison, result: Result, with_meaning: bool, with_index: bool) -> str:
+def _row(found: Comparison, result: Result) -> str:
     name = escape(result.name)
     if result in found.frontier:
         name += f"<small>{'chosen' if result is found.choice else 'frontier'}</small>"
-    measures = [*result.recalls.values(), *([result.relevance] if with_meaning else [])]
-    cells = [f"{result.n_bytes:,}", f"{result.shared_bytes:,}", *map(_percent, measures), f"{result.milliseconds:.3f}"]
-    if with_index:
-        milliseconds = result.index_milliseconds
-        cells += [_percent(result.index_loss), "" if milliseconds is None else f"{milliseconds:.3f}"]
+    cells = [
+        f"{result.n_bytes:,}",
+        f"{result.shared_bytes:,}",
+        *map(_percent, result.recalls.values()),
+        f"{result.milliseconds:.3f}",
+    ]
     cells.append(f"{result.fit_seconds:.1f}")
     chosen = " class=reference" if result is found.choice else ""
     return f"<tr{chosen}><th>{name}</th>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
 
 
-def _percent(value: Measured | None) -> str:
-    if value is None:
-        return ""
+def _percent(value: Measured) -> str:
     mean, low, high = (100 * number for number in value)
     return f"{mean:.1f}<small>{low:.1f} to {high:.1f}</small>"
 

@@ -197,7 +197,11 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
         if self._offset_size == 0:
             inner.rq.compute_codebook_tables()
         faiss.copy_array_to_vector(packed.ravel(), inner.codes)
-        index = faiss.IndexPreTransform(linear_step(self.axes_, self.mean_), inner)
+        step = faiss.LinearTransform(*self.axes_.shape, True)
+        faiss.copy_array_to_vector(np.float32(self.axes_.T).ravel(), step.A)
+        faiss.copy_array_to_vector(np.float32(-self.mean_ @ self.axes_), step.b)
+        step.is_trained = True
+        index = faiss.IndexPreTransform(step, inner)
         index.ntotal = inner.ntotal = len(packed)
         return index
 
@@ -209,17 +213,9 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
     @classmethod
     def load(cls, path: PathLike) -> ResidualQuantiser:
         """Read a quantiser that :meth:`save` wrote; nothing in the file is executed."""
-        contents = model_file.read(path)
-        with model_file.usable(path, cls.__name__):
-            if contents.method != cls.__name__:
-                raise model_file.ModelFileError(f"it holds a {contents.method[:80]}, not a {cls.__name__}.")
-            quantiser = cls(**contents.params)
-            quantiser._validate_params()
-            quantiser.__dict__.update(contents.fitted())
-            quantiser._check_shapes()
-        return quantiser
+        return model_file.load(path, {cls.__name__: cls})
 
-    def _check_shapes(self) -> None:
+    def _check_fitted(self) -> None:
         d, m = self.n_features_in_, self.axes_.shape[1]
         if self._offset_size not in self._offset_sizes():
             raise model_file.ModelFileError(f"it has {len(self.centroids_)} centroids a row for {self.n_bytes} bytes.")
@@ -281,16 +277,6 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
         return np.asarray((self._decoded(parts) ** 2).sum(axis=1))
 
 
-def linear_step(axes: Floats, mean: Floats) -> Any:
-    """Return the step of faiss that takes coordinates along ``axes`` about the mean, in columns."""
-    faiss = faiss_module()
-    step = faiss.LinearTransform(*axes.shape, True)
-    faiss.copy_array_to_vector(np.float32(axes.T).ravel(), step.A)
-    faiss.copy_array_to_vector(np.float32(-mean @ axes), step.b)
-    step.is_trained = True
-    return step
-
-
 def _learned(Z: Floats, n_parts: int, beam: int, rng: np.random.RandomState) -> tuple[Array, list[Codes]]:
     """Return the centroids, and the codes of the rows by the first of them, by the first two, and so on."""
     learned, found = [], []
@@ -313,7 +299,7 @@ def _followed(left: Array, codes: Codes, centroids: Array, beam: int) -> tuple[A
     The squared length of what a sum leaves falls by ``2 <left, c> - |c|^2``. The best come first.
     """
     n, followed, d = left.shape
-    width, lengths = min(beam, followed * len(centroids)), (centroids**2).sum(axis=1)
+    width, lengths = min(beam, followed * len(centroids)), np.einsum("cd,cd->c", centroids, centroids)
     left_then = np.empty((n, width, d), dtype=np.float32)
     codes_then = np.empty((n, width, codes.shape[2] + 1), dtype=np.uint8)
 
@@ -356,7 +342,7 @@ def _means(rows: Array, rng: np.random.RandomState) -> Array:
 
 def _nearest(rows: Array, centroids: Array) -> Ints:
     """Return the number of the centroid nearest to each row: ``argmax <x, c> - |c|^2 / 2``."""
-    nearest, half = np.empty(len(rows), dtype=np.int64), (centroids**2).sum(axis=1) / 2
+    nearest, half = np.empty(len(rows), dtype=np.int64), np.einsum("cd,cd->c", centroids, centroids) / 2
 
     def assign(block: slice) -> None:
         nearest[block] = (rows[block] @ centroids.T - half).argmax(axis=1)

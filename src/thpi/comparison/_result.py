@@ -13,10 +13,8 @@ from thpi.evaluation import Measured
 class Result:
     """One code, searched in one order.
 
-    ``recalls`` are those of exhaustive search: what is missing to 1 is lost by the code. ``index_loss`` is what an
-    approximate index loses besides, at the wished cut; None if it was not asked for or the code has no such index.
+    ``recalls`` are those of exhaustive search: what is missing to 1 is lost by the code.
     ``shared_bytes`` are bytes that all rows share, ``fit_seconds`` the time to learn and code.
-    ``relevance`` is the share of the first rows found that are relevant in the other meaning, if there is one.
     """
 
     method: str
@@ -26,9 +24,6 @@ class Result:
     recalls: dict[Cut, Measured]
     milliseconds: float
     fit_seconds: float
-    relevance: Measured | None = None
-    index_loss: Measured | None = None
-    index_milliseconds: float | None = None
 
     @property
     def name(self) -> str:
@@ -38,15 +33,13 @@ class Result:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
         recalls = [cut._asdict() | recall._asdict() for cut, recall in self.recalls.items()]
-        others = {"relevance": self.relevance, "index_loss": self.index_loss}
-        return asdict(self) | {"recalls": recalls} | {name: each and each._asdict() for name, each in others.items()}
+        return asdict(self) | {"recalls": recalls}
 
 
 @dataclass(frozen=True)
 class Comparison:
     """All results by falling recall within rising bytes; what was wished, and of which rows.
 
-    ``meaning`` is the title of the other meaning of "relevant", if labels or source rows were given.
     ``left_out`` are methods that could not run, with the reason. If ``unseen``, the rows searched are other rows than
     those that the codes were learned from.
     """
@@ -57,7 +50,6 @@ class Comparison:
     n_queries: int
     n_database: int
     n_dims: int
-    meaning: str | None = None
     left_out: tuple[str, ...] = ()
     unseen: bool = False
 
@@ -126,7 +118,6 @@ class Comparison:
             "choice_in_all": self.choice_in_all and self.choice_in_all.to_dict(),
             "frontier": [{"method": r.method, "order": r.order, "n_bytes": r.n_bytes} for r in self.frontier],
             "results": [result.to_dict() for result in self.results],
-            "meaning": self.meaning,
             "left_out": list(self.left_out),
             "unseen": self.unseen,
         }
