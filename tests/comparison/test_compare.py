@@ -115,19 +115,12 @@ def test_the_choice_is_the_smallest_that_is_good_enough():
     assert replace(comparison(), wished=0.0).choice.n_bytes == comparison().results[0].n_bytes
 
 
-def test_few_rows_may_take_less_with_another_code():
-    recalls = {Cut(10, 10): Measured(0.95, 0.94, 0.96)}
-    centroids = Result("residual", "asymmetric", 8, 2_000_000, recalls, 1.0, 1.0)
-    integers = Result("SQ 8", "asymmetric", 32, 5_000, recalls, 1.0, 1.0)
-    few = Comparison((centroids, integers), 0.9, Cut(10, 10), 5, 1_000, 32)
-    assert (few.choice, few.choice_in_all) == (centroids, integers)
-    assert few.sentence.endswith(
-        "It needs 2.0 MB besides, which all rows share. For only 1,000 rows, SQ 8, asymmetric takes less in all: "
-        "37 kB against 2.0 MB. All codes were learned from the rows searched; of rows that come later they find fewer."
-    )
-    many = replace(few, n_database=1_000_000)
-    assert many.choice_in_all == centroids
-    assert "share" not in many.sentence
+def test_what_all_rows_share_is_said_if_it_is_more_than_the_codes():
+    one = Result("residual", "asymmetric", 8, 2_000_000, {Cut(10, 10): Measured(0.95, 0.94, 0.96)}, 1.0, 1.0)
+    few = Comparison((one,), 0.9, Cut(10, 10), 5, 1_000, 32)
+    assert "take 2.00 MB besides, more than all codes (0.01 MB)." in few.sentence
+    assert "besides" not in replace(few, n_database=1_000_000).sentence
+    assert few.sentence.endswith("learned from the rows searched; of rows that come later they find fewer.")
 
 
 def test_no_code_may_be_good_enough():

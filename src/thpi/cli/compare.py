@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
@@ -59,38 +59,30 @@ def compare(
       thpi compare vectors.npy --recall 0.99 --candidates 100 --html page.html
       thpi compare vectors.npy --bytes 16 --bytes 32 --method ITQ --method OPQ
     """
+    from thpi._files import atomic_write
     from thpi.cli._learning import Files, read_learning
+    from thpi.comparison import compare as compared
 
     if html is not None:
         check_output("--html", html, force=force, inputs=[data], extra="plots")
     with progress_bar("reading"):
         X = read_learning(Files(data), id=id, ignore=ignore).X
-    sizes = {} if n_bytes is None else {"n_bytes": n_bytes}
-    wish = {"recall": recall, "k": k, "candidates": candidates, "methods": method, **sizes}
-    found = _compared(X, cosine=cosine, unseen=unseen, n_queries=n_queries, random_state=seed, **wish)
+    with progress_bar("comparing") as update:
+        found = compared(
+            X, recall=recall, k=k, candidates=candidates, n_bytes=n_bytes, methods=method, cosine=cosine,
+            unseen=unseen, n_queries=n_queries, random_state=seed, on_step=lambda name: update(description=name),
+        )  # fmt: skip
     # The answer comes first: if the page cannot be written, the work was not in vain.
     if as_json:
         show(True, found.to_dict())
     else:
         _print(found)
     if html is not None:
-        _write(html, found.to_html())
+        page = found.to_html()
+        with uninterrupted():
+            atomic_write(html, page)
         if not as_json:
             typer.echo(f"page: {html}")
-
-
-def _compared(X: Any, **given: Any) -> Comparison:
-    from thpi.comparison import compare as compared
-
-    with progress_bar("comparing") as update:
-        return compared(X, on_step=lambda text: update(description=text), **given)
-
-
-def _write(path: Path, page: str) -> None:
-    from thpi._files import atomic_write
-
-    with uninterrupted():
-        atomic_write(path, page)
 
 
 def _print(found: Comparison) -> None:
@@ -114,18 +106,15 @@ def _table(found: Comparison) -> Table:
     from rich.table import Column, Table
     from rich.text import Text
 
-    recalls = [str(cut).replace(" in ", " in\n") for cut in found.results[0].recalls]
-    titles = ["bytes", *recalls, "ms"]
-    numbers = [Column(title, justify="right", no_wrap=True) for title in titles]
+    cuts = [str(cut).replace(" in ", " in\n") for cut in found.results[0].recalls]
+    numbers = [Column(title, justify="right", no_wrap=True) for title in ("bytes", *cuts, "ms")]
     table = Table(Column("recall at", no_wrap=True), *numbers, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    for result, following in zip(found.results, [*found.results[1:], None], strict=True):
+    sizes = [result.n_bytes for result in found.results]
+    for result, following in zip(found.results, [*sizes[1:], 0], strict=True):
         name = result.name.replace(", asymmetric", " asym").replace(", Hamming", " Hamming")
-        style = "bold" if result is found.choice else ""
+        title = Text(f"{'*' if result in found.frontier else ' '}{name}", "bold" if result is found.choice else "")
         cells = [f"{result.n_bytes:,}", *map(_percent, result.recalls.values()), f"{result.milliseconds:.2f}"]
-        last_of_size = following is None or following.n_bytes != result.n_bytes
-        table.add_row(
-            Text(f"{'*' if result in found.frontier else ' '}{name}", style=style), *cells, end_section=last_of_size
-        )
+        table.add_row(title, *cells, end_section=result.n_bytes != following)
     return table
 
 

@@ -17,7 +17,7 @@ from thpi.comparison._method import Coded, Method, Training
 from thpi.comparison._methods import METHODS
 from thpi.comparison._result import Comparison, Result
 
-DEFAULT_BYTES = (4, 8, 16, 32, 64, 128, 256)
+_SIZES = (4, 8, 16, 32, 64, 128, 256)
 _LEAST_ROWS = 20
 _RECALLS = (1, 10, 100)
 
@@ -28,7 +28,7 @@ def compare(
     recall: float = 0.9,
     k: int = 10,
     candidates: int | None = None,
-    n_bytes: Sequence[int] = DEFAULT_BYTES,
+    n_bytes: Sequence[int] | None = None,
     methods: Sequence[str] | None = None,
     cosine: bool = False,
     unseen: bool = False,
@@ -46,7 +46,7 @@ def compare(
     X : dense rows.
     recall : wished recall, in (0, 1]: the share of the ``k`` nearest rows among the first ``candidates`` found.
     k, candidates : see ``recall``. None means ``k`` candidates; name more if they are reordered by their vectors.
-    n_bytes : sizes of codes, in bytes per row. Each method takes its largest code that fits.
+    n_bytes : sizes of codes, in bytes per row; None: 4 to 256. Each method takes its largest code that fits.
     methods : names of :data:`METHODS`; None: all.
     cosine : whether to divide every row by its length first, so that the order is that of cosines.
     unseen : whether to learn from one half of the database and search only the other, as rows that come later.
@@ -133,8 +133,8 @@ def _checked_cut(k: int, candidates: int | None, n: int) -> Cut:
     return cut
 
 
-def _checked_sizes(n_bytes: Sequence[int]) -> list[int]:
-    sizes = sorted(set(n_bytes))
+def _checked_sizes(n_bytes: Sequence[int] | None) -> list[int]:
+    sizes = sorted(set(_SIZES if n_bytes is None else n_bytes))
     if not sizes or sizes[0] < 1 or any(int(size) != size for size in sizes):
         raise ValueError(f"n_bytes={n_bytes!r} must be positive integers, at least one.")
     return sizes

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from thpi import model_file
 from thpi._numbers import check_numbers
@@ -56,9 +56,8 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
         4 bytes   float32, for rows whose lengths differ so much that 256 levels are too coarse;
         0 bytes   |x^|^2 in its place, which follows from the centroids: the usual estimate, with one more centroid.
 
-    ``fit`` takes what finds most of the ten nearest of some training rows. A search adds up M numbers from tables, as
-    in product quantisation. Without an offset it adds M (M + 1) / 2 of them, and so this way is tried for short codes
-    only (at most 4 bytes), and taken if it finds at least one in a hundred more.
+    ``fit`` takes what finds most of the ten nearest of some training rows. Without an offset a search adds up
+    M (M + 1) / 2 numbers in place of M, so that this is tried for at most 4 bytes, and must find one in a hundred more.
 
     Parameters
     ----------
@@ -120,7 +119,7 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
     def fit(self, X: npt.ArrayLike, y: object = None) -> ResidualQuantiser:
         """Learn axes, centroids and offsets from the rows of ``X``, at least 256; ``y`` is not used."""
         self._validate_params()
-        rows = self._rows(X)
+        rows = self._rows(X, reset=True)
         n, d = rows.shape
         if n < _CENTROIDS:
             raise ValueError(f"X has {n} rows; {_CENTROIDS} centroids need at least as many.")
@@ -128,7 +127,7 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
         faiss_module()  # its threads are counted, too
         with own_threads():
             m = max(_LEAST_COMPONENTS, 8 * self.n_bytes) if self.n_components is None else self.n_components
-            self.n_features_in_, self.mean_ = d, np.asarray(rows.mean(axis=0, dtype=np.float64))
+            self.mean_ = np.asarray(rows.mean(axis=0, dtype=np.float64))
             axes = principal_axes(rows, self.mean_.astype(rows.dtype), min(m, d))[0]
             self.axes_ = np.asarray(axes, dtype=np.float64)
             learned = rows[rng.permutation(n)[:_MOST_ROWS]]
@@ -144,13 +143,13 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
 
         Centroids are learned one after the other: the first ones are those of a shorter code.
         """
-        queries, best = _Queries(rows), -np.inf
+        near, best = _near(rows, _QUERIES, _NEAR), -np.inf
         for size in self._offset_sizes():
             self.centroids_, parts = centroids[: self.n_bytes - size], codes[self.n_bytes - size - 1]
             offsets = self._offsets(rows, Z, parts)
             self.offset_levels_ = _levels(offsets) if size == _LEVEL else np.empty(0)
             kept = self._read(self._written(offsets), parts)
-            recall = queries.recall(Z, self._decoded(parts), kept) - (0 if size else _LEAST_GAIN)
+            recall = _recall(near, Z, self._decoded(parts), kept) - (0 if size else _LEAST_GAIN)
             if recall > best:
                 best, chosen = recall, (self.centroids_, self.offset_levels_)
         self.centroids_, self.offset_levels_ = chosen
@@ -160,7 +159,7 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
 
     def transform(self, X: npt.ArrayLike) -> Codes:
         """Return the codes of rows, ``n_bytes`` bytes each: the numbers of the centroids, then the offset."""
-        rows = self._checked(X)
+        rows = self._rows(X)
         Z = self._coordinates(rows)
         parts = np.empty((len(rows), len(self.centroids_)), dtype=np.uint8)
 
@@ -175,7 +174,7 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
 
     def distances(self, queries: npt.ArrayLike, codes: npt.ArrayLike) -> Floats:
         """Return estimates of the squared distance of each query to each code: ``|q|^2 + b(x) - 2 <q, x^>``."""
-        rows, packed = self._checked(queries), self._checked_codes(codes)
+        rows, packed = self._rows(queries), self._checked_codes(codes)
         m, lengths = len(self.centroids_), ((rows - self.mean_) ** 2).sum(axis=1)
         offsets = self._read(packed[:, m:], packed[:, :m])
         return np.asarray(lengths[:, None] + offsets - 2 * self._coordinates(rows) @ self._decoded(packed[:, :m]).T)
@@ -219,23 +218,16 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
         d, m = self.n_features_in_, self.axes_.shape[1]
         if self._offset_size not in self._offset_sizes():
             raise model_file.ModelFileError(f"it has {len(self.centroids_)} centroids a row for {self.n_bytes} bytes.")
-        n_levels = _CENTROIDS if self._offset_size == _LEVEL else 0
-        n_parts = self.n_bytes - self._offset_size
-        wanted = {"mean_": (d,), "axes_": (d, m), "slopes_": (m,), "offset_levels_": (n_levels,)}
-        for name, shape in {**wanted, "centroids_": (n_parts, _CENTROIDS, m)}.items():
+        wanted = {"mean_": (d,), "axes_": (d, m), "slopes_": (m,), "centroids_": (len(self.centroids_), _CENTROIDS, m)}
+        wanted["offset_levels_"] = (_CENTROIDS if self._offset_size == _LEVEL else 0,)
+        for name, shape in wanted.items():
             if getattr(self, name).shape != shape:
                 raise model_file.ModelFileError(f"its array {name} does not have shape {shape}.")
 
-    def _rows(self, X: npt.ArrayLike) -> Array:
-        dtypes = [np.float64, np.float32]
-        return np.asarray(check_array(check_numbers("X", X), dtype=dtypes, estimator=self, input_name="X"))
-
-    def _checked(self, X: npt.ArrayLike) -> Array:
-        check_is_fitted(self)
-        rows = self._rows(X)
-        if rows.shape[1] != self.n_features_in_:
-            raise ValueError(f"X has {rows.shape[1]} features; the quantiser was fitted on {self.n_features_in_}.")
-        return rows
+    def _rows(self, X: npt.ArrayLike, *, reset: bool = False) -> Array:
+        if not reset:
+            check_is_fitted(self)
+        return np.asarray(validate_data(self, check_numbers("X", X), dtype=[np.float64, np.float32], reset=reset))
 
     def _checked_codes(self, codes: npt.ArrayLike) -> Codes:
         check_is_fitted(self)
@@ -290,7 +282,7 @@ def _learned(Z: Floats, n_parts: int, beam: int, rng: np.random.RandomState) -> 
 
 def _start(Z: Floats) -> tuple[Array, Codes]:
     """Return what an empty sum leaves of rows, and its codes."""
-    return np.float32(Z)[:, None], np.empty((len(Z), 1, 0), dtype=np.uint8)
+    return Z.astype(np.float32)[:, None], np.empty((len(Z), 1, 0), dtype=np.uint8)
 
 
 def _followed(left: Array, codes: Codes, centroids: Array, beam: int) -> tuple[Array, Codes]:
@@ -299,7 +291,7 @@ def _followed(left: Array, codes: Codes, centroids: Array, beam: int) -> tuple[A
     The squared length of what a sum leaves falls by ``2 <left, c> - |c|^2``. The best come first.
     """
     n, followed, d = left.shape
-    width, lengths = min(beam, followed * len(centroids)), np.einsum("cd,cd->c", centroids, centroids)
+    width, lengths = min(beam, followed * len(centroids)), (centroids * centroids).sum(axis=1)
     left_then = np.empty((n, width, d), dtype=np.float32)
     codes_then = np.empty((n, width, codes.shape[2] + 1), dtype=np.uint8)
 
@@ -321,34 +313,16 @@ def _followed(left: Array, codes: Codes, centroids: Array, beam: int) -> tuple[A
 
 
 def _means(rows: Array, rng: np.random.RandomState) -> Array:
-    """Return 256 centroids by rounds of k-means, which start from rows drawn and divided by five.
+    """Return 256 centroids by a few rounds of k-means, which start from rows drawn and divided by five.
 
     In many dimensions a row that is drawn is near to itself alone: its length speaks against it everywhere else. Short
     ones are directions, whose clusters are of like sizes, and few rounds are enough.
     """
-    n = len(rows)
-    centroids = rows[rng.permutation(n)[:_CENTROIDS]] * np.float32(_START)
-    for _ in range(_ROUNDS):
-        nearest = _nearest(rows, centroids)
-        members = sparse.csr_array((np.ones(n, dtype=np.float32), nearest, np.arange(n + 1)), shape=(n, _CENTROIDS))
-        counts = np.bincount(nearest, minlength=_CENTROIDS)
-        centroids = (members.T @ rows) / np.float32(np.maximum(counts, 1))[:, None]
-        # Empty clusters take a part of the largest.
-        empty = np.flatnonzero(counts == 0)
-        large = np.argsort(-counts, kind="stable")[: len(empty)]
-        centroids[empty], centroids[large] = centroids[large] * np.float32(1.01), centroids[large] * np.float32(0.99)
-    return centroids
-
-
-def _nearest(rows: Array, centroids: Array) -> Ints:
-    """Return the number of the centroid nearest to each row: ``argmax <x, c> - |c|^2 / 2``."""
-    nearest, half = np.empty(len(rows), dtype=np.int64), np.einsum("cd,cd->c", centroids, centroids) / 2
-
-    def assign(block: slice) -> None:
-        nearest[block] = (rows[block] @ centroids.T - half).argmax(axis=1)
-
-    for_blocks(assign, rows)
-    return nearest
+    start = rows[rng.permutation(len(rows))[:_CENTROIDS]] * np.float32(_START)
+    few = {"min_points_per_centroid": 1, "seed": rng.randint(1, 2**31 - 1)}  # or faiss prints a warning about few rows
+    clusters = faiss_module().Kmeans(rows.shape[1], _CENTROIDS, niter=_ROUNDS, **few)
+    clusters.train(np.ascontiguousarray(rows), init_centroids=start)
+    return np.asarray(clusters.centroids)
 
 
 def _levels(offsets: Floats) -> Floats:
@@ -377,15 +351,9 @@ def _near(rows: Array, n_queries: int, k: int) -> Ints:
     return np.asarray(faiss_module().knn(some[:n_queries], some, k + 1)[1][:, 1:])
 
 
-class _Queries:
-    """Some rows as queries, and those nearest to them."""
-
-    def __init__(self, rows: Array) -> None:
-        self.near = _near(rows, _QUERIES, min(_NEAR, len(rows) - 1))
-
-    def recall(self, Z: Floats, decoded: Floats, offsets: Floats) -> float:
-        """Return the share of the nearest that ``b(x) - 2 <q, x^>`` finds among as many."""
-        estimates = offsets - 2 * Z[: len(self.near)] @ decoded.T
-        np.fill_diagonal(estimates, np.inf)  # the query itself
-        found = np.argpartition(estimates, _NEAR, axis=1)[:, :_NEAR]
-        return float(np.mean([np.isin(a, b).mean() for a, b in zip(self.near, found, strict=True)]))
+def _recall(near: Ints, Z: Floats, decoded: Floats, offsets: Floats) -> float:
+    """Return the share of the nearest rows of the first ones that ``b(x) - 2 <q, x^>`` finds among as many."""
+    estimates = offsets - 2 * Z[: len(near)] @ decoded.T
+    np.fill_diagonal(estimates, np.inf)  # the query itself
+    found = np.argpartition(estimates, near.shape[1], axis=1)[:, : near.shape[1]]
+    return float(np.mean([np.isin(a, b).mean() for a, b in zip(near, found, strict=True)]))
