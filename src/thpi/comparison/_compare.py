@@ -65,11 +65,13 @@ def compare(
         check_numbers("X", X), dtype=np.float32, ensure_min_samples=_LEAST_ROWS, estimator="compare", input_name="X"
     )
     queries, training = _split(normalize(rows) if cosine else rows, n_queries, unseen, random_state)
-    cut, sizes = _checked_cut(k, candidates, len(training.searched)), _checked_sizes(n_bytes)
+    cut = Cut(k, k if candidates is None else candidates)
+    sizes, chosen = _checked_sizes(n_bytes), _checked_methods(methods)
     if not 0 < recall <= 1:
         raise ValueError(f"recall={recall!r} must be greater than 0 and at most 1.")
-    left_out: list[str] = []
-    results = _results(queries, training, cut, sizes, _checked_methods(methods), on_step, left_out)
+    truth = Truth(queries, training.searched, _cuts(cut, len(training.searched)))
+    results, left_out = _results(queries, training, truth, sizes, chosen, on_step)
+    results.sort(key=lambda result: (result.n_bytes, -result.recalls[cut].value))
     shape = len(queries), len(training.searched), training.n_dims
     return Comparison(tuple(results), recall, cut, *shape, tuple(left_out), unseen)
 
@@ -77,30 +79,25 @@ def compare(
 def _results(
     queries: Array,
     rows: Training,
-    cut: Cut,
-    sizes: Sequence[int],
-    methods: Sequence[str],
+    truth: Truth,
+    sizes: list[int],
+    methods: list[str],
     on_step: Callable[[str], None],
-    left_out: list[str],
-) -> list[Result]:
-    """Return what is found by all codes; methods that cannot run are added to ``left_out``, with the reason."""
-    usual = [*(Cut(each, each) for each in _RECALLS), Cut(10, 100)]
-    cuts = sorted(
-        {cut, *(each for each in usual if each.candidates <= len(rows.searched))}, key=lambda each: each[::-1]
-    )
-    truth, results = Truth(queries, rows.searched, cuts), []
+) -> tuple[list[Result], list[str]]:
+    """Return what is found by all codes, and the methods that cannot run, with the reason."""
+    results, left_out = [], []
     for name in methods:
         on_step(name)
         try:
             for coded, seconds in _coded(METHODS[name], rows, sizes):
                 for order, search in coded.searches.items():
                     found, milliseconds = timed(search, queries, truth.most)
-                    recalls = {each: measured(values) for each, values in truth.recalls(found).items()}
+                    recalls = {cut: measured(values) for cut, values in truth.recalls(found).items()}
                     size = coded.n_bytes, coded.shared_bytes
                     results.append(Result(name, order, *size, recalls, milliseconds, seconds))
         except NotImplementedError as error:
             left_out.append(f"{name}: {error}")
-    return sorted(results, key=lambda r: (r.n_bytes, -r.recalls[cut].value))
+    return results, left_out
 
 
 def _coded(method: Method, rows: Training, sizes: Sequence[int]) -> Iterator[tuple[Coded, float]]:
@@ -125,12 +122,13 @@ def _split(rows: Array, n_queries: int | None, unseen: bool, random_state: int) 
     return drawn[:n], Training(learned, searched, random_state)
 
 
-def _checked_cut(k: int, candidates: int | None, n: int) -> Cut:
-    cut = Cut(k, k if candidates is None else candidates)
-    if not 1 <= cut.k <= cut.candidates <= n:
-        given = f"k={k!r} and candidates={candidates!r}"
-        raise ValueError(f"{given}: 1 <= k <= candidates <= {n} must hold, the rows searched.")
-    return cut
+def _cuts(wished: Cut, n: int) -> list[Cut]:
+    """Return the wished cut among the usual ones."""
+    k, candidates = wished
+    if not 1 <= k <= candidates <= n:
+        raise ValueError(f"k={k!r} and candidates={candidates!r}: 1 <= k <= candidates <= {n} must hold, the database.")
+    usual = [cut for cut in (*(Cut(each, each) for each in _RECALLS), Cut(10, 100)) if cut.candidates <= n]
+    return sorted({wished, *usual}, key=lambda cut: (cut.candidates, cut.k))
 
 
 def _checked_sizes(n_bytes: Sequence[int] | None) -> list[int]:

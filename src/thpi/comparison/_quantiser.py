@@ -164,7 +164,7 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
         parts = np.empty((len(rows), len(self.centroids_)), dtype=np.uint8)
 
         def code(block: slice) -> None:
-            left, codes = _start(Z[block])
+            left, codes = Z[block, None].astype(np.float32), parts[block, None, :0]
             for centroids in self.centroids_:
                 left, codes = _followed(left, codes, centroids, self.beam)
             parts[block] = codes[:, 0]
@@ -272,17 +272,12 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
 def _learned(Z: Floats, n_parts: int, beam: int, rng: np.random.RandomState) -> tuple[Array, list[Codes]]:
     """Return the centroids, and the codes of the rows by the first of them, by the first two, and so on."""
     learned, found = [], []
-    left, codes = _start(Z)
+    left, codes = Z.astype(np.float32)[:, None], np.empty((len(Z), 1, 0), dtype=np.uint8)
     for _ in range(n_parts):
         learned.append(_means(left[:, 0], rng))
         left, codes = _followed(left, codes, learned[-1], beam)
         found.append(codes[:, 0])
     return np.array(learned), found
-
-
-def _start(Z: Floats) -> tuple[Array, Codes]:
-    """Return what an empty sum leaves of rows, and its codes."""
-    return Z.astype(np.float32)[:, None], np.empty((len(Z), 1, 0), dtype=np.uint8)
 
 
 def _followed(left: Array, codes: Codes, centroids: Array, beam: int) -> tuple[Array, Codes]:
