@@ -32,6 +32,7 @@ _LEAST_GAIN = 0.01  # in recall, of a code without an offset, which is slower to
 _NEAR, _QUERIES = 10, 500  # what is sought to choose between them, of how many rows
 _SAMPLE = 10_000  # rows whose neighbours are looked at, and among which they are sought
 _MOST_ROWS = 2**16  # that centroids are learned from: 256 for each
+_MOST_SUMS = 2**14  # the same, if rows are few: also what sums leave that are not their best
 _START, _ROUNDS = 0.2, 5  # of k-means
 
 
@@ -270,11 +271,15 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
 
 
 def _learned(Z: Floats, n_parts: int, beam: int, rng: np.random.RandomState) -> tuple[Array, list[Codes]]:
-    """Return the centroids, and the codes of the rows by the first of them, by the first two, and so on."""
+    """Return the centroids, and the codes of the rows by the first of them, by the first two, and so on.
+
+    Few rows have several sums each in k-means, so that centroids do not fit just these rows.
+    """
+    n, d = Z.shape
     learned, found = [], []
-    left, codes = Z.astype(np.float32)[:, None], np.empty((len(Z), 1, 0), dtype=np.uint8)
+    left, codes = Z.astype(np.float32)[:, None], np.empty((n, 1, 0), dtype=np.uint8)
     for _ in range(n_parts):
-        learned.append(_means(left[:, 0], rng))
+        learned.append(_means(left[:, : max(1, _MOST_SUMS // n)].reshape(-1, d), rng))
         left, codes = _followed(left, codes, learned[-1], beam)
         found.append(codes[:, 0])
     return np.array(learned), found
