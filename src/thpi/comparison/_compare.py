@@ -77,12 +77,7 @@ def compare(
 
 
 def _results(
-    queries: Array,
-    rows: Training,
-    truth: Truth,
-    sizes: list[int],
-    methods: list[str],
-    on_step: Callable[[str], None],
+    queries: Array, rows: Training, truth: Truth, sizes: list[int], methods: list[str], on_step: Callable[[str], None]
 ) -> tuple[list[Result], list[str]]:
     """Return what is found by all codes, and the methods that cannot run, with the reason."""
     results, left_out = [], []

@@ -106,14 +106,9 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
     _hash_name: ClassVar[None] = None  # model files say so of methods whose codes are their own
 
     def __init__(
-        self,
-        n_bytes: int = 16,
-        *,
-        n_components: int | None = None,
-        n_neighbours: int = 200,
-        beam: int = 5,
+        self, n_bytes: int = 16, *, n_components: int | None = None, n_neighbours: int = 200, beam: int = 5,
         random_state: Seed = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.n_bytes, self.n_components, self.n_neighbours = n_bytes, n_components, n_neighbours
         self.beam, self.random_state = beam, random_state
 
