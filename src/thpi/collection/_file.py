@@ -229,7 +229,7 @@ class CollectionFile:
 
     def write_part(self, name: str, data: bytes | dict[str, Any]) -> None:
         """Replace a part: bytes, or what becomes JSON."""
-        data = data if isinstance(data, bytes) else json.dumps(data, sort_keys=True).encode()
+        data = data if isinstance(data, bytes) else json.dumps(data, sort_keys=True, default=_plain).encode()
         self.execute("INSERT OR REPLACE INTO part VALUES (?, ?, ?)", (name, data, hashlib.sha256(data).hexdigest()))
 
     def read_state(self) -> State:
@@ -381,6 +381,10 @@ def _details(item: int | str, text: Any, thumbnail: Any, crc: Any) -> Details:
 
 def _as_json(ids: list[Any]) -> str:
     return json.dumps(ids, ensure_ascii=False, separators=(",", ":"))
+
+
+def _plain(value: object) -> object:
+    return value.item() if isinstance(value, np.generic) else str(value)
 
 
 def _digest(number: int, offsets: bytes, ids: str, codes: bytes) -> str:
