@@ -43,7 +43,7 @@ def build(
     force: bool = False,
     on_step: Callable[[str], None] = lambda text: None,
 ) -> Collection:
-    """Learn a hash function, code the rows, and write a collection; return it, open. :class:`Collection` has an example.
+    """Learn a hash function, code the rows, and write a collection; return it, open (see :class:`Collection`).
 
     With source rows or labels :class:`thpi.AutoHasher` decides by cross-validation whether they help, and what it finds
     becomes the ``evidence`` of the collection. Without either it is :class:`thpi.ITQ`. Tables with ids in both are
