@@ -158,7 +158,7 @@ def _renew_digests(database: sqlite3.Connection, rng: random.Random) -> None:
             database.execute("UPDATE page SET sha256=? WHERE page=?", (_page_digest(number, *parts), number))
     if rng.random() < 0.9:
         digests = dict(database.execute("SELECT page, sha256 FROM page ORDER BY page"))
-        with suppress(ValueError, TypeError, KeyError):
+        with suppress(ValueError, TypeError, KeyError, RecursionError):
             ((state,),) = database.execute("SELECT data FROM part WHERE name='state'")
             following = json.loads(state)["next"]
             state = {"next": following, "sha256": State(digests, following).version}

@@ -130,6 +130,42 @@ def test_another_model_takes_the_place_of_the_first(shop, path, rows):
         shop.replace(other, other.transform(rows[:29]), IDS[1:])
 
 
+def test_a_model_is_read_with_its_codes(path, rows):
+    """Another process replaces the model before this one has read it."""
+    other = thpi.LSH(12, random_state=1).fit(rows)
+    with Collection(path) as late, Collection(path) as shop:
+        shop.replace(other, other.transform(rows[:30]), IDS)
+        found, expected = late.search(rows[40:45], 4), shop.search(rows[40:45], 4)
+        np.testing.assert_array_equal(found.ids, expected.ids)
+        np.testing.assert_array_equal(late.hasher.transform(rows), other.transform(rows))
+        assert late.model == other.fingerprint_
+
+
+def test_a_search_never_mixes_two_models(path, rows):
+    """A row is at distance 0 of its own code, whichever model there is."""
+    models = [thpi.LSH(12, random_state=seed).fit(rows) for seed in (1, 2)]
+    wrong, done = [], threading.Event()
+
+    def search() -> None:
+        while not done.is_set():
+            found = shop.search(rows[:5], 1)
+            if found.distances.any():
+                wrong.append(found)
+
+    with Collection(path) as shop:
+        shop.replace(models[0], models[0].transform(rows[:30]), IDS)
+        threads = [threading.Thread(target=search) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for turn in range(30):
+            model = models[turn % 2]
+            shop.replace(model, model.transform(rows[:30]), IDS)
+        done.set()
+        for thread in threads:
+            thread.join()
+    assert not wrong
+
+
 def test_changes_of_others_are_seen_after_a_refresh(shop, path, rows):
     with Collection(path) as other:
         assert not shop.refresh()

@@ -121,8 +121,9 @@ class Collection:
         """The hash function: codes rows of either side."""
         found = self._hasher
         if found is None:
-            # Locked, so that no thread keeps the model that another one is replacing.
-            with self._lock, self._named_errors():
+            # Within a transaction: the model and the codes of one moment.
+            with self._lock, self._named_errors(), self._file.reading():
+                self._catch_up()
                 found = load_encoder(self._file.read_part("model"))
                 if found.fingerprint_ != self.model:
                     raise CollectionFileError("its model is not the one that made its codes.")
@@ -161,7 +162,10 @@ class Collection:
         if id is not None:
             found = self.search_codes(self.codes_of([id]), k + 1, check=check)
             return found.without(id, k)
-        return self.search_codes(self.hasher.decision_function(queries), k, order=order, check=check)  # type: ignore[arg-type]
+        index, hasher = self.index, self.hasher
+        while index is not self.index:  # another model has just taken its place
+            index, hasher = self.index, self.hasher
+        return index.search(hasher.decision_function(queries), k, order=order, check=check)  # type: ignore[arg-type]
 
     def search_codes(
         self,
@@ -328,16 +332,15 @@ class Collection:
     def _read_all(self, about: dict[str, Any], numbers: Iterable[int]) -> None:
         n_bits = about["n_bits"]
         pages = {number: self._file.read_page(number, n_bits) for number in numbers}
-        if len({page.ids.dtype for page in pages.values()}) > 1:
-            raise CollectionFileError("its ids are of two kinds.")
         index = HammingIndex(n_bits, about["recall"])
         if pages:
-            codes, ids = (
-                np.concatenate(parts) for parts in zip(*((p.codes, p.ids) for p in pages.values()), strict=True)
-            )
+            _, ids, codes = (np.concatenate(parts) for parts in zip(*pages.values(), strict=True))
+            if len({page.ids.dtype for page in pages.values()}) > 1:
+                raise CollectionFileError("its ids are of two kinds.")
             index = HammingIndex.of(codes, ids, n_bits, about["recall"])
         self._pages = {number: page[:2] for number, page in pages.items()}
-        self.index, self.about, self._hasher = index, about, None
+        self._hasher = None  # before the index: a search compares it to know that it has both of one model
+        self.index, self.about = index, about
 
     def _take_over(self, number: int, there: bool) -> None:
         """Take over a page that has changed: items are gone from it, or were added behind all others."""
