@@ -246,7 +246,10 @@ class CollectionFile:
 
     def read_page(self, number: int, n_bits: int) -> Page:
         """Return a page whose digest matches."""
-        ((_, digest, offsets, ids, codes),) = self.execute("SELECT * FROM page WHERE page=?", (number,))
+        found = self.execute("SELECT sha256, offsets, ids, codes FROM page WHERE page=?", (number,))
+        if not found:
+            raise CollectionFileError(f"it has no page {number}.")
+        ((digest, offsets, ids, codes),) = found
         fits = isinstance(offsets, bytes) and isinstance(ids, str) and isinstance(codes, bytes)
         if not fits or _digest(number, offsets, ids, codes) != digest:
             raise CollectionFileError(f"the digest of its page {number} does not match.")
