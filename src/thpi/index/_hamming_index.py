@@ -215,9 +215,9 @@ class HammingIndex:
         """Remove the codes of ``ids``; the rest keep their order. An unknown id is a ``KeyError``."""
         with self._writing:
             checked = check_ids(ids, kind=self.id_kind, unique=True)
-            positions = self._known().find_all(checked)
             if len(checked) == 0:
                 return
+            positions = self._known().find_all(checked)
             kept = np.ones(len(self), dtype=np.bool_)
             kept[positions] = False
             self._positions = None
