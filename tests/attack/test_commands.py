@@ -8,19 +8,22 @@ import numpy as np
 import pytest
 import typer
 
+import thpi
 from thpi.cli import run
-from thpi.index import HammingIndex
+from thpi.collection import write
 from thpi.tables import as_ids
 
 
 def test_control_characters_of_ids_do_not_reach_the_terminal(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    index = HammingIndex(8)
-    index.add(np.zeros((1, 1), dtype=np.uint8), ["\x1b[2Jcafé\r"])
-    index.save(tmp_path / "shop.index")
-    assert run(["index", "info", str(tmp_path / "shop.index")]) == 0
-    assert "\\x1b[2Jcafé\\r" in capsys.readouterr().out
+    path, rows = tmp_path / "shop.thpi", np.eye(8)
+    hasher = thpi.LSH(8, random_state=0).fit(rows)
+    write(path, hasher, hasher.transform(rows[:2]), ["mine", "\x1b[2Jcafé\r"], about={})
+    assert run(["search", str(path), "--id", "mine", "-k", "1"]) == 0
+    shown = capsys.readouterr().out
+    assert "\\x1b[2Jcafé\\r" in shown
+    assert "\x1b" not in shown
 
 
 @pytest.mark.parametrize("missing", [None, float("nan"), ""])
