@@ -96,10 +96,11 @@ def test_too_little_space(tmp_path, shop, refused):
 
 
 def test_a_port_that_is_taken(tmp_path, refused):
-    pytest.importorskip("fastapi", reason="needs the extra serve")
+    pytest.importorskip("granian", reason="needs the extra serve")
+    thpi.build(tmp_path / "shop.thpi", np.eye(20), bits=4)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        text = refused(["serve", "--port", port, "--model", tmp_path / "no.thpi", "--index", tmp_path / "no.index"])
+        text = refused(["serve", tmp_path / "shop.thpi", "--port", port])
     assert f"--port {port}: Address already in use" in text
 
 

@@ -115,7 +115,7 @@ def test_idle_connections_shut_nobody_out(port: int) -> None:
             stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=10))
         start = time.monotonic()
         assert ask(port, "/search", {"id": "item/3"})[0] == 200
-        assert time.monotonic() - start < 0.9  # not when the first of them is closed
+        assert time.monotonic() - start < 5  # a server that was full would answer after its idle limit, 10 seconds
 
 
 def test_two_lengths_two_hosts_and_long_heads_are_refused(port: int) -> None:
