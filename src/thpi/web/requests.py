@@ -132,22 +132,15 @@ def parse(
     if order is not None:
         _one_of("order", order, ("hamming",) if rows is None else get_args(Order))
     _one_of("side", side, ("target",) if rows is None else ("target", "source"))
-    found = Asked(
-        rows,
-        codes,
-        _item_id("id", asked["id"]) if query == "id" else None,
-        ids,
-        _typed(asked, "model", str, "a text"),
-        side,
-        order,
-        asked.get("k", 1 if adding else 10),
-        bool(_typed(asked, "details", bool, "true or false")),
-    )
-    n, k, most = found.n_queries, found.k, settings.max_neighbours // (10 if found.details else 1)
+    item = _item_id("id", asked["id"]) if query == "id" else None
+    model, k = _typed(asked, "model", str, "a text"), asked.get("k", 1 if adding else 10)
+    details = bool(_typed(asked, "details", bool, "true or false"))
+    found = Asked(rows, codes, item, ids, model, side, order, k, details)
+    n, most = found.n_queries, settings.max_neighbours // (10 if details else 1)
     if type(k) is not int or not 1 <= k <= settings.max_k:
         raise RequestError(422, f"k={short(k)} must be a whole number from 1 to {settings.max_k}.")
     if n * k > most:
-        allowed = f"{most} in a request with{'' if found.details else 'out'} details"
+        allowed = f"{most} in a request with{'' if details else 'out'} details"
         raise RequestError(422, f"{query} times k, {n} x {k}, must be at most {allowed}.")
     return found
 

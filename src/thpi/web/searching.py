@@ -27,6 +27,7 @@ from thpi.web.requests import BYTES, JSON, Asked, Bodies, Coders, parse
 from thpi.web.settings import Settings
 
 _TRIES = 5
+_MOST = 200_000  # neighbours that are looked for together
 _EXCERPT = 240
 _log = logging.getLogger("thpi.web")
 
@@ -100,7 +101,7 @@ class Searches:
 
     def __init__(self, served: Served, settings: Settings, bodies: Bodies, counters: Counters) -> None:
         self._served, self._settings, self._bodies, self._counters = served, settings, bodies, counters
-        self._batches = Batches(partial(search_all, served), settings, settings.max_neighbours)
+        self._batches = Batches(partial(search_all, served), settings, min(settings.max_neighbours, _MOST))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or raise :class:`RequestError`."""
