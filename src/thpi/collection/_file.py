@@ -102,11 +102,7 @@ class CollectionFile:
         if not os.path.isfile(path):
             raise FileNotFoundError(f"{os.fspath(path)!r} does not exist; thpi.build makes a collection.")
         self.path = Path(os.path.realpath(path))
-        with open(self.path, "rb") as file:
-            head = file.read(20)
-        # The last two bytes say how changes are written: 1 is a journal that is deleted with each commit.
-        if not head.startswith(b"SQLite format 3\0") or head[18:] != b"\1\1":
-            raise CollectionFileError(f"{os.fspath(path)!r} is not a thpi collection.")
+        # Only SQLite opens it: closing another handle would release the locks of all connections of this process.
         self._wait, self._identity = wait, _identity(self.path)
         with _errors(self.path):
             self._connection = _connect(self.path, wait)
@@ -195,11 +191,14 @@ class CollectionFile:
 
     def _check_schema(self) -> None:
         """Refuse a file of another version, and tables, triggers or views that are not ours."""
-        ((kind,), (version,)) = (self.execute(f"PRAGMA {name}")[0] for name in ("application_id", "user_version"))
+        settings = ("application_id", "user_version", "journal_mode")
+        kind, version, journal = (self.execute(f"PRAGMA {name}")[0][0] for name in settings)
         if kind != APPLICATION_ID:
             raise CollectionFileError(f"{str(self.path)!r} is a SQLite database, but not a thpi collection.")
         if version != VERSION:
             raise CollectionFileError(f"{str(self.path)!r} has version {version}; this thpi reads version {VERSION}.")
+        if journal != "delete":
+            raise CollectionFileError(f"{str(self.path)!r} was set to journal_mode={journal}: a copy is not whole.")
         found = self.execute("SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
         if {str(name): sql for name, sql in found} != _SCHEMA | _INDEX:
             raise CollectionFileError(f"{str(self.path)!r} has other tables than a thpi collection.")
@@ -246,7 +245,10 @@ class CollectionFile:
 
     def read_page(self, number: int, n_bits: int) -> Page:
         """Return a page whose digest matches."""
-        ((_, digest, offsets, ids, codes),) = self.execute("SELECT * FROM page WHERE page=?", (number,))
+        found = self.execute("SELECT sha256, offsets, ids, codes FROM page WHERE page=?", (number,))
+        if not found:
+            raise CollectionFileError(f"it has no page {number}.")
+        ((digest, offsets, ids, codes),) = found
         fits = isinstance(offsets, bytes) and isinstance(ids, str) and isinstance(codes, bytes)
         if not fits or _digest(number, offsets, ids, codes) != digest:
             raise CollectionFileError(f"the digest of its page {number} does not match.")
@@ -400,7 +402,8 @@ def _errors(path: Path) -> Iterator[None]:
             raise PermissionError(f"{str(path)!r} must not be written to.") from None
         raise OSError(f"{str(path)!r}: {text}.") from None
     except sqlite3.DatabaseError as error:
-        raise CollectionFileError(f"{str(path)!r} is damaged: {error}.") from None
+        what = "not a thpi collection" if "not a database" in str(error) else f"damaged: {error}"
+        raise CollectionFileError(f"{str(path)!r} is {what}.") from None
 
 
 def _identity(path: Path) -> tuple[int, int]:
