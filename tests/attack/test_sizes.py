@@ -16,17 +16,16 @@ import pytest
 from scipy import sparse
 
 import thpi
-from thpi.cli._columns import load_array
 from thpi.collection import write
-from thpi.export import write_faiss
 from thpi.index import HammingIndex
+from thpi.tables import load_array
 
 SPARSE = 6 * 2**30
 
 # Prints a line for each file: the memory that reading takes beyond that of the imports, in MiB, and the answer.
 _READ = """
 import resource, sys
-import faiss, safetensors.numpy, sqlite3, thpi, thpi.collection, thpi.encoder, thpi.hashers, thpi.export
+import safetensors.numpy, sqlite3, thpi, thpi.collection, thpi.encoder, thpi.hashers
 from thpi.index import HammingIndex
 
 def read(kind, path):
@@ -34,7 +33,7 @@ def read(kind, path):
         return len(HammingIndex.open(path))
     if kind == "collection":
         return len(thpi.open(path))
-    return thpi.load(path) if kind == "model" else len(thpi.export.read_faiss(path).codes)
+    return thpi.load(path)
 
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 for kind, path in zip(sys.argv[1::2], sys.argv[2::2]):
@@ -73,10 +72,6 @@ def _model(path: Path) -> None:
     thpi.LSH(8, random_state=0).fit(np.eye(20)).save(path)
 
 
-def _faiss(path: Path) -> None:
-    write_faiss(path, np.array([[1, 2], [3, 4]], dtype=np.uint8), 16)
-
-
 FILES: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "nothing": ("index", lambda path: path.write_bytes(b""), "does not begin like one"),
     "first bytes only": ("index", lambda path: path.write_bytes(b"thpi-idx"), "header is not JSON|not that of one"),
@@ -87,7 +82,6 @@ FILES: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "no collection": ("collection", lambda path: path.write_bytes(b"SQLite format 3"), "not a thpi collection"),
     "no model": ("model", lambda path: path.write_bytes(b""), "truncated, altered or of another format"),
     "long model": ("model", _model, "bytes, .* expected"),
-    "long faiss": ("faiss", _faiss, "not those of 2 codes"),
 }
 
 
@@ -147,7 +141,7 @@ def test_the_limit_can_be_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         np.savez_compressed(path, X=X)
     else:
         sparse.save_npz(path, sparse.csr_matrix(X + 1))
-    monkeypatch.setattr("thpi.cli._columns._MAX_UNPACKED", 10_000)
+    monkeypatch.setattr("thpi.tables._arrays._MAX_UNPACKED", 10_000)
     with pytest.raises(ValueError, match="if you trust it, set THPI_MAX_UNPACKED=(?P<bytes>[0-9]+)") as refused:
         load_array("DATA", path, None)
     monkeypatch.setenv("THPI_MAX_UNPACKED", str(refused.value).rpartition("=")[2].rstrip("."))
@@ -158,7 +152,7 @@ def test_the_limit_can_be_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_what_hardly_compresses_has_no_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("thpi.cli._columns._MAX_UNPACKED", 10_000)
+    monkeypatch.setattr("thpi.tables._arrays._MAX_UNPACKED", 10_000)
     X = np.random.RandomState(0).rand(200, 50)
     np.savez_compressed(tmp_path / "X.npz", X=X)
     np.testing.assert_array_equal(load_array("DATA", tmp_path / "X.npz", None), X)

@@ -20,6 +20,7 @@ from thpi.model_file import ModelFileError
 
 if TYPE_CHECKING:
     from thpi.base import BaseHasher
+    from thpi.evaluation import Assessment
 
 
 def open(path: PathLike, *, wait: float = 5.0) -> Collection:
@@ -260,6 +261,18 @@ class Collection:
             known = self.about | about | {"n_bits": hasher.n_bits, "fingerprint": hasher.fingerprint_}
             for name, part in (("model", encode(hasher)), ("about", known), ("evidence", evidence)):
                 self._file.write_part(name, part)
+
+    def evaluate(
+        self, X: MatrixLike, y: Any = None, *, privileged: MatrixLike | None = None, **options: Any
+    ) -> Assessment:
+        """Measure how well the model retrieves among rows of items, which need not be in the collection.
+
+        ``y`` are labels of the rows, and ``privileged`` their source rows. See :func:`thpi.evaluation.assess_rows` for
+        ``queries``, ``relevance`` and further options.
+        """
+        from thpi.evaluation import Judged, assess_rows
+
+        return assess_rows(self.hasher, Judged(X, y, privileged), **options)  # type: ignore[arg-type]
 
     def refresh(self) -> bool:
         """Take over what others have changed in the file; return whether anything did change.

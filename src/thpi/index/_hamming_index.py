@@ -133,6 +133,11 @@ class HammingIndex:
     def __repr__(self) -> str:
         return f"HammingIndex(n_bits={self.n_bits}, recall={self.recall}): {len(self)} codes"
 
+    def _repr_html_(self) -> str:
+        from thpi.report import render
+
+        return render("notebook/index.html", index=self)
+
     @property
     def ids(self) -> Array:
         """All ids, in insertion order."""
