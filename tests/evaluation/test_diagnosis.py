@@ -13,8 +13,7 @@ from thpi.auto import RELEVANCES
 from thpi.base import TooManyBitsError, Whole
 from thpi.evaluation import Answer, PairedDifference
 from thpi.evaluation.models._diagnose import _by_score
-from thpi.evaluation.models._folds import divide
-from thpi.evaluation.models._learning_curve import LearningCurve
+from thpi.evaluation.models._learning_curve import LearningCurve, divide
 from thpi.rows import Blocks
 
 FEW = {"n_bits": 8, "random_state": 0}
@@ -217,7 +216,7 @@ def test_verdicts(mean, low, high, verdict):
 def test_the_page_is_whole_and_names_are_escaped(informative):
     from xml.etree import ElementTree
 
-    from thpi.evaluation.models._diagnosis_page import draw_curve
+    from thpi.evaluation.models._figures import draw_curve
 
     found = informative.answers[0]
     bad = "<script>alert('&')</script>"

@@ -224,9 +224,11 @@ class AutoHasher(BaseHasher):
         # A notebook shows scikit-learn's diagram of what is not fitted, or not to be shown in HTML.
         if "candidates_json_" not in vars(self):
             return str(super()._repr_html_inner())
-        from thpi.auto._html import hasher_html
+        from thpi.report import render
 
-        return hasher_html(self)
+        # A model file may name a meaning that was registered elsewhere.
+        meaning = RELEVANCES[self.relevance].title if self.relevance in RELEVANCES else self.relevance
+        return render("notebook/auto.html", hasher=self, meaning=meaning)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
         html = {"text/html": self._repr_html_()} if hasattr(self, "_repr_html_") else {}

@@ -17,13 +17,7 @@ class UnrelatedLabelsWarning(UserWarning):
 
 
 def label_relation(p_value: float) -> str:
-    """Return why labels are not used, in words; ``p_value`` as AutoHasher's ``labels_p_``.
-
-    >>> print(label_relation(0.4))
-    The target says nothing about the labels: as many rows that are near share a label if the labels are shuffled
-    (permutation test, p = 0.4). Either there are too few labels to show a relation, or they belong to other rows.
-    AutoHasher does not use such labels.
-    """
+    """Return why labels are not used, in words; ``p_value`` as AutoHasher's ``labels_p_``."""
     return (
         "The target says nothing about the labels: as many rows that are near share a label if the labels are shuffled "
         f"(permutation test, p = {p_value:.2g}). Either there are too few labels to show a relation, or they belong to "
@@ -47,9 +41,5 @@ def relation(n_pairs: int, r2: float) -> str:
 
 
 def relation_of(n_pairs: int, r2: float) -> tuple[bool, str | None]:
-    """Return whether the views of a fitted AutoHasher are related, and how, in words; None if there is no source.
-
-    >>> relation_of(200, 0.0)
-    (True, None)
-    """
+    """Whether the views of a fitted AutoHasher are related, and how, in words; None without a source (r2 = 0)."""
     return r2 == 0 or r2 > least_r2(n_pairs), None if r2 == 0 else relation(n_pairs, r2)
