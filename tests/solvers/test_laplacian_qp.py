@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 from sklearn.datasets import load_digits
 from sklearn.neighbors import kneighbors_graph
 
-from thpi.solvers import blocks
+from thpi.solvers import balance, laplacian_qp
 from thpi.solvers.balance import project_balanced_box
 from thpi.solvers.laplacian_qp import BoxQP, laplacian_box_qp
 
@@ -215,14 +215,15 @@ def test_wrong_arguments_are_named(arguments, options, message):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_the_compiled_product_changes_no_bit(digits, dtype, monkeypatch):
-    pytest.importorskip("numba")
+@pytest.mark.parametrize("lambda2", [0.1, 3.0])
+def test_the_direct_way_of_small_data_changes_no_bit(digits, dtype, lambda2, monkeypatch):
     K, L = digits
-    results = []
-    for compiled in (True, False):
-        monkeypatch.setattr(blocks, "pays_off", lambda n_words, compiled=compiled: compiled)
-        results.append(laplacian_box_qp(K.astype(dtype), L, 0.1, tol=1e-4))
-    assert results[0].B.tobytes() == results[1].B.tobytes()
+    direct = laplacian_box_qp(K.astype(dtype), L, lambda2, tol=1e-4)
+    for module in (balance, laplacian_qp):
+        monkeypatch.setattr(module, "CACHED", -1)
+    by_blocks = laplacian_box_qp(K.astype(dtype), L, lambda2, tol=1e-4)
+    assert direct.n_iter == by_blocks.n_iter
+    assert direct.B.tobytes() == by_blocks.B.tobytes()
 
 
 # ---------------------------------------------------------------- one step at a time

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from thpi.solvers.balance import balanced_signs
 from thpi.solvers.laplacian_qp import laplacian_box_qp
-from thpi.solvers.swap_descent import SwapDescent, _best_pair
+from thpi.solvers.swap_descent import SwapDescent
 
 
 def balanced_descent(B, K, L, lambda2, max_swaps=None):
@@ -63,20 +63,36 @@ def test_never_rises_keeps_balance_and_ends_without_a_better_swap(n, lambda2, co
             assert objective(swapped, K, L, lambda2)[column] >= previous[column] - 1e-9
 
 
-def test_pair_is_the_best_of_all_pairs():
+@pytest.mark.parametrize("compiled", [False, True])
+def test_every_swap_is_the_best_of_all_pairs(compiled, monkeypatch):
+    if compiled:
+        pytest.importorskip("numba")
+    monkeypatch.setattr("thpi.solvers.swap_descent.pays_off", lambda n_words: compiled)
     rng = np.random.RandomState(0)
+    n_adjacent = 0
     for _ in range(200):
-        n = rng.randint(2, 12)
-        L = random_laplacian(rng, n, rng.rand())
-        up, down = rng.randn(2, n)
-        side = rng.rand(n) < 0.5
-        side[:2] = True, False
-        up[~side], down[side] = np.inf, np.inf
-        csr = sparse.csr_array(L)
-        change, i, j = _best_pair(up, down, csr, 0.7, int(np.diff(csr.indptr).max()) + 1)
-        changes = up[:, None] + down - 8 * 0.7 * L
-        assert change == pytest.approx(changes.min())
-        assert change == pytest.approx(changes[i, j])
+        n, lambda2 = 2 * rng.randint(1, 12), 10 ** rng.uniform(-2, 1)
+        L, K = random_laplacian(rng, n, rng.rand()), rng.randn(n, 1)
+        before = balanced_signs(rng.randn(n, 1), rng)
+        for _ in range(4):
+            ups, downs = (np.flatnonzero(before[:, 0] == side) for side in (1, -1))
+            changes = np.empty((len(ups), len(downs)))
+            for place in np.ndindex(*changes.shape):
+                trial = before.copy()
+                trial[[ups[place[0]], downs[place[1]]]] *= -1
+                changes[place] = (objective(trial, K, L, lambda2) - objective(before, K, L, lambda2)).item()
+            after = balanced_descent(before, K, L, lambda2, max_swaps=1)
+            if changes.min() > -1e-9:
+                np.testing.assert_array_equal(after, before)
+                break
+            i, j = (
+                side[at]
+                for side, at in zip((ups, downs), np.unravel_index(changes.argmin(), changes.shape), strict=True)
+            )
+            np.testing.assert_array_equal(np.flatnonzero(after != before), sorted([i, j]))
+            n_adjacent += bool(L[i, j])
+            before = after
+    assert n_adjacent > 20
 
 
 def test_without_graph_it_finds_the_balanced_signs():

@@ -11,14 +11,12 @@ from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
 from thpi._types import Array, MatrixLike
 from thpi.solvers.balance import project_balanced_box
-from thpi.solvers.blocks import for_blocks, row_products, sum_blocks
+from thpi.solvers.blocks import CACHED, for_blocks, sum_blocks, take_block
 
 __all__ = ["BoxQP", "LaplacianQPResult", "laplacian_box_qp"]
 
 # The certificate needs a selection along every column, which costs about one iteration.
 _ITERATIONS_PER_CHECK = 8
-# Iterations in a fit of LapITQ+, about 20 in each code step.
-_ITERATIONS = 500
 # Any positive curvature is valid for a vertex without edges; a small one lets it move far in one step.
 _ISOLATED_DEGREE = 1e-2
 
@@ -149,28 +147,28 @@ class BoxQP:
 
     def _iterate(self, X: Array, Y: Array, pull: Array, multiplier: Array) -> tuple[Array, Array]:
         """Make a step of greedy FISTA; return the new point and the one to go on from."""
+        if pull.nbytes <= CACHED:
+            V = self.averaging @ Y
+            V += pull
+            X_new = project_balanced_box(V, self.inverse, multiplier)
+            step = X_new - X
+            # Where the last step and the last extrapolation disagree the momentum is dropped.
+            step *= self.weight @ ((Y - X_new) * step) <= 0
+            return X_new, X_new + step
         V = np.empty_like(pull)
-        multiply = row_products(self.averaging, Y, n_products=_ITERATIONS)
 
         def gradient_step(rows: slice) -> None:
-            multiply(rows, V[rows])
-            V[rows] += pull[rows]
+            np.add(take_block(self.averaging, rows) @ Y, pull[rows], out=V[rows])
 
         def turn_of(rows: slice) -> tuple[Array]:
-            turn = Y[rows] - X_new[rows]
-            turn *= X_new[rows] - X[rows]
-            return (self.weight[rows] @ turn,)
+            return (self.weight[rows] @ ((Y[rows] - X_new[rows]) * (X_new[rows] - X[rows])),)
 
         def extrapolate(rows: slice) -> None:
-            step = X_new[rows] - X[rows]
-            step *= kept
-            np.add(X_new[rows], step, out=V[rows])
+            np.add(X_new[rows], (X_new[rows] - X[rows]) * kept, out=V[rows])
 
         for_blocks(gradient_step, V)
         X_new = project_balanced_box(V, self.inverse, multiplier)
-        (turn,) = sum_blocks(turn_of, V)
-        # Where the last step and the last extrapolation disagree the momentum is dropped.
-        kept = (turn <= 0).astype(V.dtype)
+        kept = sum_blocks(turn_of, V)[0] <= 0
         for_blocks(extrapolate, V)
         return X_new, V
 
