@@ -40,7 +40,7 @@ from thpi._numbers import check_numbers
 from thpi._types import Array, Codes, Constraints, Floats, Ints, PathLike, Seed
 from thpi.codes import check_codes
 from thpi.index._exact import faiss_module
-from thpi.kernels._threads import small_products
+from thpi.kernels.threads import small_products
 from thpi.solvers.moments import principal_axes
 
 __all__ = ["ResidualQuantiser"]

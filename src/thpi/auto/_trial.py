@@ -18,7 +18,7 @@ from thpi.hashers._class_itq import class_indicators
 from thpi.hashers._geometry import Geometry, Limits, Steps
 from thpi.hashers._geometry_hasher import GeometryLearner, ViewGeometry, learn
 from thpi.hashers._two_sided_itq import predicted_source
-from thpi.kernels._threads import one_blas_thread
+from thpi.kernels.threads import one_blas_thread
 from thpi.pairing._relation import UNRELATED_LABELS, least_r2
 from thpi.solvers.blocks import spread
 from thpi.solvers.dependence import dependence_p_value

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, runtime_che
 import numpy as np
 
 from thpi._types import Array, InMemory, Ints, Matrix, is_sparse
-from thpi.kernels._threads import n_threads, own_threads, stream_in_order
+from thpi.kernels.threads import n_threads, own_threads, stream_in_order
 
 if TYPE_CHECKING:
     from scipy import sparse

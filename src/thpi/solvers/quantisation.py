@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from thpi._types import Array, Signs
-from thpi.kernels._threads import own_threads
+from thpi.kernels.threads import own_threads
 from thpi.solvers.balance import as_signs, balanced_signs
 from thpi.solvers.blocks import Data, Streamed, reduce_blocks
 from thpi.solvers.descent import check_descent

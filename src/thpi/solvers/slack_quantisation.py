@@ -9,7 +9,7 @@ from numpy.random import RandomState
 from scipy import sparse
 
 from thpi._types import Array, Bools, Ints, Signs
-from thpi.kernels._threads import own_threads
+from thpi.kernels.threads import own_threads
 from thpi.solvers.balance import as_signs, balanced_halves
 from thpi.solvers.blocks import for_blocks, sum_blocks
 from thpi.solvers.descent import check_descent

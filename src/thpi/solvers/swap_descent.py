@@ -12,8 +12,8 @@ from scipy import sparse
 
 from thpi._types import Array, Bools, MatrixLike, Signs
 from thpi.kernels import pays_off
-from thpi.kernels._threads import n_threads, run_in_order
 from thpi.kernels.swap_heap import compiled_descend, descend
+from thpi.kernels.threads import n_threads, run_in_order
 from thpi.solvers.balance import as_signs, balanced_halves
 from thpi.solvers.laplacian_qp import BoxQP
 

@@ -17,7 +17,7 @@ from thpi.evaluation import PairedDifference
 from thpi.evaluation.models._answer import Answer, Diagnosis
 from thpi.evaluation.models._folds import divide
 from thpi.evaluation.models._learning_curve import learning_curve
-from thpi.kernels._threads import small_products
+from thpi.kernels.threads import small_products
 from thpi.pairing._relation import least_r2
 
 CURVE_FOLDS = 3
