@@ -29,8 +29,8 @@ from threadpoolctl import threadpool_limits
 import thpi
 from thpi.rows import Parquet
 from thpi.rows._dask import _read_group, dask_parquet
-from thpi.solvers.moments import _block_moments
-from thpi.solvers.quantisation import _block_correlation
+from thpi.solvers.moments import block_moments
+from thpi.solvers.quantisation import block_correlation
 
 PART = 25_000
 MAX_ITER = 50
@@ -69,9 +69,9 @@ def _costs(folder: Path, d: int, c: int) -> dict[str, float]:
         R = np.eye(c, dtype=np.float32)
         steps = {
             "read": lambda: _read_group(path, 0, None, np.float32),
-            "moments": lambda: _block_moments(X, mean),
+            "moments": lambda: block_moments(X, mean),
             "project": lambda: (X - mean) @ W,
-            "iteration": lambda: _block_correlation(Z, R),
+            "iteration": lambda: block_correlation(Z, R),
         }
         return {name: _median(step) / len(X) for name, step in steps.items()}
 

@@ -16,8 +16,15 @@ from thpi.base import BaseHasher, Views, dimension_limit, pair_limit
 from thpi.codes import pack_signs
 from thpi.hashers._cca_itq import canonical_directions
 from thpi.hashers._itq import restart_seeds
-from thpi.solvers.moments import Coordinates, centred_product, column_mean, full_rank_coordinates, principal_axes
-from thpi.solvers.slack_quantisation import cross_moment, slack_quantisation
+from thpi.solvers.moments import (
+    Coordinates,
+    centred_product,
+    column_mean,
+    cross_moment,
+    full_rank_coordinates,
+    principal_axes,
+)
+from thpi.solvers.slack_quantisation import slack_quantisation
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
