@@ -95,6 +95,54 @@ def test_every_swap_is_the_best_of_all_pairs(compiled, monkeypatch):
     assert n_adjacent > 20
 
 
+def _whole_numbers(rng, n):
+    """Equal weights and linear terms: many equal costs, and sums without rounding."""
+    W = np.triu(rng.rand(n, n) < 4 / n, 1).astype(float)
+    W = W + W.T
+    return np.diag(W.sum(axis=1)) - W, rng.randint(-3, 4, (n, 8)).astype(float)
+
+
+def _unequal(rng, n):
+    """Weights of all sizes and rows without edges: a swap can change costs by more than is foreseen."""
+    W = np.triu((rng.rand(n, n) < 3 / n) * 10 ** rng.uniform(-2, 2, (n, n)), 1)
+    W = W + W.T
+    return np.diag(W.sum(axis=1)) - W, rng.randn(n, 8) * 10 ** rng.uniform(-1, 2, (n, 1))
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("lambda2", [1 / 64, 1 / 4, 4.0])
+@pytest.mark.parametrize("problem", [_whole_numbers, _unequal])
+def test_a_descent_is_one_best_swap_after_the_other(compiled, lambda2, problem, monkeypatch):
+    """Each call begins with costs and heaps of its own; within one they are kept up to date."""
+    if compiled:
+        pytest.importorskip("numba")
+    monkeypatch.setattr("thpi.solvers.swap_descent.pays_off", lambda n_words: compiled)
+    for seed, n in enumerate([6, 7, 11, 12, 21, 40, 41, 60, 61, 90]):
+        rng = np.random.RandomState(seed)
+        L, K = problem(rng, n)
+        start = balanced_signs(rng.randn(n, 8), rng)
+        by_one = [start]
+        for _ in range(n):
+            by_one.append(balanced_descent(by_one[-1], K, L, lambda2, max_swaps=1))
+        for swaps in (2, 3, 5, n):
+            found = balanced_descent(start, K, L, lambda2, max_swaps=swaps)
+            np.testing.assert_array_equal(found, by_one[swaps])
+
+
+def test_of_equal_swaps_the_first_is_made():
+    """In the order of (cost of i, i, cost of j, j)."""
+    for seed in range(40):
+        rng = np.random.RandomState(seed)
+        L, K = _whole_numbers(rng, 12)
+        before = balanced_signs(rng.randn(12, 8), rng)
+        after = balanced_descent(before, K, L, 0.25, max_swaps=1)
+        costs = L.diagonal()[:, None] - 2 * before * (0.5 * L @ before - 2 * K)
+        for b, cost, found in zip(before.T, costs.T, after.T, strict=True):
+            pairs = product(np.flatnonzero(b > 0), np.flatnonzero(b < 0))
+            change, *_, i, _, j = min((cost[i] + cost[j] - 2 * L[i, j], cost[i], i, cost[j], j) for i, j in pairs)
+            np.testing.assert_array_equal(np.flatnonzero(found != b), sorted([i, j]) if change < 0 else [])
+
+
 def test_without_graph_it_finds_the_balanced_signs():
     rng = np.random.RandomState(3)
     for n in (8, 9):

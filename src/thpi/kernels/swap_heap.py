@@ -34,7 +34,7 @@ def descend(
             for heap, walked, needed, side in ((leaving, ups, at, 1), (entering, downs, partner, -1)):
                 while len(walked) <= needed and len(heap) > 0:
                     entry = heappop(heap)
-                    if b[entry[1]] == side and cost[entry[1]] == entry[0] and (not walked or walked[-1] != entry):
+                    if b[entry[1]] == side and cost[entry[1]] == entry[0]:
                         walked.append(entry)
             if partner == 0 and (len(ups) <= at or not downs or ups[at][0] + downs[0][0] >= best):
                 break
