@@ -156,7 +156,7 @@ def _search(codes: Codes, size: Ints, wanted: Ints, n_rows: int) -> Iterator[Lis
         radius = distances[np.arange(len(block)), reached.argmax(axis=1)]
         within = distances <= radius[:, None]
         n_near = within.sum(axis=1)
-        if (n_near.max() < k or k == len(codes)) and n_near.sum() <= _PAIRS:
+        if n_near.max() < k and n_near.sum() <= _PAIRS:
             yield len(block), radius, np.append(0, np.cumsum(n_near)), nearest[within], distances[within]
             continue
         lists: list[tuple[Ints, Ints]] = []
