@@ -35,7 +35,7 @@ def laplacian_box_qp(
     laplacian: MatrixLike,
     lambda2: float,
     *,
-    start: npt.ArrayLike | None = None,
+    start: Array | None = None,
     tol: float = 1e-6,
     max_iter: int = 2000,
 ) -> LaplacianQPResult:
@@ -62,14 +62,6 @@ def laplacian_box_qp(
         raise ValueError(f"lambda2={lambda2!r} must be a finite number >= 0.")
     if not (np.isfinite(K).all() and np.isfinite(L.data).all()):
         raise ValueError("K and laplacian must hold finite numbers only, got NaN or infinity.")
-    if start is not None:
-        start = np.asarray(start, dtype=K.dtype)
-        if start.shape != K.shape or not np.isfinite(start).all():
-            raise ValueError(f"start must be finite with the shape {K.shape} of K, got shape {start.shape}.")
-    if tol < 0:
-        raise ValueError(f"tol={tol!r} must be >= 0.")
-    if max_iter < 1:
-        raise ValueError(f"max_iter={max_iter!r} must be at least 1.")
     if lambda2 == 0 or not L.diagonal().any():
         return LaplacianQPResult(_linear_optimum(K), 0.0, 0, True)
     return BoxQP(L, lambda2, K.dtype).solve(K, start, tol, max_iter)
@@ -119,7 +111,9 @@ class BoxQP:
         c, B = K.shape[1], np.empty_like(K)
         gaps, values, active = np.empty(c), np.empty(c), np.arange(c)
         multiplier = np.zeros(c, dtype=K.dtype)
-        X = np.zeros_like(K) if start is None else project_balanced_box(start, self.inverse, multiplier)
+        X = np.zeros_like(K)
+        if start is not None:
+            X = project_balanced_box(start.astype(K.dtype, copy=False), self.inverse, multiplier)
         Y = X.copy()
         n_iter = 0
         while True:
