@@ -1,4 +1,6 @@
-"""Coding rows with the hash function of a model file, without the method that learned it: no scikit-learn, no scipy.
+"""Coding rows with the hash function of a model file, without the method that learned it: numpy is all it needs.
+
+What reads rows in blocks, from files or on a cluster, is imported when such rows come, and scipy when sparse ones do.
 
 >>> import tempfile
 >>> from pathlib import Path
@@ -21,21 +23,22 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from thpi._numbers import check_numbers
 from thpi._types import Array, Codes, MatrixLike, PathLike, Signs, is_sparse
 from thpi.codes import n_bytes, pack_signs, unpack_signs
-from thpi.hash_functions import HASH_FUNCTIONS, ITEM_PARTS, LINEAR, HashFunction
+from thpi.hash_functions import HASH_FUNCTIONS, ITEM_PARTS, LINEAR, ONE_BLOCK, HashFunction
 from thpi.identity import fingerprint
 from thpi.model_file import Contents, read, usable
-from thpi.rows import Rows, as_rows
-from thpi.solvers.blocks import for_blocks, take_block
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
     from thpi.base import BaseHasher
+    from thpi.rows import Rows
 
 __all__ = ["Coding", "Encoder", "OneSidedError", "SourceSide", "load_encoder"]
+
+
+_FLOATS = (np.float64, np.float32)
 
 
 class OneSidedError(ValueError, AttributeError):
@@ -80,10 +83,13 @@ class Coding(ABC):
 
     def decision_function(self, X: MatrixLike) -> Array:
         """Real-valued projections, one column per bit; their signs are the code. Shape (n_samples, n_bits)."""
-        X = self._check_new(X)
-        if isinstance(X, Rows):
-            return X.map(self._travelling()._project, self.n_bits, X.dtype)  # type: ignore[no-any-return]
-        return self._project(X)
+        rows = X if self._is_ready(X) else self._check_new(X, finite=False)
+        if (streamed := _streamed(rows)) is not None:
+            return streamed.map(self._travelling()._project, self.n_bits, streamed.dtype)  # type: ignore[no-any-return]
+        values, finite = self._project_finite(rows)
+        if not finite:
+            self._check_new(X)
+        return values
 
     @property
     def is_two_sided(self) -> bool:
@@ -116,14 +122,20 @@ class Coding(ABC):
         return unpack_signs(self._encode(X), self.n_bits)
 
     def _encode(self, X: Any) -> Codes:
-        codes, finite = self._encode_finite(self._check_new(X, finite=False))
+        rows = X if self._is_ready(X) else self._check_new(X, finite=False)
+        codes, finite = self._encode_finite(rows)
         if not finite:  # or the numbers are so large that their projections are not finite
             self._check_new(X)
         return codes
 
+    def _is_ready(self, X: Any) -> bool:
+        """Whether checks, which take longer than coding a row, would return ``X`` as it is, but for NaN."""
+        dense = type(X) is np.ndarray and X.ndim == 2 and X.dtype in _FLOATS
+        return dense and X.shape[0] > 0 and bool(X.shape[1] == self.n_features_in_)
+
     def _check_new(self, X: Any, finite: bool = True) -> Any:
         """Check new rows. Without ``finite``, NaN and infinity pass: the projection will show them."""
-        rows = as_rows(X)
+        rows = _streamed(X)
         if rows is None:
             return self._check_in_memory(X, finite)
         self._check_columns(rows.n_columns)
@@ -135,20 +147,32 @@ class Coding(ABC):
 
     def _encode_finite(self, X: Any) -> tuple[Codes, bool]:
         """Return the codes, and whether all projections are finite, which they are if X is."""
-        if isinstance(X, Rows):
-            return X.map(self._travelling()._encode_block, n_bytes(self.n_bits), np.uint8), True
+        if type(X) is np.ndarray and X.nbytes <= ONE_BLOCK:
+            return self._encode_once(X)
+        if (rows := _streamed(X)) is not None:
+            return rows.map(self._travelling()._encode_block, n_bytes(self.n_bits), np.uint8), True
+        from thpi.solvers.blocks import for_blocks, take_block
+
         # Block by block: the projections of a large collection need not fit into memory, its codes do.
         codes = np.empty((X.shape[0], n_bytes(self.n_bits)), dtype=np.uint8)
         finite = []
 
         def encode(rows: slice) -> None:
-            with np.errstate(invalid="ignore", over="ignore"):
-                values = self._project(take_block(X, rows))
-            codes[rows] = pack_signs(values)
-            finite.append(sums_up(values))  # n_bits columns in place of a look at every number of X
+            codes[rows], all_finite = self._encode_once(take_block(X, rows))
+            finite.append(all_finite)
 
         for_blocks(encode, X)
         return codes, all(finite)
+
+    def _encode_once(self, X: Any) -> tuple[Codes, bool]:
+        values, finite = self._project_finite(X)
+        return pack_signs(values), finite
+
+    def _project_finite(self, X: Any) -> tuple[Array, bool]:
+        """Return the projections, and whether their sum is finite: fewer numbers to look at than all of X."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            values = self._project(X)
+            return values, bool(np.isfinite(values.sum()))
 
     def _encode_block(self, block: Array) -> Codes:
         """Encode a block of unchecked rows; on a cluster, where the block is."""
@@ -188,6 +212,8 @@ class _Bare(Coding):
             few = ", ".join(map(str, fitted[:3]))
             other = f"{self._rows_name} has other feature names, or another order"
             raise ValueError(f"{other}, than the model was fitted on: {few}, ...")
+        from thpi._types import check_numbers
+
         X = check_numbers(self._rows_name, X)
         rows: Any = X.tocsr() if is_sparse(X) else np.asarray(X)
         if len(rows.shape) != 2 or 0 in rows.shape:
@@ -195,7 +221,7 @@ class _Bare(Coding):
         self._check_columns(rows.shape[1])
         if rows.dtype.kind == "c":
             raise ValueError(f"{self._rows_name} holds complex numbers; they must be real.")
-        if rows.dtype not in (np.float32, np.float64):
+        if rows.dtype not in _FLOATS:
             try:
                 rows = rows.astype(np.float64)
             except (ValueError, TypeError) as error:
@@ -296,6 +322,15 @@ def sums_up(values: Array) -> bool:
     """Whether the sum is finite, which it is not if a number is not; it may overflow, too."""
     with np.errstate(invalid="ignore", over="ignore"):
         return bool(np.isfinite(values.sum()))
+
+
+def _streamed(X: Any) -> Rows | None:
+    """Return ``X`` as rows that are read in blocks, or None if it is a matrix in memory."""
+    if type(X) is np.ndarray or isinstance(X, (list, tuple)) or is_sparse(X):
+        return None
+    from thpi.rows import as_rows
+
+    return as_rows(X)
 
 
 def column_names(rows: Any) -> list[str] | None:

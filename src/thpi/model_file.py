@@ -29,7 +29,6 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from thpi._files import atomic_write
 from thpi._types import Array, PathLike, is_sparse
 
 if TYPE_CHECKING:
@@ -61,6 +60,8 @@ class Model(Protocol):
 
 def save(hasher: Model, path: PathLike) -> None:
     """Write a fitted hasher to ``path``, replacing an existing file in one step."""
+    from thpi._files import atomic_write
+
     atomic_write(path, encode(hasher))
 
 
@@ -224,7 +225,7 @@ def _rebuild(contents: Contents, methods: Mapping[str, type[BaseHasher]]) -> Bas
     hasher = methods[name](**contents.params)
     hasher._validate_params()
     hasher.__dict__.update(contents.fitted())
-    hasher._check_fitted()
+    hasher.check_fitted()
     return hasher
 
 

@@ -36,8 +36,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from thpi import model_file
-from thpi._numbers import check_numbers
-from thpi._types import Array, Codes, Constraints, Floats, Ints, PathLike, Seed
+from thpi._types import Array, Codes, Constraints, Floats, Ints, PathLike, Seed, check_numbers
 from thpi.codes import check_codes
 from thpi.index._exact import faiss_module
 from thpi.kernels.threads import small_products

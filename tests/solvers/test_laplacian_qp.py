@@ -122,7 +122,7 @@ def test_momentum_saves_half_of_the_iterations_of_plain_projected_gradients(digi
     K = X @ np.random.RandomState(1).randn(64, 2) / 8
     found = laplacian_box_qp(K, L, lambda2, tol=1e-7, max_iter=5000)
     solver = BoxQP(L, lambda2, np.float64)
-    B, multiplier, (_, pull) = np.zeros_like(K), np.zeros(2), solver._scaled(K)
+    B, multiplier, pull = np.zeros_like(K), np.zeros(2), K * (solver.inverse[:, None] / (solver.bound * lambda2))
     for _ in range(2 * found.n_iter):
         B = project_balanced_box(solver.averaging @ B + pull, solver.inverse, multiplier)
     goal = objective(found.B, K, L, lambda2)

@@ -67,10 +67,9 @@ def _least(counts: Array) -> int:
 def _keep_nearest(kept_distances: Array, kept_positions: Array, size: int, k: int) -> int:
     """Sort the kept rows by distance, stably, and drop all but the first k."""
     order = np.argsort(kept_distances[:size], kind="mergesort")[:k]
-    size = len(order)
-    kept_distances[:size] = kept_distances[order]
-    kept_positions[:size] = kept_positions[order]
-    return size
+    kept_distances[: len(order)] = kept_distances[order]
+    kept_positions[: len(order)] = kept_positions[order]
+    return len(order)
 
 
 @compiled
@@ -111,8 +110,7 @@ def _nearest(
                     for byte in range(width):
                         distance += tables[q, byte, own[q, byte] ^ codes[row, byte]]
                     if distance < limit:
-                        kept_distances[q, size] = distance
-                        kept_positions[q, size] = row
+                        kept_distances[q, size], kept_positions[q, size] = distance, row
                         size += 1
             if size >= 2 * k or (limit == np.inf and size >= k):
                 size = _keep_nearest(kept_distances[q], kept_positions[q], size, k)
@@ -121,5 +119,4 @@ def _nearest(
             sizes[q] = size
     for q in range(n):
         _keep_nearest(kept_distances[q], kept_positions[q], sizes[q], k)
-        distances[q] = kept_distances[q, :k]
-        positions[q] = kept_positions[q, :k]
+        distances[q], positions[q] = kept_distances[q, :k], kept_positions[q, :k]

@@ -107,7 +107,8 @@ class BoxQP:
 
     def solve(self, K: Array, start: Array | None, tol: float, max_iter: int) -> LaplacianQPResult:
         """Solve for ``K`` (n x c) from ``start``."""
-        K, pull = self._scaled(K)
+        K = np.ascontiguousarray(K, dtype=self.dtype)
+        pull = K * (self.inverse[:, None] / K.dtype.type(self.bound * self.lambda2))
         c, B = K.shape[1], np.empty_like(K)
         gaps, values, active = np.empty(c), np.empty(c), np.arange(c)
         multiplier = np.zeros(c, dtype=K.dtype)
@@ -128,16 +129,10 @@ class BoxQP:
                 if not going.all():
                     active, multiplier = active[going], multiplier[going]
                     X, Y, pull = (np.compress(going, part, axis=1) for part in (X, Y, pull))  # row by row in memory
-                    if not len(active):
-                        break
             X, Y = self._iterate(X, Y, pull, multiplier)
             n_iter += 1
         gap = float(gaps.sum())
         return LaplacianQPResult(B, gap, n_iter, gap <= tol * max(1.0, abs(float(values.sum()))))
-
-    def _scaled(self, K: Array) -> tuple[Array, Array]:
-        K = np.ascontiguousarray(K, dtype=self.dtype)
-        return K, K * (self.inverse[:, None] / K.dtype.type(self.bound * self.lambda2))
 
     def _iterate(self, X: Array, Y: Array, pull: Array, multiplier: Array) -> tuple[Array, Array]:
         """Make a step of greedy FISTA; return the new point and the one to go on from."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property, partial
-from typing import TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +17,6 @@ from thpi.solvers.balance import as_signs, balanced_halves
 from thpi.solvers.laplacian_qp import BoxQP
 
 __all__ = ["GraphCodes", "SwapDescent"]
-
-Kernel: TypeAlias = Callable[..., int]
 
 # Pairs of words compared in the time that one row of a bit takes without the kernel, and descents in a fit of LapITQ+.
 _WORDS_PER_ROW = 500
@@ -111,7 +108,7 @@ class SwapDescent:
         cuts = np.einsum("ij,ij->i", codes, gradients) + linear
         return codes[:, :n], cuts - 2 * linear, cuts
 
-    def _descend(self, b: Signs, k: Array, gradient: Array, max_swaps: int, compiled: Kernel | None) -> None:
+    def _descend(self, b: Signs, k: Array, gradient: Array, max_swaps: int, compiled: Any) -> None:
         """Swap in one code, in place, and keep its gradient up to date."""
         rounding = 1e-12 * (np.abs(k).max() + self.own.max())
         margin = 8 * self.lambda2
