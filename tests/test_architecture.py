@@ -123,26 +123,7 @@ SHARED = {"_types", "_files", "_optional", "_signals"}  # private to the package
 ROOM_OF = {"_input": "base"}
 TUPLES = {"_asdict", "_fields", "_make", "_replace"}  # public names of named tuples
 
-PRIVATE_IMPORTS: set[str] = {
-    "auto/_trial.py: thpi.kernels._threads.one_blas_thread",
-    "base.py: thpi.kernels._threads.small_products",
-    "comparison/_quantiser.py: thpi.kernels._threads.own_threads",
-    "datasets/_shop.py: thpi.kernels._threads.small_products",
-    "evaluation/_histograms.py: thpi.kernels._threads.n_threads",
-    "evaluation/_histograms.py: thpi.kernels._threads.run_in_order",
-    "evaluation/models/_diagnose.py: thpi.kernels._threads.small_products",
-    "graph.py: thpi.kernels._threads.n_threads",
-    "graph.py: thpi.kernels._threads.stream_in_order",
-    "index/_exact.py: thpi.kernels._threads.n_threads",
-    "index/_exact.py: thpi.kernels._threads.run_in_order",
-    "solvers/blocks.py: thpi.kernels._threads.n_threads",
-    "solvers/blocks.py: thpi.kernels._threads.own_threads",
-    "solvers/blocks.py: thpi.kernels._threads.stream_in_order",
-    "solvers/quantisation.py: thpi.kernels._threads.own_threads",
-    "solvers/slack_quantisation.py: thpi.kernels._threads.own_threads",
-    "solvers/swap_descent.py: thpi.kernels._threads.n_threads",
-    "solvers/swap_descent.py: thpi.kernels._threads.run_in_order",
-}
+PRIVATE_IMPORTS: set[str] = set()
 PRIVATE_ATTRIBUTES: set[str] = {
     "export/_parts.py: hasher._travelling",
     "onnx_file.py: coder._hash_name",
@@ -150,11 +131,9 @@ PRIVATE_ATTRIBUTES: set[str] = {
 LONG_FUNCTIONS: set[str] = {
     "collection/_build.py: build",
     "pairing/_pair.py: pair",
-    "solvers/neighbour_embedding.py: neighbour_embedding",
 }
 LONG_WELCOMES: set[str] = {
     "datasets/_bundled/__init__.py",
-    "solvers/__init__.py",
 }
 
 MOST_LINES_OF_A_FUNCTION = 60

@@ -28,7 +28,7 @@ from thpi.codes import n_bytes
 from thpi.encoder import Coding, column_names, sums_up
 from thpi.hash_functions import ITEM_PARTS, HashFunction, hash_function_of
 from thpi.identity import fingerprint
-from thpi.kernels._threads import small_products
+from thpi.kernels.threads import small_products
 from thpi.model_file import save
 from thpi.rows import Rows
 

@@ -26,7 +26,7 @@ from thpi.hashers import (
     learn,
     predicted_source,
 )
-from thpi.kernels._threads import one_blas_thread
+from thpi.kernels.threads import one_blas_thread
 from thpi.pairing import UNRELATED_LABELS
 from thpi.solvers.blocks import spread
 from thpi.solvers.dependence import dependence_p_value

@@ -17,7 +17,7 @@ from thpi import model_file
 from thpi._types import Array, Codes, Constraints, Floats, Ints, PathLike, Seed, check_numbers
 from thpi.codes import check_codes
 from thpi.index import faiss_module
-from thpi.kernels._threads import own_threads
+from thpi.kernels.threads import own_threads
 from thpi.solvers.blocks import for_blocks
 from thpi.solvers.moments import principal_axes
 

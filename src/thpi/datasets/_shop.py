@@ -10,7 +10,7 @@ from scipy import sparse
 from thpi._types import Array, Ints
 from thpi.datasets._bundled import BUNDLED
 from thpi.datasets._paired import PairedDataset
-from thpi.kernels._threads import small_products
+from thpi.kernels.threads import small_products
 
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from thpi._types import Array, Bools, Floats, InMemory, Ints, Words, is_sparse
 from thpi.codes import as_words, check_codes, count_ones
 from thpi.kernels import pays_off
-from thpi.kernels._threads import n_threads, run_in_order
+from thpi.kernels.threads import n_threads, run_in_order
 
 Gain = Literal["linear", "exponential"]
 RowBlock: TypeAlias = "ArrayLike | InMemory"

@@ -15,8 +15,15 @@ from thpi.base import BaseHasher, Views, count, dimension_limit, one_of, pair_li
 from thpi.codes import pack_signs
 from thpi.hashers._cvh import canonical_directions
 from thpi.hashers._itq import best_run, evidence, restart_seeds
-from thpi.solvers.moments import Coordinates, centred_product, column_mean, full_rank_coordinates, principal_axes
-from thpi.solvers.slack_quantisation import cross_moment, slack_quantisation
+from thpi.solvers.moments import (
+    Coordinates,
+    centred_product,
+    column_mean,
+    cross_moment,
+    full_rank_coordinates,
+    principal_axes,
+)
+from thpi.solvers.slack_quantisation import slack_quantisation
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

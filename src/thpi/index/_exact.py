@@ -23,7 +23,7 @@ from thpi._types import Array, Codes, Distances, Ints
 from thpi.codes import hamming_distances
 from thpi.index._queries import no_check
 from thpi.kernels import pays_off
-from thpi.kernels._threads import n_threads, run_in_order
+from thpi.kernels.threads import n_threads, run_in_order
 
 _COUNTER_BYTES = 2**28  # for the counting kernel, which keeps k positions for each possible distance and query
 _KERNEL_QUERIES = 256  # queries per call of a kernel

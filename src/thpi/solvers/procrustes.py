@@ -45,9 +45,7 @@ def _polar_by_gram(A: Array) -> Array | None:
     tall = A.astype(np.float64, copy=False)
     try:
         values, V = linalg.eigh(tall.T @ tall, check_finite=False)
-    except (
-        linalg.LinAlgError
-    ):  # LAPACK gives up on some that are nearly of rank 1: seen with one row far from all others
+    except linalg.LinAlgError:  # LAPACK gives up on some that are nearly of rank 1, with one row far from all others
         return None
     if not values[0] > _LEAST_GRAM * values[-1]:
         return None

@@ -16,7 +16,7 @@ from thpi.base import Views, Whole
 from thpi.evaluation import PairedDifference
 from thpi.evaluation.models._answer import Answer, Diagnosis
 from thpi.evaluation.models._learning_curve import divide, learning_curve
-from thpi.kernels._threads import small_products
+from thpi.kernels.threads import small_products
 
 CURVE_FOLDS = 3
 CURVE_PAIRS = 2000

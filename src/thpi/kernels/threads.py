@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import sys
 from collections import deque
@@ -16,6 +15,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
+
+__all__ = ["n_threads", "one_blas_thread", "own_threads", "run_in_order", "small_products", "stream_in_order"]
 
 T = TypeVar("T")
 
@@ -59,11 +60,11 @@ if hasattr(os, "register_at_fork"):
 
 def run_in_order(tasks: Iterable[Callable[[], T]], n: int) -> list[T]:
     """Run tasks on ``n`` threads, as :func:`stream_in_order` does, and return all results."""
-    return list(stream_in_order(tasks, n, most_held=math.inf))
+    return list(stream_in_order(tasks, n))
 
 
-def stream_in_order(tasks: Iterable[Callable[[], T]], n: int, *, most_held: float | None = None) -> Iterator[T]:
-    """Run tasks on ``n`` threads and yield their results in order, holding at most ``most_held`` (2 n) at a time.
+def stream_in_order(tasks: Iterable[Callable[[], T]], n: int) -> Iterator[T]:
+    """Run tasks on ``n`` threads and yield their results in order, holding at most 2 n of them at a time.
 
     The calling thread draws the tasks, one at a time and only while fewer than ``n`` are running: drawing may take time
     and memory of its own. joblib's threads draw tasks themselves, and its pools end with each call.
@@ -74,7 +75,6 @@ def stream_in_order(tasks: Iterable[Callable[[], T]], n: int, *, most_held: floa
     if n == 1:
         yield from (task() for task in tasks)
         return
-    most_held = 2 * n if most_held is None else most_held
     results: deque[Future[T]] = deque()
     running: set[Future[T]] = set()
     try:
@@ -83,7 +83,7 @@ def stream_in_order(tasks: Iterable[Callable[[], T]], n: int, *, most_held: floa
             running.add(results[-1])
             if len(running) == n:
                 running = wait(running, return_when=FIRST_COMPLETED).not_done
-            if len(results) >= most_held:
+            if len(results) == 2 * n:
                 yield results.popleft().result()
         while results:
             yield results.popleft().result()
