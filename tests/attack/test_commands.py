@@ -10,20 +10,20 @@ import typer
 
 import thpi
 from thpi.cli import run
-from thpi.collection import write
 from thpi.tables import as_ids
 
 
 def test_control_characters_of_ids_do_not_reach_the_terminal(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path, rows = tmp_path / "shop.thpi", np.eye(8)
-    hasher = thpi.LSH(8, random_state=0).fit(rows)
-    write(path, hasher, hasher.transform(rows[:2]), ["mine", "\x1b[2Jcafé\r"], about={})
-    assert run(["search", str(path), "--id", "mine", "-k", "1"]) == 0
-    shown = capsys.readouterr().out
-    assert "\\x1b[2Jcafé\\r" in shown
-    assert "\x1b" not in shown
+    about = {"title": "\x1b[31mshop"}
+    ids = ["\x1b[2Jcafé\r", "b", "c"]
+    thpi.build(tmp_path / "shop.thpi", np.eye(3), ids=ids, hasher=thpi.LSH(8, random_state=0), about=about).close()
+    for words in (["info"], ["search", "--id", "b"]):
+        assert run([words[0], str(tmp_path / "shop.thpi"), *words[1:]]) == 0
+        out = capsys.readouterr().out
+        assert "\\x1b[2Jcafé\\r" in out
+        assert "\x1b" not in out
 
 
 @pytest.mark.parametrize("missing", [None, float("nan"), ""])
