@@ -126,9 +126,7 @@ TUPLES = {"_asdict", "_fields", "_make", "_replace"}  # public names of named tu
 PRIVATE_IMPORTS: set[str] = {
     "auto/_trial.py: thpi.kernels._threads.one_blas_thread",
     "base.py: thpi.kernels._threads.small_products",
-    "cli/_columns.py: thpi.pairing._ids.is_blank",
-    "cli/_tables.py: thpi.rows._parquet.record_values",
-    "comparison/_faiss.py: thpi.index._exact.faiss_module",
+    "comparison/_quantiser.py: thpi.kernels._threads.own_threads",
     "datasets/_shop.py: thpi.kernels._threads.small_products",
     "evaluation/_histograms.py: thpi.kernels._threads.n_threads",
     "evaluation/_histograms.py: thpi.kernels._threads.run_in_order",
@@ -137,7 +135,6 @@ PRIVATE_IMPORTS: set[str] = {
     "graph.py: thpi.kernels._threads.stream_in_order",
     "index/_exact.py: thpi.kernels._threads.n_threads",
     "index/_exact.py: thpi.kernels._threads.run_in_order",
-    "comparison/_quantiser.py: thpi.kernels._threads.small_products",
     "solvers/blocks.py: thpi.kernels._threads.n_threads",
     "solvers/blocks.py: thpi.kernels._threads.own_threads",
     "solvers/blocks.py: thpi.kernels._threads.stream_in_order",
@@ -145,31 +142,19 @@ PRIVATE_IMPORTS: set[str] = {
     "solvers/slack_quantisation.py: thpi.kernels._threads.own_threads",
     "solvers/swap_descent.py: thpi.kernels._threads.n_threads",
     "solvers/swap_descent.py: thpi.kernels._threads.run_in_order",
-    "web/items.py: thpi.index._ids.IdExistsError",
-    "web/searching.py: thpi.index._exact.no_check",
 }
 PRIVATE_ATTRIBUTES: set[str] = {
     "export/_parts.py: hasher._travelling",
     "onnx_file.py: coder._hash_name",
 }
 LONG_FUNCTIONS: set[str] = {
-    "cli/compare.py: compare",
-    "cli/fit.py: fit",
-    "cli/serve.py: serve",
     "collection/_build.py: build",
-    "comparison/_compare.py: compare",
     "pairing/_pair.py: pair",
     "solvers/neighbour_embedding.py: neighbour_embedding",
-    "web/demo.py: demo_catalogue",
 }
 LONG_WELCOMES: set[str] = {
-    "comparison/__init__.py",
     "datasets/_bundled/__init__.py",
-    "index/__init__.py",
-    "pairing/__init__.py",
-    "rows/__init__.py",
     "solvers/__init__.py",
-    "web/__init__.py",
 }
 
 MOST_LINES_OF_A_FUNCTION = 60

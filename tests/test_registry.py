@@ -1,4 +1,4 @@
-"""A method, a meaning of "relevant", an encoder and a page from outside: each in one place, without any other edit."""
+"""A method, a meaning of "relevant", a store, an encoder and a page from outside: each in one place alone."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ import thpi
 from thpi import HASHERS, ITQ, RELEVANCES, AutoHasher, BaseHasher, TransferITQ
 from thpi.auto import Candidate, Relevance
 from thpi.base import Views
+from thpi.cli import run
 from thpi.codes import pack
 from thpi.encoder import Coding
 from thpi.evaluation import Judged, find_truth
+from thpi.export import DESTINATIONS, Destination, write
 from thpi.hash_functions import LINEAR
 from thpi.identity import fingerprint
 from thpi.registry import register, unregister
@@ -97,6 +99,27 @@ def test_collections_files_and_tables_know_a_registered_method(toy_method, quiet
     register(ToyHash)
 
 
+def test_commands_know_a_registered_method(toy_method, quiet, tmp_path: Path, capsys):
+    X, _ = quiet
+    np.save(tmp_path / "rows.npy", X)
+    path = tmp_path / "toy.thpi"
+    arguments = ["build", str(path), str(tmp_path / "rows.npy"), "--method", "ToyHash", "--bits", "4"]
+    assert run([*arguments, "--set", "shift=2"]) == 0
+    with thpi.open(path) as shop:
+        loaded = shop.estimator()
+        np.testing.assert_array_equal(shop.codes_of(range(150)), loaded.transform(X))
+    assert isinstance(loaded, ToyHash)
+    assert loaded.shift == 2
+    assert run(["search", str(path), "--id", "3", "-k", "2"]) == 0
+    capsys.readouterr()
+    assert run(["build", "--methods"]) == 0
+    assert "ToyHash" in capsys.readouterr().out
+    unregister("ToyHash")
+    with thpi.open(path) as shop, pytest.raises(ValueError, match="'ToyHash'"):
+        shop.estimator()
+    register(ToyHash)
+
+
 def test_a_new_meaning_is_one_object(toy_relevance, quiet, tmp_path: Path):
     X, S = quiet
     hasher = AutoHasher(1, relevance="quiet", random_state=0).fit(X, privileged=S)
@@ -117,6 +140,38 @@ def test_a_new_meaning_is_one_object(toy_relevance, quiet, tmp_path: Path):
     assert truth.words == "near in the last column: the 1 nearest rows"
     with pytest.raises(ValueError, match="relevance='loud' must be one of .*groups, quiet"):
         thpi.build(tmp_path / "loud.thpi", X, privileged=S, relevance="loud")
+
+
+def test_commands_know_a_new_meaning(toy_relevance, quiet, tmp_path: Path, capsys):
+    X, S = quiet
+    for name, rows in (("x", X), ("s", S)):
+        np.save(tmp_path / f"{name}.npy", rows)
+    capsys.readouterr()
+    paths = [str(tmp_path / "x.npy"), "--privileged", str(tmp_path / "s.npy")]
+    assert run(["diagnose", *paths, "--relevance", "quiet", "--bits", "1", "--folds", "2"]) == 0
+    assert "near in the last column" in capsys.readouterr().out
+    build = ["build", str(tmp_path / "q.thpi"), *paths, "--bits", "1", "--relevance"]
+    assert run([*build, "quiet"]) == 0
+    assert "ToyHash without source" in capsys.readouterr().out
+    assert run([*build[:-3], "--relevance", "loud", "--force"]) == 2
+    assert "groups, quiet" in capsys.readouterr().err
+    assert run(["diagnose", *paths, "--relevance", "loud"]) == 2
+    assert "groups, quiet" in capsys.readouterr().err
+
+
+def test_a_store_from_outside_is_one_entry(quiet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def write_lines(collection, target, **options):
+        Path(target).write_text("".join(f"{item} {bytes(code).hex()}\n" for item, code in collection))
+        return {"items": len(collection)}
+
+    monkeypatch.setitem(DESTINATIONS, "lines", Destination("lines", "an item a line", (".lines",), write_lines))
+    X, _ = quiet
+    with thpi.build(tmp_path / "shop.thpi", X[:20], bits=8) as shop:
+        assert write(shop, tmp_path / "shop.lines")["items"] == 20
+        expected = [
+            f"{item} {bytes(code).hex()}" for item, code in zip(range(20), shop.codes_of(range(20)), strict=True)
+        ]
+    assert (tmp_path / "shop.lines").read_text().splitlines() == expected
 
 
 class Halves(Coding):

@@ -1,7 +1,8 @@
 """Clients that hold connections and do not use them: does the server go on answering others, and how long is its log?
 
 1,030 connections to a server that may open 1,024 files: idle, with slow headers, with slow bodies, with a body that was
-not asked for, and with answers that nobody reads. Small searches are sent all the while.
+not asked for, and with answers that nobody reads. Small searches are sent all the while; they may wait for the idle
+limit, but must be answered.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from thpi.cli import run
         (["{path}", "--idle-limit", "61"], "--idle-limit 61 must be from 0.001 to 60"),
         (["{path}", "--writable"], "--writable needs a token"),
         (["{path}", "--host", "192.0.2.1"], "--host 192.0.2.1"),
+        (["{path}", "--host", "no.such.host.invalid"], "--host no.such.host.invalid"),
         (["{other}"], "is not a thpi collection"),
     ],
 )

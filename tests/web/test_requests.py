@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from thpi.collection import Collection
 from thpi.web.errors import RequestError
-from thpi.web.requests import BYTES, Asked, parse
-from thpi.web.searching import Coders, Served
+from thpi.web.requests import BYTES, Asked, Coders, parse
+from thpi.web.searching import Served
 from thpi.web.settings import Settings
 
 LIMITS = Settings(max_k=100, max_neighbours=300)

@@ -51,12 +51,14 @@ class Batches:
         waiting = _Waiting(asked, weight, loop.create_future())
         self._queue.append(waiting)
         loop.call_soon(self._start, loop)  # after the requests that have arrived together with this one
-        late = RequestError(503, f"the search took longer than {self._limit:g} seconds.")
-        timer = loop.call_later(self._limit, waiting.fail, late)
+        timer = loop.call_later(self._limit, self._give_up, waiting)
         try:
             return await waiting.future
         finally:
             timer.cancel()
+
+    def _give_up(self, waiting: _Waiting) -> None:
+        waiting.fail(RequestError(503, f"the search took longer than {self._limit:g} seconds."))
 
     def _start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Give what waits to the threads that are free."""

@@ -13,12 +13,9 @@ from thpi.web.errors import RequestError, plain, short
 from thpi.web.requests import Asked
 from thpi.web.searching import Served, projections_of, show
 
-_PICTURES = {
-    rb"\x89PNG\r\n\x1a\n": "image/png",
-    rb"\xff\xd8\xff": "image/jpeg",
-    rb"GIF8": "image/gif",
-    rb"RIFF....WEBP": "image/webp",
-}
+_PICTURE = re.compile(
+    rb"(?P<png>\x89PNG\r\n\x1a\n)|(?P<jpeg>\xff\xd8\xff)|(?P<gif>GIF8)|(?P<webp>RIFF....WEBP)", re.DOTALL
+)
 
 
 def page_of_items(collection: Collection, offset: int, limit: int) -> dict[str, Any]:
@@ -37,9 +34,8 @@ def picture_of(collection: Collection, item: str) -> tuple[bytes, str]:
     """
     with suppress(KeyError, OverflowError):
         thumbnail = collection.details(_known_id(collection, item)).thumbnail or b""
-        for signature, kind in _PICTURES.items():
-            if re.match(signature, thumbnail, re.DOTALL):
-                return thumbnail, kind
+        if found := _PICTURE.match(thumbnail):
+            return thumbnail, f"image/{found.lastgroup}"
     raise RequestError(404, f"there is no item {short(item)} with a picture.")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 import anyio
 import numpy as np
@@ -16,12 +16,10 @@ from starlette.types import Receive
 
 from thpi._types import Array, Codes
 from thpi.codes import n_bytes
+from thpi.encoder import Coding
 from thpi.index import Order
 from thpi.web.errors import RequestError, plain, short
 from thpi.web.settings import Settings
-
-if TYPE_CHECKING:
-    from thpi.web.searching import Coders
 
 BYTES = "application/octet-stream"
 JSON = ("application/json", "")
@@ -29,6 +27,23 @@ _SEARCHING = ("vector", "vectors", "id", "codes"), ("model", "side", "order", "k
 _ADDING = ("vectors", "codes"), ("ids", "model", "side")
 _SMALL = 2**16  # bytes of a body that is always let in
 _AT_A_TIME = 4  # bodies of the largest size that fit into memory at a time, and as many bytes of smaller ones
+
+
+class Coders(NamedTuple):
+    """The hash functions of a model, by its fingerprint; ``source`` is None unless it is two-sided."""
+
+    model: str
+    target: Coding
+    source: Coding | None
+
+    def of(self, side: str, rows: Array | None = None) -> Coding:
+        """Return the hash function of a side; 422 if the model has none, or one for other rows."""
+        coder = self.source if side == "source" else self.target
+        if coder is None:
+            raise RequestError(422, "side='source' must be 'target': the model of this server codes target rows only.")
+        if rows is not None and rows.shape[1] != coder.n_features_in_:
+            raise RequestError(422, f"a vector must have {coder.n_features_in_} numbers; got {rows.shape[1]}.")
+        return coder
 
 
 class Asked(NamedTuple):
@@ -117,22 +132,15 @@ def parse(
     if order is not None:
         _one_of("order", order, ("hamming",) if rows is None else get_args(Order))
     _one_of("side", side, ("target",) if rows is None else ("target", "source"))
-    found = Asked(
-        rows,
-        codes,
-        _item_id("id", asked["id"]) if query == "id" else None,
-        ids,
-        _typed(asked, "model", str, "a text"),
-        side,
-        order,
-        asked.get("k", 1 if adding else 10),
-        bool(_typed(asked, "details", bool, "true or false")),
-    )
-    n, k, most = found.n_queries, found.k, settings.max_neighbours // (10 if found.details else 1)
+    item = _item_id("id", asked["id"]) if query == "id" else None
+    model, k = _typed(asked, "model", str, "a text"), asked.get("k", 1 if adding else 10)
+    details = bool(_typed(asked, "details", bool, "true or false"))
+    found = Asked(rows, codes, item, ids, model, side, order, k, details)
+    n, most = found.n_queries, settings.max_neighbours // (10 if details else 1)
     if type(k) is not int or not 1 <= k <= settings.max_k:
         raise RequestError(422, f"k={short(k)} must be a whole number from 1 to {settings.max_k}.")
     if n * k > most:
-        allowed = f"{most} in a request with{'' if found.details else 'out'} details"
+        allowed = f"{most} in a request with{'' if details else 'out'} details"
         raise RequestError(422, f"{query} times k, {n} x {k}, must be at most {allowed}.")
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import multiprocessing
 import os
 import signal
@@ -42,7 +43,7 @@ def serve(
         settings = replace(settings, n_threads=share)
         for library in ("OMP", "OPENBLAS", "MKL", "NUMBA"):  # read by the workers when they load it
             os.environ[f"{library}_NUM_THREADS"] = str(share)
-    host, port = address[0], _free_port(*address)
+    host, port = _free(*address)
     # A fork would inherit the locks of threads that do not exist in it.
     multiprocessing.set_start_method("spawn", force=True)
     with tempfile.TemporaryDirectory(prefix="thpi-counters-") as counters:
@@ -72,7 +73,9 @@ def serve(
 def _application(path: Path, settings: Settings, parent: int) -> Any:
     """Open the collection in a worker."""
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    return create_app(thpi.open(path, wait=settings.time_limit), settings)
+    app = create_app(thpi.open(path, wait=settings.time_limit), settings)
+    atexit.register(os._exit, 0)  # threads of granian that still run at the end of Python would panic
+    return app
 
 
 def _end_with(parent: int) -> None:
@@ -82,15 +85,16 @@ def _end_with(parent: int) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _free_port(host: str, port: int) -> int:
-    """Return the port, or a free one for 0; ``ValueError`` if it is taken."""
-    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError as error:
-            raise ValueError(f"--host {host} --port {port}: {error.strerror}.") from None
-        return int(probe.getsockname()[1])
+def _free(host: str, port: int) -> tuple[str, int]:
+    """Return the numbers of an address, a free port for 0; ``ValueError`` if it is taken."""
+    try:
+        family, _, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(where)
+            return str(where[0]), int(probe.getsockname()[1])
+    except OSError as error:
+        raise ValueError(f"--host {host} --port {port}: {error.strerror}.") from None
 
 
 def _announce(host: str, port: int, announce: Callable[[str], object]) -> None:

@@ -23,29 +23,13 @@ from thpi.index import Neighbours, Order
 from thpi.web.batches import Batches, Check
 from thpi.web.errors import RequestError, plain, short
 from thpi.web.gate import Counters
-from thpi.web.requests import BYTES, JSON, Asked, Bodies, parse
+from thpi.web.requests import BYTES, JSON, Asked, Bodies, Coders, parse
 from thpi.web.settings import Settings
 
 _TRIES = 5
+_MOST = 200_000  # neighbours that are looked for together
 _EXCERPT = 240
 _log = logging.getLogger("thpi.web")
-
-
-class Coders(NamedTuple):
-    """The hash functions of a model, by its fingerprint; ``source`` is None unless it is two-sided."""
-
-    model: str
-    target: Coding
-    source: Coding | None
-
-    def of(self, side: str, rows: Array | None = None) -> Coding:
-        """Return the hash function of a side; 422 if the model has none, or one for other rows."""
-        coder = self.source if side == "source" else self.target
-        if coder is None:
-            raise RequestError(422, "side='source' must be 'target': the model of this server codes target rows only.")
-        if rows is not None and rows.shape[1] != coder.n_features_in_:
-            raise RequestError(422, f"a vector must have {coder.n_features_in_} numbers; got {rows.shape[1]}.")
-        return coder
 
 
 class Served:
@@ -117,7 +101,7 @@ class Searches:
 
     def __init__(self, served: Served, settings: Settings, bodies: Bodies, counters: Counters) -> None:
         self._served, self._settings, self._bodies, self._counters = served, settings, bodies, counters
-        self._batches = Batches(partial(search_all, served), settings, settings.max_neighbours)
+        self._batches = Batches(partial(search_all, served), settings, min(settings.max_neighbours, _MOST))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or raise :class:`RequestError`."""
