@@ -129,7 +129,6 @@ PRIVATE_ATTRIBUTES: set[str] = {
     "onnx_file.py: coder._hash_name",
 }
 LONG_FUNCTIONS: set[str] = {
-    "collection/_build.py: build",
     "pairing/_pair.py: pair",
 }
 LONG_WELCOMES: set[str] = {

@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 import thpi
 from tests.collection.conftest import IDS
 from thpi.codes import hamming_distances
-from thpi.collection import Collection, Details, _collection, _file, write
+from thpi.collection import Collection, CollectionFileError, Details, _collection, _file, write
 from thpi.index import HammingIndex
 
 
@@ -206,6 +206,22 @@ def test_changes_of_others_are_seen_after_a_refresh(shop, path, rows):
         shop.add(rows[:1], ["mine"])
         other.add(rows[1:2], ["theirs"])  # sees the first one before it writes
         assert other.ids.tolist()[-2:] == ["mine", "theirs"]
+
+
+def test_searches_go_on_if_the_file_is_damaged(shop, path, rows):
+    before, whole = shop.search(rows[:3], 4), path.read_bytes()
+    damaged = whole.replace(b'["A-0"', b'["B-0"')
+    assert damaged != whole
+    for content in (damaged, b"", b"something else"):
+        path.with_name("new").write_bytes(content)
+        path.with_name("new").replace(path)
+        with pytest.raises(CollectionFileError, match="shop"):
+            shop.refresh()
+        np.testing.assert_array_equal(shop.search(rows[:3], 4).ids, before.ids)
+    path.with_name("new").write_bytes(whole)
+    path.with_name("new").replace(path)
+    shop.refresh()
+    assert shop.ids.tolist() == IDS
 
 
 def test_a_file_that_was_replaced_is_the_one_that_is_read_and_changed(shop, path, hasher, rows):

@@ -278,8 +278,8 @@ class Collection:
     def refresh(self) -> bool:
         """Take over what others have changed in the file; return whether anything did change.
 
-        Searches that run finish on what they began with. If the file is damaged, the error is raised, and the
-        collection stays as it was.
+        Searches that run finish on what they began with. If the file is damaged, the error is raised, and searches go
+        on with what there was.
         """
         with self._lock, self._named_errors():
             before = self.version
