@@ -225,7 +225,7 @@ def _owners() -> dict[str, set[str]]:
 def private_attributes(path: Path) -> Iterator[str]:
     """Private attributes of other objects than ``self`` that only other rooms define."""
     for node in ast.walk(parsed(path)):
-        if not isinstance(node, ast.Attribute) or not re.match(r"_[^_]", node.attr) or node.attr in TUPLES:
+        if not isinstance(node, ast.Attribute) or not re.fullmatch(r"_[^_].*[^_]", node.attr) or node.attr in TUPLES:
             continue
         if ast.unparse(node.value) in ("self", "cls", "super()"):
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import tempfile
 import threading
 from pathlib import Path
@@ -87,6 +88,32 @@ def test_a_search_takes_rows_or_an_id(shop, rows):
     for given in ({}, {"queries": rows[:1], "id": "A-1"}):
         with pytest.raises(ValueError, match="rows or the id"):
             shop.search(**given)
+
+
+def test_ids_of_an_array_are_ids(tmp_path, hasher, rows):
+    write(tmp_path / "n.thpi", hasher, hasher.transform(rows[:3]), [4, 9, 2], about={}, details={9: Details("nine")})
+    with Collection(tmp_path / "n.thpi") as shop:
+        item = shop.ids[1]
+        assert shop.details(item) == Details("nine")
+        assert item in shop
+        assert shop.search(id=item, k=2).ids.shape == (1, 2)
+        shop.remove(shop.ids[:1])
+        assert shop.ids.tolist() == [9, 2]
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        shop.remove([9])
+
+
+@pytest.mark.parametrize("item", ["a\0b", "\\u0000", '"', "\n", "\N{SNOWMAN}", "", "'; DROP TABLE item; --"])
+def test_any_text_is_an_id(path, rows, item):
+    with Collection(path) as shop:
+        shop.add(rows[40:42], [item, "other"])
+        shop.check()
+        assert item in shop
+    with Collection(path) as shop:
+        assert shop.ids.tolist()[-2:] == [item, "other"]
+        np.testing.assert_array_equal(shop.codes_of([item]), shop.hasher.transform(rows[40:41]))
+        shop.remove([item])
+        shop.check()
 
 
 def test_numbers_go_on_from_the_largest_id(tmp_path, hasher, rows):

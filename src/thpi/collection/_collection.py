@@ -186,8 +186,9 @@ class Collection:
     def details(self, id: int | str) -> Details:
         """Return text and picture of an item."""
         with self._lock, self._named_errors():
-            self._settled().get_codes([id])  # or a KeyError
-            return self._file.details_of(id)
+            checked = check_ids([id])
+            self._settled().get_codes(checked)  # or a KeyError
+            return self._file.details_of(checked.tolist()[0])
 
     def add(
         self,

@@ -394,6 +394,8 @@ def _errors(path: Path) -> Iterator[None]:
     """Say in our words what SQLite says of a damaged, locked or full file."""
     try:
         yield
+    except sqlite3.ProgrammingError:  # it was closed
+        raise
     except sqlite3.OperationalError as error:
         text = str(error)
         if "locked" in text:

@@ -12,8 +12,7 @@ from thpi._types import Array, Bools, Ints, Signs
 from thpi.kernels._threads import own_threads
 from thpi.solvers.balance import as_signs, balanced_halves
 from thpi.solvers.blocks import for_blocks, sum_blocks
-from thpi.solvers.descent import check_descent
-from thpi.solvers.procrustes import largest_eigenvalue, polar, random_orthonormal, tall_procrustes
+from thpi.solvers.procrustes import check_descent, largest_eigenvalue, polar, random_orthonormal, tall_procrustes
 from thpi.solvers.swap_descent import GraphCodes
 
 __all__ = ["PairMoments", "SlackResult", "cross_moment", "slack_quantisation"]
