@@ -24,7 +24,7 @@ import thpi
 from thpi import model_file
 from thpi._types import Array, Codes
 from thpi.export import _table as code_format
-from thpi.export import write_npy, write_parquet
+from thpi.export import write_parquet
 from thpi.index import HammingIndex
 from thpi.index import _format as index_format
 
@@ -126,19 +126,17 @@ def some_codes() -> tuple[Codes, list[int], list[str]]:
 
 
 def write_code_files(folder: Path) -> dict[str, Any]:
-    """Files of codes of every kind, with both kinds of ids, with and without a fingerprint."""
+    """Parquet files of codes, with both kinds of ids, with and without a fingerprint."""
     packed, numbers, texts = some_codes()
+    tables: tuple[tuple[str, list[int] | list[str], str | None], ...] = (
+        ("numbers", numbers, "0123456789abcdef"),
+        ("texts", texts, None),
+    )
     entries: dict[str, Any] = {}
-    for kind, write in (("npy", write_npy), ("parquet", write_parquet)):
-        tables: tuple[tuple[str, list[int] | list[str], str | None], ...] = (
-            ("numbers", numbers, "0123456789abcdef"),
-            ("texts", texts, None),
-        )
-        for name, ids, model in tables:
-            write(folder / f"{name}.{kind}", packed, N_BITS, ids, model)
-            entries[f"{name}.{kind}"] = {
-                "n_bits": N_BITS, "ids": ids, "codes": [code.tobytes().hex() for code in packed], "model": model
-            }  # fmt: skip
+    for name, ids, model in tables:
+        write_parquet(folder / f"{name}.parquet", packed, N_BITS, ids, model)
+        codes = [code.tobytes().hex() for code in packed]
+        entries[f"{name}.parquet"] = {"n_bits": N_BITS, "ids": ids, "codes": codes, "model": model}
     return {"files": entries}
 
 

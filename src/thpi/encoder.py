@@ -192,8 +192,13 @@ class Coding(ABC):
 class _Bare(Coding):
     """A hash function without the method that learned it."""
 
-    def __init__(self, function: HashFunction) -> None:
-        self._function = function
+    def __init__(self, function: HashFunction, method: str) -> None:
+        self._function, self._method = function, method
+
+    @property
+    def method_name(self) -> str:
+        """Name of the method in the registry."""
+        return self._method
 
     def transform(self, X: MatrixLike) -> Codes:
         """Packed codes (uint8), shape (n_samples, ceil(n_bits / 8)): those of the method, bit by bit."""
@@ -234,16 +239,8 @@ class _Bare(Coding):
 class Encoder(_Bare):
     """The hash function of a model file; :func:`load_encoder` makes it.
 
-    Attributes
-    ----------
-    method_name : str
-        The method that learned it.
-    n_bits, n_features_in_ : int
-        Length of a code; number of columns of the rows.
-    feature_names_in_ : array of str
-        Names of these columns, if they had names.
-    mean_, projection_, codes_, ...
-        Everything else that the file holds under its name, except sparse matrices that coding does not need.
+    It has everything that the file holds under its name, such as ``mean_`` and ``codes_``, except sparse matrices that
+    coding does not need.
     """
 
     codes_: Codes
@@ -252,8 +249,8 @@ class Encoder(_Bare):
     converged_: bool
 
     def __init__(self, contents: Contents, function: HashFunction) -> None:
-        super().__init__(function)
-        self._method, self._params = contents.method, contents.params
+        super().__init__(function, contents.method)
+        self._params = contents.params
         vars(self).update(contents.fitted(sparse_ones=function.shapes))
         n_bits = contents.params["n_bits"]
         if not isinstance(n_bits, int) or n_bits < 1:
@@ -265,11 +262,6 @@ class Encoder(_Bare):
 
     def __repr__(self) -> str:
         return f"Encoder of {self.method_name}(n_bits={self.n_bits})"
-
-    @property
-    def method_name(self) -> str:
-        """Name of the method in the registry."""
-        return self._method
 
     @property
     def fingerprint_(self) -> str:
@@ -293,10 +285,10 @@ class SourceSide(_Bare):
     _rows_name = "S"
 
     def __init__(self, model: Coding) -> None:
-        super().__init__(LINEAR)
+        super().__init__(LINEAR, model.method_name)
         self.mean_, self.projection_ = (vars(model)[name] for name in ITEM_PARTS)
         self.n_bits, self.n_features_in_ = model.n_bits, np.shape(self.mean_)[0]
-        self._name, self._fingerprint = model.method_name, model.fingerprint_
+        self._model = model._travelling()
         if (names := vars(model).get("item_names_")) is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
 
@@ -304,14 +296,9 @@ class SourceSide(_Bare):
         return f"Source side of {self.method_name}(n_bits={self.n_bits})"
 
     @property
-    def method_name(self) -> str:
-        """Name of the method in the registry."""
-        return self._name
-
-    @property
     def fingerprint_(self) -> str:
         """Identity of the two-sided model."""
-        return self._fingerprint
+        return self._model.fingerprint_
 
     def check(self) -> None:
         """Raise ``ValueError`` unless the parts fit each other."""

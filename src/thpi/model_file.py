@@ -1,19 +1,9 @@
 """Model files: a safetensors file with a versioned JSON header in its metadata.
 
-Any safetensors reader can open the file; arrays keep the names of the fitted attributes. The metadata entry
-``thpi`` is a JSON object:
-
-    format      ``"thpi-model"``
-    version     1
-    thpi        the version of the package that wrote it
-    class       the name of the estimator in the registry
-    params      the constructor's parameters (a ``random_state`` that is not an integer becomes null)
-    hash        name of the hash function (:mod:`thpi.hash_functions`); null if only the method knows it
-    scalars     fitted attributes that are numbers, flags or lists of strings
-    sparse      the shape of each fitted sparse matrix; its parts are arrays ``name.data``, ``.indices``, ``.indptr``
-    sha256      digest of the JSON text of the above (keys sorted) and of the sorted arrays (name, dtype, shape, bytes)
-
-Saving a model twice gives the same bytes. Loading reads numbers and text only; nothing in the file is executed.
+Any safetensors reader can open it; arrays keep the names of the fitted attributes, and the parts of sparse matrices are
+arrays ``name.data``, ``.indices`` and ``.indptr``. The metadata entry ``thpi`` is a JSON object (docs/reference/
+file-formats.md), of which ``sha256`` is the digest: of the rest of it (keys sorted) and of the sorted arrays (name,
+dtype, shape, bytes). Saving a model twice gives the same bytes. Nothing that is read is executed.
 """
 
 from __future__ import annotations
@@ -36,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Contents", "ModelFileError", "encode", "load", "read", "save"]
 
-Header: TypeAlias = "dict[str, Any]"  # the JSON object of the module's docstring
+Header: TypeAlias = "dict[str, Any]"  # the JSON object
 FORMAT, VERSION = "thpi-model", 1
 _MAX_HEADER = 100_000_000  # of safetensors
 _FITTED_NAME = re.compile(r"[a-z][a-z0-9_]*_")

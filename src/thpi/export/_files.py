@@ -1,23 +1,13 @@
-"""Codes in files that other programs read, with the width and the bit order of the codes and the model that made them.
+"""Codes in files that other programs read; docs/reference/file-formats.md says what is in them.
 
-npy       A structured array. The field ``code`` holds the packed bytes, the field ``id`` the ids. The name of the
-          code's field carries the metadata, ``code:bits=64:order=little:model=c4e8709f0e821f23``, so that one file
-          holds everything and any numpy reads it. String ids are fixed-width Unicode, so an id cannot end in a NUL
-          character.
-Parquet   Columns ``id`` (int64 or string), ``code`` (fixed-size binary) and, if wanted, ``text``; the schema's metadata
-          has an entry ``thpi``, a JSON object with ``n_bits``, ``bit_order`` and ``model``.
-faiss     The format of ``faiss.write_index_binary``: an ``IndexBinaryIDMap2`` over an ``IndexBinaryFlat``, integer ids
-          only. faiss keeps no metadata: which model made the codes is for the reader to know.
-
-The bytes are those of :mod:`thpi.codes` in all three. ``model`` is a fingerprint (:mod:`thpi.identity`); codes from
-elsewhere have none.
+The bytes are those of :mod:`thpi.codes`. An npy file is a structured array, and the name of the field of codes has the
+metadata, ``code:bits=64:order=little:model=c4e8709f0e821f23``, so that one file holds everything and any numpy reads
+it. Parquet has them in the schema's metadata; faiss keeps none.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -28,8 +18,6 @@ from thpi._types import PathLike
 from thpi.codes import n_bytes
 from thpi.export._table import BIT_ORDER, CodeTable, read_description
 from thpi.index import IdsLike, id_kind
-
-_FIELD = re.compile(r"code:bits=([1-9][0-9]{0,8}):order=([a-z]+)(?::model=([0-9a-f]{16}))?")
 
 
 def write_npy(
@@ -47,30 +35,6 @@ def write_npy(
     rows["id"], rows[field] = column, table.codes
     with atomic_open(path) as file:
         np.save(file, rows, allow_pickle=False)
-
-
-def read_npy(path: PathLike) -> CodeTable:
-    """Read a file of :func:`write_npy`.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_npy(f"{folder}/codes.npy", np.array([[5], [6]], dtype=np.uint8), 3, ids=["a", "b"])
-    ...     read_npy(f"{folder}/codes.npy").n_bits
-    3
-    """
-    where = repr(os.fspath(path))
-    try:
-        with open(path, "rb") as file:
-            rows = np.lib.format.read_array(file, allow_pickle=False)
-    except (ValueError, EOFError, SyntaxError, TypeError, OverflowError, MemoryError) as error:
-        raise ValueError(f"{where} is not a readable .npy file ({error}).") from None
-    names = rows.dtype.names or ()
-    match = next((match for name in names if (match := _FIELD.fullmatch(name))), None)
-    if match is None or "id" not in names:
-        raise ValueError(f"{where} has fields {names}, not those of a file of codes.")
-    about = read_description(json.dumps({"n_bits": int(match[1]), "bit_order": match[2], "model": match[3]}), where)
-    ids = rows["id"].tolist() if rows["id"].dtype.kind == "U" else rows["id"]
-    return CodeTable.checked(rows[match[0]], ids, about.n_bits, about.model)
 
 
 def write_parquet(
