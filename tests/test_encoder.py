@@ -243,21 +243,3 @@ def test_an_encoder_imports_neither_scikit_learn_nor_scipy_nor_pandas(saved, dig
     )
     assert run(code, saved, tmp_path / "x.npy", tmp_path / "codes.npy").strip() == "[]"
     np.testing.assert_array_equal(np.load(tmp_path / "codes.npy"), thpi.load(saved).transform(digits[0]))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["csv", "npy"])
-def test_commands_that_code_rows_do_not_import_them_either(digits, tmp_path, kind):
-    X = digits[0]
-    thpi.AutoHasher(n_bits=16, random_state=0).fit(X[:60], privileged=digits[1][:60]).save(tmp_path / "shop.thpi")
-    rows = tmp_path / f"rows.{kind}"
-    np.save(rows, X) if kind == "npy" else np.savetxt(rows, X, delimiter=",")
-    code = f"import sys; from thpi.cli import run; assert run(sys.argv[1:]) == 0; print({HEAVY})"
-    shop, codes, index = tmp_path / "shop.thpi", tmp_path / "codes.npy", tmp_path / "shop.index"
-    for command in (
-        ("info", shop),
-        ("encode", shop, rows, codes),
-        ("index", "build", codes, index),
-        ("search", index, rows, "--model", shop, "--row", "3"),
-    ):
-        assert run(code, *command).splitlines()[-1] == "[]", command

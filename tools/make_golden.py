@@ -23,8 +23,8 @@ from scipy import sparse
 import thpi
 from thpi import model_file
 from thpi._types import Array, Codes
+from thpi.export import CodeTable, write_parquet
 from thpi.export import _table as code_format
-from thpi.export import write_parquet
 from thpi.index import HammingIndex
 from thpi.index import _format as index_format
 
@@ -134,7 +134,7 @@ def write_code_files(folder: Path) -> dict[str, Any]:
     )
     entries: dict[str, Any] = {}
     for name, ids, model in tables:
-        write_parquet(folder / f"{name}.parquet", packed, N_BITS, ids, model)
+        write_parquet(folder / f"{name}.parquet", CodeTable.checked(packed, ids, N_BITS, model))
         codes = [code.tobytes().hex() for code in packed]
         entries[f"{name}.parquet"] = {"n_bits": N_BITS, "ids": ids, "codes": codes, "model": model}
     return {"files": entries}

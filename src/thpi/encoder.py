@@ -2,17 +2,11 @@
 
 What reads rows in blocks, from files or on a cluster, is imported when such rows come, and scipy when sparse ones do.
 
->>> import tempfile
->>> from pathlib import Path
->>> import thpi
+>>> import thpi, thpi.model_file
 >>> X = np.random.RandomState(0).standard_normal((20, 5))
->>> with tempfile.TemporaryDirectory() as folder:
-...     thpi.ITQ(n_bits=4, random_state=0).fit(X).save(Path(folder) / "shop.thpi")
-...     encoder = thpi.load_encoder(Path(folder) / "shop.thpi")
->>> encoder
-Encoder of ITQ(n_bits=4)
->>> encoder.transform(X).shape
-(20, 1)
+>>> encoder = thpi.load_encoder(thpi.model_file.encode(thpi.ITQ(n_bits=4, random_state=0).fit(X)))
+>>> encoder, encoder.transform(X).shape
+(Encoder of ITQ(n_bits=4), (20, 1))
 """
 
 from __future__ import annotations
@@ -110,11 +104,7 @@ class Coding(ABC):
         return SourceSide(self)
 
     def transform_source(self, S: MatrixLike) -> Codes:
-        """Packed codes of source rows, comparable with those of target rows; for two-sided models.
-
-        Items that have a source row are coded by it, those that have none by ``transform``, and queries by
-        ``transform`` or, better, by their projections (``decision_function``).
-        """
+        """Packed codes of source rows, comparable with those of target rows; for two-sided models."""
         return self.source_side.transform(S)
 
     def signs(self, X: MatrixLike) -> Signs:
@@ -148,25 +138,23 @@ class Coding(ABC):
     def _encode_finite(self, X: Any) -> tuple[Codes, bool]:
         """Return the codes, and whether all projections are finite, which they are if X is."""
         if type(X) is np.ndarray and X.nbytes <= ONE_BLOCK:
-            return self._encode_once(X)
+            values, finite = self._project_finite(X)
+            return pack_signs(values), finite
         if (rows := _streamed(X)) is not None:
             return rows.map(self._travelling()._encode_block, n_bytes(self.n_bits), np.uint8), True
         from thpi.solvers.blocks import for_blocks, take_block
 
         # Block by block: the projections of a large collection need not fit into memory, its codes do.
         codes = np.empty((X.shape[0], n_bytes(self.n_bits)), dtype=np.uint8)
-        finite = []
+        checks = []
 
         def encode(rows: slice) -> None:
-            codes[rows], all_finite = self._encode_once(take_block(X, rows))
-            finite.append(all_finite)
+            values, finite = self._project_finite(take_block(X, rows))
+            codes[rows] = pack_signs(values)
+            checks.append(finite)
 
         for_blocks(encode, X)
-        return codes, all(finite)
-
-    def _encode_once(self, X: Any) -> tuple[Codes, bool]:
-        values, finite = self._project_finite(X)
-        return pack_signs(values), finite
+        return codes, all(checks)
 
     def _project_finite(self, X: Any) -> tuple[Array, bool]:
         """Return the projections, and whether their sum is finite: fewer numbers to look at than all of X."""
@@ -277,8 +265,7 @@ class Encoder(_Bare):
 class SourceSide(_Bare):
     """The hash function of source rows of a two-sided model; ``source_side`` of the model makes it.
 
-    It codes, exports and streams like any other, and has the fingerprint of the model: its codes and those of the
-    model's target rows can be compared.
+    It has the fingerprint of the model: its codes and those of target rows can be compared.
     """
 
     side = "source"
@@ -329,8 +316,8 @@ def column_names(rows: Any) -> list[str] | None:
 def load_encoder(path: PathLike | bytes) -> Encoder | BaseHasher:
     """Read the hash function of a model file, or of its bytes: it codes as :func:`thpi.load` does, and loads faster.
 
-    It needs numpy and safetensors only, and takes a tenth of the time: nothing that learns is imported. A hash function
-    that only the method itself knows, and a file of an earlier version, are read by ``thpi.load``.
+    Nothing that learns is imported. A hash function that only the method itself knows, and a file of an earlier
+    version, are read by ``thpi.load``.
 
     Raises ``FileNotFoundError``, or ``ModelFileError`` if the file is truncated, altered or foreign.
     """

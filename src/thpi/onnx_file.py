@@ -1,12 +1,9 @@
 """Hash functions as ONNX, so that phones, browsers and other languages code queries.
 
-The input ``rows`` is float32 of shape (batch, features). The output ``codes`` is uint8 of shape (batch, bytes): those
-of :mod:`thpi.codes`, first bit least significant. The output ``projections`` is float32 of shape (batch, bits). The
-metadata entry ``thpi`` is a JSON object with ``n_bits``, ``bit_order``, ``class``, ``fingerprint`` and the version of
-thpi. Rows are not checked: NaN and infinity give some code.
-
-The steps and their precisions are those of :mod:`thpi.hash_functions` for float32 rows. Sums are added up in another
-order, so a projection that is zero but for rounding may get the other sign; :func:`check_onnx` counts such bits.
+Input ``rows`` (float32, batch x features); outputs ``codes`` (uint8, batch x bytes, as in :mod:`thpi.codes`) and
+``projections`` (float32, batch x bits); a metadata entry ``thpi``, a JSON object. NaN and infinity give some code. The
+steps and their precisions are those of :mod:`thpi.hash_functions` for float32 rows. Sums are added up in another order,
+so a projection that is zero but for rounding may get the other sign; :func:`check_onnx` counts such bits.
 """
 
 from __future__ import annotations
@@ -63,6 +60,8 @@ class _Graph:
 
 def onnx_bytes(coder: Coding) -> bytes:
     """Return the hash function of a fitted hasher, or of an encoder, as an ONNX model. Needs the extra ``onnx``."""
+    from thpi import __version__
+
     if coder._hash_name is None:
         raise ValueError(f"{coder.method_name} has a hash function of its own, which cannot be written as ONNX.")
     onnx, helper = require("onnx", "onnx"), require("onnx.helper", "onnx")
@@ -84,23 +83,11 @@ def onnx_bytes(coder: Coding) -> bytes:
     model = helper.make_model(
         body, producer_name="thpi", ir_version=_IR, opset_imports=[helper.make_opsetid("", _OPSET)]
     )
-    helper.set_model_props(model, {"thpi": json.dumps(_about(coder), sort_keys=True)})
+    about = {"format": "thpi-onnx", "version": 1, "thpi": __version__, "class": coder.method_name, "n_bits": c}
+    about |= {"bit_order": "little", "fingerprint": coder.fingerprint_}
+    helper.set_model_props(model, {"thpi": json.dumps(about, sort_keys=True)})
     onnx.checker.check_model(model, full_check=True)
     return bytes(model.SerializeToString(deterministic=True))
-
-
-def _about(coder: Coding) -> dict[str, str | int]:
-    from thpi import __version__
-
-    return {
-        "format": "thpi-onnx",
-        "version": 1,
-        "thpi": __version__,
-        "class": coder.method_name,
-        "n_bits": coder.n_bits,
-        "bit_order": "little",
-        "fingerprint": coder.fingerprint_,
-    }
 
 
 def _projections(graph: _Graph, name: str, fitted: dict[str, Any]) -> str:

@@ -88,7 +88,7 @@ FILES: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "long end": ("index", _index, "^2$"),
     "long record": ("index", _claims_a_long_record, "^2$"),
     "no model": ("model", lambda path: path.write_bytes(b""), "truncated, altered or of another format"),
-    "long model": ("model", _model, "bytes, .* expected"),
+    "long model": ("model", _model, "truncated, altered or of another format"),
 }
 
 

@@ -100,7 +100,7 @@ def test_codes_of_two_models_never_meet(engine: Engine) -> None:
             engine.mirror(items)
     with engine.open() as store:
         assert store.about is not None
-        assert (store.about.model, store.about.n_bits) == (MODEL, 16)
+        assert (store.about["model"], store.about["n_bits"]) == (MODEL, 16)
     assert engine.rows() == expected(table(random_codes(3, 16), None, 16))
     assert engine.mirror(others, force=True) == (3, 0, True)
     assert engine.rows() == expected(others)

@@ -25,7 +25,14 @@ def read_npy(path: Path) -> export.CodeTable:
 
 
 def functions(name: str) -> tuple[Any, Any]:
-    return getattr(export, f"write_{name}"), {"npy": read_npy, "parquet": export.read_parquet}[name]
+    def write(
+        path: Path, codes: Any, n_bits: int, ids: Any = None, model: str | None = None, texts: Any = None
+    ) -> None:
+        getattr(export, f"write_{name}")(
+            path, export.CodeTable.checked(codes, ids, n_bits, model)._replace(texts=texts)
+        )
+
+    return write, {"npy": read_npy, "parquet": export.read_parquet, "faiss": None}[name]
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -61,7 +68,7 @@ def test_the_model_comes_back(tmp_path: Path, name: str, n: int, model: str | No
 def test_a_parquet_file_without_an_entry_for_a_model_opens(tmp_path: Path) -> None:
     import pyarrow.parquet as pq
 
-    export.write_parquet(tmp_path / "codes", np.arange(6, dtype=np.uint8).reshape(3, 2), 13)
+    functions("parquet")[0](tmp_path / "codes", np.arange(6, dtype=np.uint8).reshape(3, 2), 13)
     table = pq.read_table(tmp_path / "codes")
     about = json.loads(table.schema.metadata[b"thpi"])
     del about["model"]
@@ -103,11 +110,11 @@ def test_string_ids(tmp_path: Path, name: str) -> None:
 
 def test_string_ids_do_not_fit_into_faiss(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="strings"):
-        export.write_faiss(tmp_path / "codes", np.zeros((1, 1), dtype=np.uint8), 3, ["a"])
+        functions("faiss")[0](tmp_path / "codes", np.zeros((1, 1), dtype=np.uint8), 3, ["a"])
 
 
 def test_npy_is_plain_for_numpy(tmp_path: Path) -> None:
-    export.write_npy(tmp_path / "codes.npy", np.array([[5], [6]], dtype=np.uint8), 3)
+    functions("npy")[0](tmp_path / "codes.npy", np.array([[5], [6]], dtype=np.uint8), 3)
     rows = np.load(tmp_path / "codes.npy")
     assert rows.dtype.names == ("id", "code:bits=3:order=little")
     assert rows["code:bits=3:order=little"].tolist() == [[5], [6]]
@@ -129,7 +136,7 @@ def test_faiss_reads_what_was_written(tmp_path: Path) -> None:
     import faiss
 
     codes = pack(np.random.RandomState(0).rand(20, 16) < 0.5)
-    export.write_faiss(tmp_path / "codes.faiss", codes, 16, np.arange(100, 120))
+    functions("faiss")[0](tmp_path / "codes.faiss", codes, 16, np.arange(100, 120))
     index = faiss.read_index_binary(str(tmp_path / "codes.faiss"))
     distances, ids = index.search(codes, 1)
     assert (distances == 0).all()
@@ -140,7 +147,7 @@ def test_texts_are_a_column_of_parquet(tmp_path: Path) -> None:
     import pyarrow.parquet as pq
 
     texts = ["red", None, "ü ☃"]
-    export.write_parquet(tmp_path / "codes", np.zeros((3, 1), dtype=np.uint8), 8, ["a", "b", "c"], texts=texts)
+    functions("parquet")[0](tmp_path / "codes", np.zeros((3, 1), dtype=np.uint8), 8, ["a", "b", "c"], texts=texts)
     assert pq.read_table(tmp_path / "codes").column("text").to_pylist() == texts
     assert export.read_parquet(tmp_path / "codes").texts == texts
 
@@ -157,7 +164,7 @@ def test_unreadable_files(tmp_path: Path) -> None:
 def test_another_bit_order_is_refused(tmp_path: Path) -> None:
     import pyarrow.parquet as pq
 
-    export.write_parquet(tmp_path / "codes", np.zeros((3, 2), dtype=np.uint8), 13)
+    functions("parquet")[0](tmp_path / "codes", np.zeros((3, 2), dtype=np.uint8), 13)
     table = pq.read_table(tmp_path / "codes")
     about = table.schema.metadata[b"thpi"].replace(b"little", b"big")
     pq.write_table(table.replace_schema_metadata({b"thpi": about}), tmp_path / "codes")

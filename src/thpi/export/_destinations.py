@@ -97,22 +97,12 @@ def write(collection: Collection, target: PathLike, *, force: bool = False, **op
     return kind.write(collection, place, force=force, **options)
 
 
-def _npy(collection: Collection, target: str) -> Facts:
-    table = CodeTable.of(collection)
-    write_npy(target, table.codes, table.n_bits, table.ids, table.model)
-    return _facts(collection)
+def _to_file(write_table: Callable[[PathLike, CodeTable], None]) -> Callable[..., Facts]:
+    def write(collection: Collection, target: str, *, texts: bool = False) -> Facts:
+        write_table(target, CodeTable.of(collection, texts=texts))
+        return _facts(collection)
 
-
-def _parquet(collection: Collection, target: str, texts: bool = False) -> Facts:
-    table = CodeTable.of(collection, texts=texts)
-    write_parquet(target, table.codes, table.n_bits, table.ids, table.model, texts=table.texts)
-    return _facts(collection)
-
-
-def _faiss(collection: Collection, target: str) -> Facts:
-    table = CodeTable.of(collection)
-    write_faiss(target, table.codes, table.n_bits, table.ids)
-    return _facts(collection)
+    return write
 
 
 def _onnx(collection: Collection, target: str, side: str = "target") -> Facts:
@@ -142,9 +132,9 @@ def _facts(collection: Collection) -> Facts:
 
 
 _DESTINATIONS = (
-    Destination("npy", "an array for numpy, width and ids included", (".npy",), _npy),
-    Destination("parquet", "a Parquet file", (".parquet",), _parquet, ("texts",)),
-    Destination("faiss", "a faiss binary index; integer ids only", (".faiss",), _faiss),
+    Destination("npy", "an array for numpy, width and ids included", (".npy",), _to_file(write_npy)),
+    Destination("parquet", "a Parquet file", (".parquet",), _to_file(write_parquet), ("texts",)),
+    Destination("faiss", "a faiss binary index; integer ids only", (".faiss",), _to_file(write_faiss)),
     Destination("onnx", "the hash function, for other languages", (".onnx",), _onnx, ("side",), extra="onnx"),
     Destination.of_store(
         "pgvector",
