@@ -37,8 +37,8 @@ MAX_ITER = 50
 
 
 def _write(folder: Path, n: int, d: int) -> None:
-    import pyarrow as pa  # type: ignore[import-untyped]
-    import pyarrow.parquet as pq  # type: ignore[import-untyped]
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
     rng = np.random.RandomState(0)
     mixing = (rng.standard_normal((80, d)) * np.linspace(1, 0.2, 80)[:, None]).astype(np.float32)

@@ -79,7 +79,7 @@ class Coding(ABC):
         """Real-valued projections, one column per bit; their signs are the code. Shape (n_samples, n_bits)."""
         rows = X if self._is_ready(X) else self._check_new(X, finite=False)
         if (streamed := _streamed(rows)) is not None:
-            return streamed.map(self._travelling()._project, self.n_bits, streamed.dtype)  # type: ignore[no-any-return]
+            return streamed.map(self.light()._project, self.n_bits, streamed.dtype)  # type: ignore[no-any-return]
         values, finite = self._project_finite(rows)
         if not finite:
             self._check_new(X)
@@ -141,7 +141,7 @@ class Coding(ABC):
             values, finite = self._project_finite(X)
             return pack_signs(values), finite
         if (rows := _streamed(X)) is not None:
-            return rows.map(self._travelling()._encode_block, n_bytes(self.n_bits), np.uint8), True
+            return rows.map(self.light()._encode_block, n_bytes(self.n_bits), np.uint8), True
         from thpi.solvers.blocks import for_blocks, take_block
 
         # Block by block: the projections of a large collection need not fit into memory, its codes do.
@@ -169,7 +169,7 @@ class Coding(ABC):
             raise ValueError("X holds NaN or infinity.")
         return codes
 
-    def _travelling(self) -> Self:
+    def light(self) -> Self:
         """Return a copy without what belongs to the training rows, to be sent to the workers of a cluster."""
         light = copy(self)
         for name in ("codes_", "graph_"):
@@ -275,7 +275,7 @@ class SourceSide(_Bare):
         super().__init__(LINEAR, model.method_name)
         self.mean_, self.projection_ = (vars(model)[name] for name in ITEM_PARTS)
         self.n_bits, self.n_features_in_ = model.n_bits, np.shape(self.mean_)[0]
-        self._model = model._travelling()
+        self._model = model.light()
         if (names := vars(model).get("item_names_")) is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
 

@@ -67,7 +67,7 @@ def encode_parts(
     encode = partial(_encode_part, ids=ids, columns=None if columns is None else list(columns))
     kept, tell = 0, progress or (lambda done, total: None)
     tell(0, len(files))
-    for done, was_there in enumerate(_run(client, hasher._travelling(), todo, encode), start=1):
+    for done, was_there in enumerate(_run(client, hasher.light(), todo, encode), start=1):
         kept += was_there
         tell(done, len(files))
     return PartsReport([folder / file.name for file in files], kept)
