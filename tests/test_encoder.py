@@ -72,7 +72,7 @@ def test_sparse_rows(saved, digits):
 
 
 def test_every_hash_function_is_that_of_some_method(digits):
-    names = {fitted(name, *digits)._hash_name for name in ("ITQ", "DSH", "SpectralHashing", "AutoHasher")}
+    names = {fitted(name, *digits).hash_name for name in ("ITQ", "DSH", "SpectralHashing", "AutoHasher")}
     assert names == set(HASH_FUNCTIONS)
 
 
@@ -243,3 +243,23 @@ def test_an_encoder_imports_neither_scikit_learn_nor_scipy_nor_pandas(saved, dig
     )
     assert run(code, saved, tmp_path / "x.npy", tmp_path / "codes.npy").strip() == "[]"
     np.testing.assert_array_equal(np.load(tmp_path / "codes.npy"), thpi.load(saved).transform(digits[0]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["csv", "npy"])
+def test_commands_that_code_rows_do_not_import_them_either(digits, tmp_path, kind):
+    X = digits[0]
+    hasher = thpi.AutoHasher(n_bits=16, random_state=0)
+    thpi.build(tmp_path / "shop.thpi", X[:60], privileged=digits[1][:60], hasher=hasher).close()
+    rows, ids = tmp_path / f"rows.{kind}", tmp_path / "ids.txt"
+    np.save(rows, X) if kind == "npy" else np.savetxt(rows, X, delimiter=",")
+    ids.write_text("\n".join(str(100 + i) for i in range(len(X))))
+    code = f"import sys; from thpi.cli import run; assert run(sys.argv[1:]) == 0; print({HEAVY})"
+    shop = tmp_path / "shop.thpi"
+    for command in (
+        ("info", shop),
+        ("add", shop, rows, "--id", ids),
+        ("remove", shop, "103"),
+        ("search", shop, rows, "--row", "3"),
+    ):
+        assert run(code, *command).splitlines()[-1] == "[]", command

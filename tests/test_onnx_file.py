@@ -31,7 +31,7 @@ def hasher(request, digits):
     method = thpi.HASHERS[FUNCTIONS[name]](n_bits=19, random_state=0, **options)
     X = digits.target[:150].astype(dtype)
     fitted = method.fit(X, privileged=digits.source[:150])
-    assert fitted._hash_name == name
+    assert fitted.hash_name == name
     return fitted
 
 

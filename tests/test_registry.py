@@ -73,20 +73,22 @@ def test_autohasher_tries_a_registered_method(toy_method, quiet):
 def test_commands_files_and_tables_know_a_registered_method(toy_method, quiet, tmp_path: Path, capsys):
     X, _ = quiet
     np.save(tmp_path / "rows.npy", X)
-    model = tmp_path / "toy.thpi"
-    arguments = ["fit", str(tmp_path / "rows.npy"), str(model), "--method", "ToyHash", "--bits", "4"]
+    path = tmp_path / "toy.thpi"
+    arguments = ["build", str(path), str(tmp_path / "rows.npy"), "--method", "ToyHash", "--bits", "4"]
     assert run([*arguments, "--set", "shift=2"]) == 0
-    loaded = thpi.load(model)
+    with thpi.open(path) as shop:
+        loaded = shop.estimator()
+        np.testing.assert_array_equal(shop.codes_of(range(150)), loaded.transform(X))
     assert isinstance(loaded, ToyHash)
     assert loaded.shift == 2
-    assert run(["encode", str(model), str(tmp_path / "rows.npy"), str(tmp_path / "codes.npy")]) == 0
+    assert run(["search", str(path), "--id", "3", "-k", "2"]) == 0
     capsys.readouterr()
-    assert run(["fit", "--methods"]) == 0
+    assert run(["build", "--methods"]) == 0
     assert "ToyHash" in capsys.readouterr().out
     assert "| `ToyHash` | signs of principal components, the last ones first |" in methods_table()
     unregister("ToyHash")
-    with pytest.raises(thpi.ModelFileError, match="'ToyHash'"):
-        thpi.load(model)
+    with thpi.open(path) as shop, pytest.raises(ValueError, match="'ToyHash'"):
+        shop.estimator()
     register(ToyHash)
 
 
@@ -106,6 +108,11 @@ def test_a_new_meaning_is_one_object(toy_relevance, quiet, tmp_path: Path, capsy
     paths = [str(tmp_path / "x.npy"), "--privileged", str(tmp_path / "s.npy")]
     assert run(["diagnose", *paths, "--relevance", "quiet", "--bits", "1", "--folds", "2"]) == 0
     assert "near in the last column" in capsys.readouterr().out
+    build = ["build", str(tmp_path / "q.thpi"), *paths, "--bits", "1", "--relevance"]
+    assert run([*build, "quiet"]) == 0
+    assert "ToyHash without source" in capsys.readouterr().out
+    assert run([*build[:-3], "--relevance", "loud", "--force"]) == 2
+    assert "groups, quiet" in capsys.readouterr().err
     assert run(["diagnose", *paths, "--relevance", "loud"]) == 2
     assert "groups, quiet" in capsys.readouterr().err
 

@@ -24,9 +24,9 @@ IDLE_LIMIT = 3
 HOST = b" HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 KINDS = {  # the first bytes of a connection, and those that follow again and again
     "idle connections": (b"", b""),
-    "slow headers": (b"GET /healthz" + HOST, b"X-a: b\r\n"),
+    "slow headers": (b"GET /health" + HOST, b"X-a: b\r\n"),
     "slow bodies": (b"POST /search" + HOST + b"Content-Length: 100000\r\n\r\n{", b" "),
-    "bodies nobody asked for": (b"GET /healthz" + HOST + b"Content-Length: 100000\r\n\r\n", b" "),
+    "bodies nobody asked for": (b"GET /health" + HOST + b"Content-Length: 100000\r\n\r\n", b" "),
     "nonsense": (b"\x16\x03\x01\x02\x00\x01", b"\x00"),
 }
 UNREAD = "answers nobody reads"

@@ -60,7 +60,7 @@ class Coding(ABC):
 
     @property
     @abstractmethod
-    def _hash_name(self) -> str | None:
+    def hash_name(self) -> str | None:
         """Name of the hash function in model files; None if it is the method's own."""
 
     @abstractmethod
@@ -196,7 +196,7 @@ class _Bare(Coding):
         return self._function.project(X, vars(self))
 
     @property
-    def _hash_name(self) -> str:
+    def hash_name(self) -> str:
         return self._function.name
 
     def _check_in_memory(self, X: Any, finite: bool) -> Any:
@@ -205,7 +205,7 @@ class _Bare(Coding):
             few = ", ".join(map(str, fitted[:3]))
             other = f"{self._rows_name} has other feature names, or another order"
             raise ValueError(f"{other}, than the model was fitted on: {few}, ...")
-        from thpi._numbers import check_numbers
+        from thpi._types import check_numbers
 
         X = check_numbers(self._rows_name, X)
         rows: Any = X.tocsr() if is_sparse(X) else np.asarray(X)

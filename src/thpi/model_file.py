@@ -41,7 +41,7 @@ class Model(Protocol):
     """What can be saved: an estimator whose fitted attributes end with an underscore."""
 
     @property
-    def _hash_name(self) -> str | None: ...
+    def hash_name(self) -> str | None: ...
 
     def get_params(self) -> dict[str, Any]: ...
 
@@ -81,7 +81,7 @@ def encode(hasher: Model) -> bytes:
         "version": VERSION,
         "thpi": __version__,
         "class": type(hasher).__name__,
-        "hash": hasher._hash_name,
+        "hash": hasher.hash_name,
         "params": {name: _plain(value) for name, value in parameters.items()},
         "scalars": scalars,
         "sparse": shapes,
@@ -207,7 +207,7 @@ def _rebuild(contents: Contents, methods: Mapping[str, type[BaseHasher]]) -> Bas
     hasher = methods[name](**contents.params)
     hasher._validate_params()
     hasher.__dict__.update(contents.fitted())
-    hasher._check_fitted()
+    hasher.check_fitted()
     return hasher
 
 

@@ -62,11 +62,11 @@ def onnx_bytes(coder: Coding) -> bytes:
     """Return the hash function of a fitted hasher, or of an encoder, as an ONNX model. Needs the extra ``onnx``."""
     from thpi import __version__
 
-    if coder._hash_name is None:
+    if coder.hash_name is None:
         raise ValueError(f"{coder.method_name} has a hash function of its own, which cannot be written as ONNX.")
     onnx, helper = require("onnx", "onnx"), require("onnx.helper", "onnx")
     graph, fitted, c = _Graph(), vars(coder), coder.n_bits
-    values = _projections(graph, coder._hash_name, fitted)
+    values = _projections(graph, coder.hash_name, fitted)
     bits = graph.cast(graph("GreaterOrEqual", values, np.zeros((), dtype=fitted["mean_"].dtype)), _FLOAT32)
     # Bit j is worth 2^(j mod 8) in byte j // 8: a product with a matrix, exact in float32.
     places = np.zeros((c, n_bytes(c)), dtype=np.float32)

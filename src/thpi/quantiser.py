@@ -36,8 +36,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from thpi import model_file
-from thpi._numbers import check_numbers
-from thpi._types import Array, Codes, Constraints, Floats, Ints, PathLike, Seed
+from thpi._types import Array, Codes, Constraints, Floats, Ints, PathLike, Seed, check_numbers
 from thpi.codes import check_codes
 from thpi.index._exact import faiss_module
 from thpi.kernels._threads import small_products
@@ -102,7 +101,7 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
         "beam": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
     }
-    _hash_name: ClassVar[None] = None  # model files say so of methods whose codes are their own
+    hash_name: ClassVar[None] = None  # model files say so of methods whose codes are their own
 
     def __init__(
         self,

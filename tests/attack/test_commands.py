@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from thpi.cli import run
-from thpi.cli._columns import as_ids
+from thpi.tables import as_ids
 from thpi.index import HammingIndex
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from thpi.cli._columns import load_array
+from thpi.tables import load_array
 
 ROOT = Path(__file__).resolve().parents[2]
 

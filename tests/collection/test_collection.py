@@ -15,8 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 import thpi
 from tests.collection.conftest import IDS
 from thpi.codes import hamming_distances
-from thpi.collection import Collection, Details, write
-from thpi.collection import _pages as pages
+from thpi.collection import Collection, Details, _collection, _file, write
 from thpi.index import HammingIndex
 
 
@@ -34,13 +33,6 @@ def test_an_item_is_not_its_own_neighbour(shop, hasher, rows):
     distances = hamming_distances(hasher.transform(rows[5:6]), hasher.transform(rows[:30]))[0]
     order = [IDS[at] for at in np.argsort(distances, kind="stable") if at != 5]
     assert shop.search(id="A-5", k=6).ids[0].tolist() == order[:6]
-
-
-def test_within_a_radius(shop, hasher, rows):
-    codes = hasher.transform(rows[:2])
-    distances = hamming_distances(codes, hasher.transform(rows[:30]))
-    for found, expected in zip(shop.radius_search(codes, 3), distances, strict=True):
-        assert set(found.ids) == {IDS[at] for at in np.flatnonzero(expected <= 3)}
 
 
 def test_what_was_given_comes_back(shop, hasher, rows):
@@ -71,7 +63,7 @@ def test_the_estimator_is_the_one_that_learned(shop, hasher, rows):
         (["new", "new"], ValueError, "new"),
         ([1, 2], ValueError, "string"),
         (["new"], ValueError, "1 entries for 2 codes"),
-        (None, ValueError, "ids of this collection are texts"),
+        (None, ValueError, "the ids stored here are strings"),
     ],
 )
 def test_items_are_added_all_or_none(shop, rows, ids, error, words):
@@ -197,10 +189,8 @@ class Changes(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.length, pages.LENGTH = pages.LENGTH, 4
-        self.modules = [module for module in (thpi.collection._items, thpi.collection._collection)]
-        for module in self.modules:
-            module.LENGTH = 4
+        self.length = _file.LENGTH
+        _file.LENGTH = _collection.LENGTH = 4
         self.folder = tempfile.TemporaryDirectory()
         path = Path(self.folder.name) / "c.thpi"
         write(path, self.model, np.empty((0, 2), np.uint8), [], about={})
@@ -211,8 +201,7 @@ class Changes(RuleBasedStateMachine):
         for each in self.both:
             each.close()
         self.folder.cleanup()
-        for module in (*self.modules, pages):
-            module.LENGTH = self.length
+        _file.LENGTH = _collection.LENGTH = self.length
 
     @rule(which=st.integers(0, 1), new=st.lists(st.integers(0, 40), min_size=1, max_size=9, unique=True))
     def add(self, which, new):

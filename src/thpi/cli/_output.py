@@ -40,7 +40,7 @@ def check_output(
 
     ``extra`` is the extra that writing it needs, and ``n_bytes`` its size, as far as it is known.
     """
-    from thpi.cli._columns import split_spec  # imports numpy
+    from thpi.tables import split_spec
 
     if not path.parent.is_dir():
         raise ValueError(f"{argument}={str(path)!r}: the folder {str(path.parent)!r} does not exist.")
@@ -167,6 +167,17 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
+
+
+def write_page(path: Path, found: Any, as_json: bool) -> None:
+    """Write the page of a result; the caller has printed the result, so that it is not lost if this fails."""
+    from thpi._files import atomic_write
+
+    page = found.to_html()
+    with uninterrupted():
+        atomic_write(path, page)
+    if not as_json:
+        typer.echo(f"\npage: {path}")
 
 
 def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[str] = ()) -> None:

@@ -73,8 +73,8 @@ def compare(
       thpi compare vectors.npy --bytes 16 --bytes 32 --method ITQ --method OPQ
     """
     from thpi._files import atomic_write
-    from thpi.cli._learning import Files, read_learning
     from thpi.comparison import METHODS
+    from thpi.tables import Files, read_learning
 
     _check_shares(recall=recall, index_recall=index_recall)
     for name in method or ():

@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from thpi._types import Array, Codes, Ints, MatrixLike, PathLike
-from thpi.codes import check_codes
-from thpi.collection._file import CollectionFile, CollectionFileError
-from thpi.collection._items import (
-    Details,
-    check_rows,
-    clear,
-    delete,
-    details_of,
-    insert,
-    numbers_of,
-    read_digests,
-    read_page,
-)
-from thpi.collection._pages import LENGTH, Page, checked_codes, parsed_ids
+from thpi.codes import check_codes, n_bytes
+from thpi.collection._file import LENGTH, CollectionFile, CollectionFileError, Details, parsed_ids
 from thpi.encoder import Coding, Encoder, load_encoder
-from thpi.index import HammingIndex, IdsLike, Neighbours, Order, check_ids
+from thpi.identity import check_fingerprint, check_same_model
+from thpi.index import HammingIndex, IdKind, IdsLike, Neighbours, Order, check_ids, number_on
+from thpi.model_file import ModelFileError
 
 if TYPE_CHECKING:
     from thpi.base import BaseHasher
+    from thpi.evaluation import Assessment
+
+
+def open(path: PathLike, *, wait: float = 5.0) -> Collection:
+    """Open a collection that :func:`thpi.build` made.
+
+    ``wait`` is how many seconds a change waits for another process that is changing the file. Raises
+    ``FileNotFoundError``, or ``CollectionFileError`` if the file is foreign, altered or damaged.
+    """
+    return Collection(path, wait=wait)
 
 
 class _Names(NamedTuple):
@@ -39,6 +37,66 @@ class _Names(NamedTuple):
 
     numbers: Ints
     ids: Array
+
+    def places(self, numbers: Ints) -> Ints:
+        """Where the numbers are; -1 for those that are not there."""
+        at = np.minimum(np.searchsorted(self.numbers, numbers), max(0, len(self.numbers) - 1))
+        return np.where(self.numbers[at] == numbers, at, -1) if len(self.numbers) else np.full(numbers.shape, -1)
+
+
+class _Memory:
+    """The items of one file: an index of their codes by number, and the ids of each page, parsed when asked for.
+
+    A number has one item for good. So a search may name what it found while others change the items.
+    """
+
+    def __init__(self, index: HammingIndex, texts: dict[int, str]) -> None:
+        self.index, self.texts = index, texts
+        self._parsed: dict[int, Array] = {}
+        self.latest = _Names(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+        self._is_latest = False
+
+    @property
+    def id_kind(self) -> IdKind | None:
+        """The kind of the ids, None if there are none."""
+        first = next(iter(self.texts.values()), None)
+        return None if first is None else "string" if first.startswith('["') else "int64"
+
+    @classmethod
+    def read(cls, file: CollectionFile, n_bits: int, recall: float | None, digests: dict[int, str]) -> _Memory:
+        pages = {number: file.read_page(number, n_bits) for number in digests}
+        nothing = np.empty(0, dtype=np.int64), np.empty((0, n_bytes(n_bits)), dtype=np.uint8)
+        numbers = np.concatenate([nothing[0], *(page.numbers for page in pages.values())])
+        codes = np.concatenate([nothing[1], *(page.codes for page in pages.values())])
+        index = HammingIndex.of(codes, numbers, n_bits, recall)
+        return cls(index, {number: page.ids for number, page in pages.items()})
+
+    def take_over(self, file: CollectionFile, number: int, there: bool) -> None:
+        """Take over a page that has changed: items are gone from it, or were added behind all others."""
+        page = file.read_page(number, self.index.n_bits) if there else None
+        numbers = np.empty(0, dtype=np.int64) if page is None else page.numbers
+        known = self.index.ids
+        known = known[slice(*np.searchsorted(known, [number * LENGTH, (number + 1) * LENGTH]))]
+        self.index.remove(np.setdiff1d(known, numbers))
+        self._parsed.pop(number, None)
+        self.texts.pop(number, None)
+        if page is not None:
+            new = ~np.isin(numbers, known)
+            self.index.add(page.codes[new], numbers[new])
+            self.texts[number] = page.ids
+        self._is_latest = False
+
+    def names(self) -> _Names:
+        """Ids by number. Only one thread at a time may call it; others look into ``latest``."""
+        if not self._is_latest:
+            for page in self.texts.keys() - self._parsed.keys():
+                self._parsed[page] = parsed_ids(self.texts[page])
+            parts = [self._parsed[page] for page in sorted(self._parsed)]
+            ids = np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
+            if len(ids) != len(self.index) or len({part.dtype for part in parts}) > 1:
+                raise CollectionFileError(f"its ids are not those of {len(self.index)} items.")
+            self.latest, self._is_latest = _Names(self.index.ids, ids), True
+        return self.latest
 
 
 class Collection:
@@ -53,8 +111,6 @@ class Collection:
     path : file of the collection
     about : dict
         ``n_bits``, ``fingerprint``, ``title``, ``recall``, ``settings``, ``tables``, ``thpi`` (version).
-    evidence : dict
-        What was found when it was built, as JSON has it.
 
     Examples
     --------
@@ -73,11 +129,11 @@ class Collection:
         self._file = CollectionFile(path, wait=wait)
         self.path = self._file.path
         self.about: dict[str, Any] = {}
-        self.index = HammingIndex(1)
-        self._texts: dict[int, str] = {}
-        self._known_names: _Names | None = None
-        self._digests: dict[int, str] = {}
-        self._seen, self._settled, self._version = 0, False, ""
+        self._memory: _Memory
+        self._hasher: Encoder | BaseHasher | None = None
+        self._digests: dict[int, str] | None = None  # of the pages in memory; None if they are of another file
+        self._seen: int | None = None  # the state of the file that is in memory; None while that is being changed
+        self.version: str
         try:
             with self._named_errors():
                 self._load()
@@ -89,13 +145,19 @@ class Collection:
         return len(self.index)
 
     def __iter__(self) -> Iterator[tuple[int | str, Codes]]:
-        with self._lock:
-            ids, codes = self.ids.tolist(), self.index.codes
+        with self._lock, self._named_errors():
+            memory = self._settled()
+            ids, codes = memory.names().ids.tolist(), memory.index.codes
         return zip(ids, codes, strict=True)
 
     def __contains__(self, item: object) -> bool:
-        with self._lock:
-            return isinstance(item, (int, str)) and bool(numbers_of(self._file, [item]))
+        try:
+            self.codes_of([item])
+        except CollectionFileError:
+            raise
+        except (KeyError, ValueError):
+            return False
+        return True
 
     def __repr__(self) -> str:
         return f"Collection({str(self.path)!r}): {len(self):,} items, {self.n_bits} bits"
@@ -112,6 +174,11 @@ class Collection:
             self._file.close()
 
     @property
+    def index(self) -> HammingIndex:
+        """The codes, searched in memory, by the numbers that items have in the file."""
+        return self._memory.index
+
+    @property
     def n_bits(self) -> int:
         """Length of a code."""
         return self.index.n_bits
@@ -124,29 +191,34 @@ class Collection:
     @property
     def ids(self) -> Array:
         """All ids, in the order in which the items were added: 64-bit integers or texts."""
-        return self._names.ids
+        with self._lock, self._named_errors():
+            return self._settled().names().ids
 
     @property
-    def version(self) -> str:
-        """What the collection holds, 16 hexadecimal digits; another one after each change."""
-        return self._version
-
-    @cached_property
     def hasher(self) -> Encoder | BaseHasher:
         """The hash function: codes rows of either side."""
-        return load_encoder(self._part("model"))
+        found = self._hasher
+        if found is None:
+            # Locked, so that no thread keeps the model that another one is replacing.
+            with self._lock, self._named_errors():
+                found = load_encoder(self._file.read_part("model"))
+                if found.fingerprint_ != self.model:
+                    raise CollectionFileError("its model is not the one that made its codes.")
+                self._hasher = found
+        return found
 
     @property
     def evidence(self) -> dict[str, Any]:
-        """What was found when the collection was built."""
-        found: dict[str, Any] = json.loads(self._part("evidence"))
-        return found
+        """What was found when the collection was built, as JSON has it."""
+        with self._lock, self._named_errors():
+            return self._file.read_json("evidence")
 
     def estimator(self) -> BaseHasher:
         """Return the estimator that learned the hash function, with everything it found."""
         from thpi.registry import load
 
-        return load(self._part("model"))
+        with self._lock, self._named_errors():
+            return load(self._file.read_part("model"))
 
     def search(
         self,
@@ -178,28 +250,26 @@ class Collection:
         check: Callable[[], None] | None = None,
     ) -> Neighbours:
         """Search by packed codes (integers) or by projections (floating-point numbers) in place of rows."""
-        found = self._named(self.index.search(queries, k, order=order, check=check))
-        if found is None:  # items were removed between the search and now
-            with self._lock:
-                found = self._named(self.index.search(queries, k, order=order, check=check))
-        assert found is not None
-        return found
-
-    def radius_search(self, codes: npt.ArrayLike, radius: int) -> list[Neighbours]:
-        """Return all items at Hamming distance <= ``radius`` of each code."""
-        with self._lock:
-            found = [self._named(each) for each in self.index.radius_search(codes, radius)]
-        return [each for each in found if each is not None]
+        memory = self._memory
+        found = memory.index.search(queries, k, order=order, check=check)
+        names = memory.latest
+        places = names.places(found.ids)
+        if (places < 0).any():  # items were added or removed since the names were made
+            with self._lock, self._named_errors():
+                memory = self._settled()
+                found, names = memory.index.search(queries, k, order=order, check=check), memory.names()
+                places = names.places(found.ids)
+        return Neighbours(found.distances, names.ids[places])
 
     def codes_of(self, ids: IdsLike) -> Codes:
         """Return the codes of ``ids``; an unknown id is a ``KeyError`` that names it."""
-        with self._lock:
-            return self.index.get_codes(self._numbers(check_ids(ids)))
+        with self._lock, self._named_errors():
+            return self._settled().index.get_codes(self._numbers(check_ids(ids)))
 
     def details(self, id: int | str) -> Details:
         """Return text and picture of an item."""
         with self._lock, self._named_errors():
-            return details_of(self._file, id)
+            return self._file.details_of(int(self._numbers(check_ids([id]))[0]), id)
 
     def add(
         self,
@@ -216,24 +286,32 @@ class Collection:
         if side not in ("target", "source"):
             raise ValueError(f"side={side!r} must be 'target' or 'source'.")
         coder: Coding = self.hasher if side == "target" else self.hasher.source_side
-        return self.add_codes(coder.transform(X), ids, details=details)
+        return self.add_codes(coder.transform(X), ids, details=details, model=coder.fingerprint_)
 
     def add_codes(
-        self, codes: npt.ArrayLike, ids: IdsLike | None = None, *, details: Sequence[Details] | None = None
+        self,
+        codes: npt.ArrayLike,
+        ids: IdsLike | None = None,
+        *,
+        details: Sequence[Details] | None = None,
+        model: str | None = None,
     ) -> Array:
-        """Add codes that this model made."""
+        """Add codes that this model made; its fingerprint is compared with ``model``, if that is given."""
         packed = check_codes(codes, n_bits=self.n_bits)
+        if details is not None and len(details) != len(packed):
+            raise ValueError(f"details has {len(details)} entries for {len(packed)} items.")
         with self._changing() as kind:
+            if model is not None:  # another process may have put another model in its place
+                check_same_model(("the collection", self.model), ("the codes", model))
+            packed = check_codes(packed, n_bits=self.n_bits)
             if ids is None:
-                checked = self._next_ids(len(packed), kind)
+                checked = number_on(len(packed), kind, lambda: self._file.largest_id() + 1)
             else:
                 checked = check_ids(ids, length=len(packed), kind=kind, unique=True)
-            if details is not None and len(details) != len(packed):
-                raise ValueError(f"details has {len(details)} entries for {len(packed)} items.")
-            if known := numbers_of(self._file, checked.tolist()):
+            if known := self._file.numbers_of(checked.tolist()):
                 raise ValueError(f"ids={next(iter(known))!r} is in the collection already; remove it first.")
             if len(packed):
-                insert(self._file, checked, packed, details, self.n_bits)
+                self._file.insert(checked, packed, details, self.n_bits)
         return checked
 
     def remove(self, ids: IdsLike) -> None:
@@ -241,7 +319,7 @@ class Collection:
         with self._changing() as kind:
             checked = check_ids(ids, kind=kind, unique=True)
             if len(checked):
-                delete(self._file, self._numbers(checked), self.n_bits)
+                self._file.delete(self._numbers(checked), self.n_bits)
 
     def replace(self, hasher: BaseHasher, codes: npt.ArrayLike, ids: IdsLike, **about: Any) -> None:
         """Put another model in place of this one, with new codes of all items, in one transaction.
@@ -253,16 +331,30 @@ class Collection:
         packed, checked = check_codes(codes, n_bits=hasher.n_bits), check_ids(ids, unique=True)
         evidence = about.pop("evidence", {})
         with self._changing():
-            if missing := set(self.ids.tolist()) ^ set(checked.tolist()):
+            kept = self.ids
+            if missing := set(kept.tolist()) ^ set(checked.tolist()):
                 raise ValueError(f"ids: {min(missing, key=str)!r} must be in the collection and have a new code.")
             order = {item: at for at, item in enumerate(checked.tolist())}
-            at = np.array([order[item] for item in self.ids.tolist()], dtype=np.int64)
-            details = [details_of(self._file, item) for item in self.ids.tolist()]
-            kept = self.ids
-            clear(self._file)
-            insert(self._file, kept, packed[at], details, hasher.n_bits)
-            changed = self.about | about | {"n_bits": hasher.n_bits, "fingerprint": hasher.fingerprint_}
-            write_parts(self._file, encode(hasher), changed, evidence)
+            at = np.array([order[item] for item in kept.tolist()], dtype=np.int64)
+            numbers = self._memory.index.ids.tolist()
+            details = [self._file.details_of(*each) for each in zip(numbers, kept.tolist(), strict=True)]
+            self._file.clear()
+            self._file.insert(kept, packed[at], details, hasher.n_bits)
+            known = self.about | about | {"n_bits": hasher.n_bits, "fingerprint": hasher.fingerprint_}
+            for name, part in (("model", encode(hasher)), ("about", known), ("evidence", evidence)):
+                self._file.write_part(name, part)
+
+    def evaluate(
+        self, X: MatrixLike, y: Any = None, *, privileged: MatrixLike | None = None, **options: Any
+    ) -> Assessment:
+        """Measure how well the model retrieves among rows of items, which need not be in the collection.
+
+        ``y`` are labels of the rows, and ``privileged`` their source rows. See :func:`thpi.evaluation.assess_rows` for
+        ``queries``, ``relevance`` and further options.
+        """
+        from thpi.evaluation import Judged, assess_rows
+
+        return assess_rows(self.hasher, Judged(X, y, privileged), **options)  # type: ignore[arg-type]
 
     def refresh(self) -> bool:
         """Take over what others have changed in the file; return whether anything did change.
@@ -271,80 +363,53 @@ class Collection:
         collection stays as it was.
         """
         with self._lock, self._named_errors():
+            before = self.version
             self._reopen()
-            if self._settled and self._file.changed_by_others == self._seen:
-                return False
-            before = self._version
-            self._load()
-            return self._version != before
+            if self._file.changed_by_others != self._seen:
+                self._load()
+            return self.version != before
 
     def check(self) -> None:
         """Read and compare everything that the file holds; ``CollectionFileError`` if anything was altered."""
         with self._lock, self._named_errors(), self._file.reading():
-            ((found,),) = self._file.execute("PRAGMA integrity_check(1)")
-            if found != "ok":
-                raise CollectionFileError(f"SQLite finds: {found}.")
-            for name in ("about", "evidence", "model"):
-                self._file.read_part(name)
-            read_digests(self._file)
-            check_rows(self._file, self.n_bits)
-
-    def _part(self, name: str) -> bytes:
-        with self._lock, self._named_errors():
-            return self._file.read_part(name)
-
-    def _named(self, found: Neighbours) -> Neighbours | None:
-        """Give the items that a search found their ids; None if one of them is gone."""
-        names = self._names
-        if not found.ids.size:
-            return Neighbours(found.distances, np.empty(found.ids.shape, dtype=names.ids.dtype))
-        at = np.minimum(np.searchsorted(names.numbers, found.ids), max(0, len(names.numbers) - 1))
-        if not len(names.numbers) or (names.numbers[at] != found.ids).any():
-            return None
-        return Neighbours(found.distances, names.ids[at])
-
-    @property
-    def _names(self) -> _Names:
-        names = self._known_names
-        if names is None:
-            with self._lock, self._named_errors():
-                names = _Names(self.index.ids, parsed_ids(list(self._texts.values()), len(self.index)))
-                self._known_names = names
-        return names
+            self._file.check(self.n_bits)
 
     def _numbers(self, ids: Array) -> Ints:
-        values = ids.tolist()
-        found = numbers_of(self._file, values)
-        for item in values:
-            if item not in found:
+        """Return the numbers of ids; what others have just added is unknown."""
+        values, names = ids.tolist(), self._settled().names()
+        found = self._file.numbers_of(values)
+        numbers = np.array([found.get(item, -1) for item in values], dtype=np.int64)
+        for item, place in zip(values, names.places(numbers).tolist(), strict=True):
+            # The digests of the pages speak for their ids; nothing speaks for the table.
+            if (place >= 0 and names.ids[place] != item) or (place < 0 and (names.ids == item).any()):
+                raise CollectionFileError(f"its item {item!r} was altered.")
+            if place < 0:
                 raise KeyError(f"ids={item!r} is not in the collection.")
-        return np.array([found[item] for item in values], dtype=np.int64)
-
-    def _next_ids(self, n: int, kind: str | None) -> Array:
-        if kind == "string":
-            raise ValueError("ids=None numbers the items, but the ids of this collection are texts; pass ids.")
-        ((largest,),) = self._file.execute("SELECT max(id) FROM item")
-        first = 0 if largest is None else max(0, int(str(largest)) + 1)
-        return np.arange(first, first + n, dtype=np.int64)
+        return numbers
 
     @contextmanager
-    def _changing(self) -> Iterator[Any]:
+    def _changing(self) -> Iterator[IdKind | None]:
         """Hold the lock of the file for a change; yield the kind of the ids that are there."""
         with self._lock, self._named_errors():
             self._reopen()
             with self._file.writing():
                 self._catch_up()
-                self._settled = False  # until memory has the change
-                ((kind,),) = self._file.execute("SELECT typeof(id) FROM item LIMIT 1") or [(None,)]
-                yield {"integer": "int64", "text": "string"}.get(str(kind))
+                yield self._memory.id_kind
+                self._seen = None  # until memory has the change
             self._load()
+
+    def _settled(self) -> _Memory:
+        """Return the items in memory, after a change that was broken off as the file has them."""
+        if self._seen is None:
+            self._load()
+        return self._memory
 
     def _reopen(self) -> None:
         """Turn to the file that has the name now, if it was replaced."""
         file = self._file.current()
         if file is not self._file:
             self._file.close()
-            self._file, self._settled, self.about = file, False, {}
+            self._file, self._seen, self._digests = file, None, None
 
     def _load(self) -> None:
         """Take over the file as it is now."""
@@ -353,60 +418,31 @@ class Collection:
 
     def _catch_up(self) -> None:
         """Take over the file within a transaction: everything if the model is another, else pages that differ."""
-        seen, state = self._file.changed_by_others, self._file.read_part("state")
-        about = json.loads(self._file.read_part("about"))
-        digests = read_digests(self._file)
-        if self.about != about:
-            index, texts = self._read_all(about, digests)
-            vars(self).pop("hasher", None)
-            self.about, self.index, self._texts, self._known_names = about, index, texts, None
-        else:
-            self._take_over(
-                {page for page in {*digests, *self._digests} if digests.get(page) != self._digests.get(page)}, digests
-            )
-        self._digests, self._seen, self._settled = digests, seen, True
-        self._version = str(json.loads(state)["sha256"])[:16]
-
-    def _read_all(self, about: dict[str, Any], digests: dict[int, str]) -> tuple[HammingIndex, dict[int, str]]:
-        n_bits = int(about["n_bits"])
-        pages = {page: read_page(self._file, page, n_bits) for page in digests}
-        index = HammingIndex(n_bits, about.get("recall"))
-        if pages:
-            numbers = np.concatenate([page.numbers for page in pages.values()])
-            index.add(checked_codes(np.concatenate([page.codes for page in pages.values()]), n_bits), numbers)
-        return index, {number: page.ids for number, page in pages.items()}
-
-    def _take_over(self, changed: set[int], digests: dict[int, str]) -> None:
-        if not changed:
+        seen = self._file.changed_by_others
+        if seen == self._seen:
             return
-        texts = dict(self._texts)
-        for number in sorted(changed):
-            page = read_page(self._file, number, self.n_bits) if number in digests else Page.empty(self.n_bits)
-            ids = self.index.ids
-            low, high = np.searchsorted(ids, [number * LENGTH, (number + 1) * LENGTH])
-            gone, new = np.setdiff1d(ids[low:high], page.numbers), ~np.isin(page.numbers, ids[low:high])
-            if len(gone):
-                self.index.remove(gone)
-            if new.any():
-                self.index.add(checked_codes(page.codes[new], self.n_bits), page.numbers[new])
-            texts.pop(number, None)
-            if number in digests:
-                texts[number] = page.ids
-        self._texts, self._known_names = dict(sorted(texts.items())), None
+        self._seen, state, about = None, self._file.read_state(), self._file.read_json("about")
+        if self._digests is None or self.about != about:
+            try:
+                memory = _Memory.read(self._file, about["n_bits"], about["recall"], state.digests)
+                check_fingerprint(about["fingerprint"])
+            except CollectionFileError:
+                raise
+            except (KeyError, ValueError, TypeError, OverflowError) as error:
+                raise CollectionFileError(f"its part 'about' is not that of a collection ({error}).") from None
+            self._memory, self.about, self._hasher = memory, about, None
+        else:
+            before, after = self._digests.items(), state.digests.items()
+            for number in sorted({page for page, _ in before ^ after}):
+                self._memory.take_over(self._file, number, number in state.digests)
+        self._digests, self._seen, self.version = state.digests, seen, state.version[:16]
 
     @contextmanager
     def _named_errors(self) -> Iterator[None]:
         """Name the file in errors about its content."""
         try:
             yield
-        except CollectionFileError as error:
+        except (CollectionFileError, ModelFileError) as error:
             text = str(error)
             named = text if text.startswith(repr(str(self.path))) else f"{str(self.path)!r} is damaged: {text}"
             raise CollectionFileError(named) from None
-
-
-def write_parts(file: CollectionFile, model: bytes, about: dict[str, Any], evidence: dict[str, Any]) -> None:
-    """Write what is not an item; the caller has a transaction."""
-    file.write_part("model", model)
-    file.write_part("about", json.dumps(about, sort_keys=True).encode())
-    file.write_part("evidence", json.dumps(evidence, sort_keys=True).encode())

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_array
 
-from thpi._numbers import check_numbers
-from thpi._types import Array, Ints, PathLike
+from thpi._types import Array, Ints, PathLike, check_numbers
 from thpi.comparison._measure import Cut, Meaning, Truth, measured, near_in_source, same_label, timed
 from thpi.comparison._method import Coded, Method, Training
 from thpi.comparison._methods import METHODS, WITH_LABELS, WITH_SOURCE

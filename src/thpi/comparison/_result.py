@@ -131,14 +131,15 @@ class Comparison:
 
     def to_html(self) -> str:
         """Return a page that needs no network and no script."""
-        from thpi.comparison._page import comparison_page
+        from thpi.comparison._page import draw_frontier
+        from thpi.report import render
 
-        return comparison_page(self)
+        return render("comparison.html", found=self, draw_frontier=draw_frontier)
 
     def _repr_html_(self) -> str:
-        from thpi.comparison._html import comparison_html
+        from thpi.report import render
 
-        return comparison_html(self)
+        return render("notebook/comparison.html", found=self)
 
 
 def _in_words(result: Result, cut: Cut) -> str:

@@ -1,7 +1,6 @@
 """A collection for other programs: files, tables of database engines, and its hash function as ONNX.
 
-:data:`DESTINATIONS` is the registry: to add a store, write a subclass of :class:`Store` and list it there. An engine is
-imported when it is connected to. This room may import ``collection/`` and what lies below.
+It may import ``collection/`` and what lies below. An engine is imported when it is connected to.
 """
 
 from __future__ import annotations

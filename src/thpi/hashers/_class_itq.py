@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thpi._params import parameter, positive, weight
 from thpi._types import Array
+from thpi.base import parameter, positive, weight
 from thpi.hashers._geometry import Geometry, Learned, Limits
 from thpi.hashers._geometry_hasher import GeometryHasher
 from thpi.solvers.loo_ridge import RidgeFit
@@ -71,7 +71,7 @@ class ClassITQ(GeometryHasher):
     shrinkage: float = positive(1.0)
 
     def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
-        """See :class:`~thpi.hashers._geometry_hasher.GeometryLearner`."""
+        """See :class:`GeometryLearner`."""
         taught = None
         if geometry.labels is not None:
             taught = geometry.once(taught_by_labels, self.pseudo_label_weight, self.equal_classes, self.shrinkage)

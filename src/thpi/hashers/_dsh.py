@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.special import entr
 
-from thpi._params import count, positive
 from thpi._types import Fitted
-from thpi.base import BaseHasher, TooManyBitsError, Views
+from thpi.base import BaseHasher, TooManyBitsError, Views, count, positive
 from thpi.solvers.moments import centred_product
 
 

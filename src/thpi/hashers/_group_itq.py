@@ -8,7 +8,7 @@ from numbers import Real
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from thpi._params import parameter, weight
+from thpi.base import parameter, weight
 from thpi.hashers._geometry import Geometry, Learned, Limits
 from thpi.hashers._geometry_hasher import GeometryHasher
 from thpi.hashers._source_features import MAX_REGRESSION_ROWS, side_by_side
@@ -74,7 +74,7 @@ class GroupITQ(GeometryHasher):
     imputed_weight: float = weight(0.3)
 
     def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
-        """See :class:`~thpi.hashers._geometry_hasher.GeometryLearner`."""
+        """See :class:`GeometryLearner`."""
         share = 1.0 if geometry.source is None else self.target_share
         taught = geometry.once(taught_by_groups, share)
         steps = limits.quantisation

@@ -10,12 +10,11 @@ from scipy import linalg
 from sklearn.metrics import pairwise_distances
 from sklearn.utils._param_validation import StrOptions
 
-from thpi._params import count, one_of, parameter, weight
 from thpi._types import Array, Fitted
-from thpi.base import BaseHasher, Views, dimension_limit, pair_limit
+from thpi.base import BaseHasher, Views, count, dimension_limit, one_of, pair_limit, parameter, weight
 from thpi.codes import pack_signs
-from thpi.hashers._cca_itq import canonical_directions
-from thpi.hashers._itq import restart_seeds
+from thpi.hashers._cvh import canonical_directions
+from thpi.hashers._itq import best_run, evidence, restart_seeds
 from thpi.solvers.moments import Coordinates, centred_product, column_mean, full_rank_coordinates, principal_axes
 from thpi.solvers.slack_quantisation import cross_moment, slack_quantisation
 
@@ -110,7 +109,7 @@ class ITQPlus(BaseHasher):
     ) -> Fitted:
         source_mean = column_mean(views.S)
         X, S = self._coordinates(views, source_mean)
-        runs = [
+        best = best_run(
             slack_quantisation(
                 X.values,
                 S.values,
@@ -125,15 +124,12 @@ class ITQPlus(BaseHasher):
                 max_iter=self.max_iter,
             )
             for stream in streams
-        ]
-        best = min(runs, key=lambda run: run.objective[-1])
-        return {
+        )
+        return evidence(best) | {
             "projection_": X.back(best.R),
             "slack_projection_": S.back(best.P),
             "source_mean_": source_mean,
             "codes_": pack_signs(best.B),
-            "objective_": np.array(best.objective),
-            "converged_": best.converged,
         }
 
     def _coordinates(self, views: Views, source_mean: Array) -> tuple[Coordinates, Coordinates]:

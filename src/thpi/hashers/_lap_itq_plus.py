@@ -10,16 +10,14 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from thpi._params import count, one_of, parameter, weight
 from thpi._types import Array, Fitted
-from thpi.base import Views
+from thpi.base import Views, count, one_of, parameter, weight
 from thpi.codes import n_bytes, pack_signs
 from thpi.graph import hamming_knn_graph, laplacian
-from thpi.hashers._coordinates import few_coordinates
 from thpi.hashers._geometry import Geometry
 from thpi.hashers._itq import restart_seeds
 from thpi.hashers._itq_plus import ITQPlus
-from thpi.hashers._source_features import SourceFeatures
+from thpi.hashers._source_features import SourceFeatures, few_coordinates
 from thpi.rows import Rows
 from thpi.solvers.moments import centred_product, column_mean, principal_axes
 from thpi.solvers.quantisation import iterative_quantisation
@@ -144,11 +142,11 @@ def _source_hash(source: Any, n_bits: int, rng: np.random.RandomState) -> Callab
     """ITQ on all source rows; as many bits as asked for or as the source has dimensions."""
     mean = column_mean(source)
     V, _ = principal_axes(source, mean, min(n_bits, source.shape[1], source.shape[0] - 1))
-    R = iterative_quantisation(centred_product(source, mean, V), rng).R
-    return partial(_encode, mean=mean, W=V @ R)
+    W = V @ iterative_quantisation(centred_product(source, mean, V), rng).R
+    return partial(_encode, mean=mean, W=W)
 
 
-def _encode(rows: Any, mean: Any, W: Any) -> Any:
+def _encode(rows: Any, mean: Any, W: Any) -> Any:  # by name: it travels to the workers of a cluster
     return pack_signs(centred_product(rows, mean, W))
 
 

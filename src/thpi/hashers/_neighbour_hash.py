@@ -9,9 +9,8 @@ from typing import Literal
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from thpi._params import count, one_of, parameter, positive, weight
 from thpi._types import Array, Fitted
-from thpi.base import Views
+from thpi.base import Views, count, one_of, parameter, positive, weight
 from thpi.hashers._geometry import Geometry, Learned, Limits, Steps
 from thpi.hashers._geometry_hasher import GeometryHasher
 from thpi.hashers._source_features import SOURCE_FEATURES
@@ -101,14 +100,14 @@ class NeighbourHash(GeometryHasher):
         return super()._fit(views, rng)
 
     def learn_start(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
-        """ITQ or, with a source, TransferITQ; see :class:`~thpi.hashers._geometry_hasher.GeometryLearner`."""
+        """ITQ or, with a source, TransferITQ; see :class:`GeometryLearner`."""
         if geometry.source is None:
             return geometry.plain(start)
         weights = self.source_features, self.source_weight, self.imputed_weight, self.shrinkage
         return geometry.once(transferred, *weights, start, limits.quantisation)
 
     def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
-        """See :class:`~thpi.hashers._geometry_hasher.GeometryLearner`."""
+        """See :class:`GeometryLearner`."""
         begin = self.learn_start(geometry, start, limits).projection
         rows, A = geometry.once(_neighbours, self.space, self.perplexity, limits.embedding_rows)
         if len(rows) < 2:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from thpi._params import one_of, positive, weight
+from thpi.base import one_of, positive, weight
 from thpi.hashers._geometry import Geometry, Learned, Limits, Steps
 from thpi.hashers._geometry_hasher import GeometryHasher
 from thpi.hashers._source_features import SOURCE_FEATURES
@@ -77,7 +77,7 @@ class TransferITQ(GeometryHasher):
     shrinkage: float = positive(1.0)
 
     def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
-        """See :class:`~thpi.hashers._geometry_hasher.GeometryLearner`."""
+        """See :class:`GeometryLearner`."""
         weights = self.source_features, self.source_weight, self.imputed_weight, self.shrinkage
         found = geometry.once(transferred, *weights, start, limits.quantisation)
         taught = geometry.once(taught_by_source, self.source_features, self.shrinkage)

@@ -7,8 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from thpi._params import one_of, weight
 from thpi._types import Array
+from thpi.base import one_of, weight
 from thpi.hashers._class_itq import class_indicators
 from thpi.hashers._geometry import Geometry, Learned, Limits, eigenvectors_signed_by_rule, metric_axes
 from thpi.hashers._geometry_hasher import GeometryHasher
@@ -79,7 +79,7 @@ class TwoSidedITQ(GeometryHasher):
     taught_weight: float = weight(64.0)
 
     def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
-        """See :class:`~thpi.hashers._geometry_hasher.GeometryLearner`."""
+        """See :class:`GeometryLearner`."""
         assert geometry.source is not None
         if self.taught == "labels" and geometry.labels is None:
             raise ValueError("taught='labels' needs y, the classes or tags of the rows of X; got y=None.")

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from thpi._numbers import check_numbers
-from thpi._types import Array, DType, Ints
+from thpi._types import Array, DType, Ints, check_numbers
 from thpi.solvers.blocks import Parts, combined, row_blocks
 
 if TYPE_CHECKING:
