@@ -158,7 +158,7 @@ MODULES += [
     "report",
     "report.plot",
 ]
-MODULES += ["comparison", "quantiser", "refit", "registry", "rows", "web"]
+MODULES += ["comparison", "refit", "registry", "rows", "web"]
 MODULES += [f"solvers.{file.stem}" for file in sorted((ROOT / "src/thpi/solvers").glob("[a-z]*.py"))]
 
 

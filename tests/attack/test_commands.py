@@ -9,8 +9,8 @@ import pytest
 import typer
 
 from thpi.cli import run
-from thpi.tables import as_ids
 from thpi.index import HammingIndex
+from thpi.tables import as_ids
 
 
 def test_control_characters_of_ids_do_not_reach_the_terminal(
