@@ -174,7 +174,7 @@ def lancedb(task: Task) -> AbstractContextManager[Ways]:
 @contextmanager
 def duckdb(task: Task) -> Iterator[Ways]:
     file = task.folder / "codes.parquet"
-    write_parquet(file, task.codes, task.n_bits)
+    write_parquet(file, task.items)
     with closing(import_module("duckdb").connect()) as connection:
         # ids are in insertion order here
         connection.execute(f"CREATE TABLE codes AS SELECT id, code::BIT AS code FROM '{file}'")
@@ -192,7 +192,7 @@ def duckdb(task: Task) -> Iterator[Ways]:
 @contextmanager
 def clickhouse(task: Task) -> Iterator[Ways]:
     file = task.folder / "codes.parquet"
-    write_parquet(file, task.codes, task.n_bits)
+    write_parquet(file, task.items)
     session = import_module("chdb.session").Session(str(task.folder / "clickhouse"))
     with closing(session):
         width = task.codes.shape[1]

@@ -124,10 +124,7 @@ ROOM_OF = {"_input": "base"}
 TUPLES = {"_asdict", "_fields", "_make", "_replace"}  # public names of named tuples
 
 PRIVATE_IMPORTS: set[str] = set()
-PRIVATE_ATTRIBUTES: set[str] = {
-    "export/_parts.py: hasher._travelling",
-    "onnx_file.py: coder._hash_name",
-}
+PRIVATE_ATTRIBUTES: set[str] = set()
 LONG_FUNCTIONS: set[str] = {
     "pairing/_pair.py: pair",
 }

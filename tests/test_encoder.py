@@ -72,7 +72,7 @@ def test_sparse_rows(saved, digits):
 
 
 def test_every_hash_function_is_that_of_some_method(digits):
-    names = {fitted(name, *digits)._hash_name for name in ("ITQ", "DSH", "SpectralHashing", "AutoHasher")}
+    names = {fitted(name, *digits).hash_name for name in ("ITQ", "DSH", "SpectralHashing", "AutoHasher")}
     assert names == set(HASH_FUNCTIONS)
 
 

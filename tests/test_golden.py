@@ -11,7 +11,7 @@ import pytest
 
 import thpi
 from thpi import model_file
-from thpi.export import read_npy, read_parquet
+from thpi.export import read_parquet
 from thpi.index import HammingIndex
 from tools import make_golden
 
@@ -58,7 +58,7 @@ def test_a_model_codes_as_it_did_when_it_was_written(path, known):
 
 @pytest.mark.parametrize(("path", "known"), _cases("codes"))
 def test_a_file_of_codes_holds_what_was_written(path, known):
-    table = {".npy": read_npy, ".parquet": read_parquet}[path.suffix](path)
+    table = read_parquet(path)
     assert (table.n_bits, table.ids.tolist(), table.model) == (known["n_bits"], known["ids"], known["model"])
     assert _hex(table.codes) == known["codes"]
 
@@ -99,7 +99,7 @@ def test_every_method_and_every_kind_of_file_is_among_them():
     assert set(thpi.HASHERS) | {"quantiser"} <= there
     named = {model_file.read(path).header["hash"] for path in folder.glob("*.thpi")}
     assert named == {"linear", "offset", "eigenfunction", "kernel", None}
-    assert {path.suffix[1:] for path in make_golden.folder_of("codes", GOLDEN).iterdir()} == {"npy", "parquet", "json"}
+    assert {path.suffix[1:] for path in make_golden.folder_of("codes", GOLDEN).iterdir()} == {"parquet", "json"}
 
 
 @pytest.mark.parametrize("folder", [path.name for path in sorted(GOLDEN.iterdir()) if path.is_dir()])

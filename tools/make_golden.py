@@ -26,8 +26,8 @@ from thpi._types import Array, Codes
 from thpi.collection import Details
 from thpi.collection import _file as collection_format
 from thpi.collection import write as write_collection
+from thpi.export import CodeTable, write_parquet
 from thpi.export import _table as code_format
-from thpi.export import write_npy, write_parquet
 from thpi.index import HammingIndex
 from thpi.index import _snapshot as index_format
 
@@ -129,19 +129,17 @@ def some_codes() -> tuple[Codes, list[int], list[str]]:
 
 
 def write_code_files(folder: Path) -> dict[str, Any]:
-    """Files of codes of every kind, with both kinds of ids, with and without a fingerprint."""
+    """Parquet files of codes, with both kinds of ids, with and without a fingerprint."""
     packed, numbers, texts = some_codes()
+    tables: tuple[tuple[str, list[int] | list[str], str | None], ...] = (
+        ("numbers", numbers, "0123456789abcdef"),
+        ("texts", texts, None),
+    )
     entries: dict[str, Any] = {}
-    for kind, write in (("npy", write_npy), ("parquet", write_parquet)):
-        tables: tuple[tuple[str, list[int] | list[str], str | None], ...] = (
-            ("numbers", numbers, "0123456789abcdef"),
-            ("texts", texts, None),
-        )
-        for name, ids, model in tables:
-            write(folder / f"{name}.{kind}", packed, N_BITS, ids, model)
-            entries[f"{name}.{kind}"] = {
-                "n_bits": N_BITS, "ids": ids, "codes": [code.tobytes().hex() for code in packed], "model": model
-            }  # fmt: skip
+    for name, ids, model in tables:
+        write_parquet(folder / f"{name}.parquet", CodeTable.checked(packed, ids, N_BITS, model))
+        codes = [code.tobytes().hex() for code in packed]
+        entries[f"{name}.parquet"] = {"n_bits": N_BITS, "ids": ids, "codes": codes, "model": model}
     return {"files": entries}
 
 

@@ -149,7 +149,7 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return self._hash_function.project(X, vars(self))
 
     @property
-    def _hash_name(self) -> str | None:
+    def hash_name(self) -> str | None:
         """Name of the hash function in model files; None if it is the method's own."""
         return self._hash_function.name if type(self)._project is BaseHasher._project else None
 

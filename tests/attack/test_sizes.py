@@ -81,7 +81,7 @@ FILES: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "long collection": ("collection", _collection, "^2$"),
     "no collection": ("collection", lambda path: path.write_bytes(b"SQLite format 3"), "not a thpi collection"),
     "no model": ("model", lambda path: path.write_bytes(b""), "truncated, altered or of another format"),
-    "long model": ("model", _model, "bytes, .* expected"),
+    "long model": ("model", _model, "truncated, altered or of another format"),
 }
 
 

@@ -12,7 +12,7 @@ import pytest
 import thpi
 from thpi.cli import run
 from thpi.datasets import load_digits_views
-from thpi.export import write_npy
+from thpi.export import CodeTable, write_npy
 from thpi.index import HammingIndex
 
 N = 300
@@ -37,7 +37,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with thpi.open(folder / "collection.thpi") as made:
         model, codes, ids = made.estimator(), made.codes_of(made.ids), made.ids
     model.save(folder / "shop.thpi")
-    write_npy(folder / "codes.npy", codes, 24, ids=ids, model=model.fingerprint_)
+    write_npy(folder / "codes.npy", CodeTable.checked(codes, ids, 24, model.fingerprint_))
     index = HammingIndex(24, model=model.fingerprint_)
     index.add(codes, ids)
     index.save(folder / "shop.index")

@@ -28,7 +28,7 @@ def test_what_was_added_is_there_for_the_next_engine(tmp_path: Path) -> None:
     manager.release_server(uri)
     with Milvus(uri, "codes") as store:
         assert store.about is not None
-        assert store.about.n_bits == 13
+        assert store.about["n_bits"] == 13
         assert dict((item, code) for item, code, _ in store) == dict(
             zip(table.ids, map(bytes, table.codes), strict=True)
         )

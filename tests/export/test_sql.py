@@ -49,7 +49,7 @@ def codes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> np.ndarray:
     monkeypatch.chdir(tmp_path)
     codes = pack(np.random.RandomState(0).rand(500, 16) < np.linspace(0.1, 0.9, 16))
     codes[7] = QUERY
-    write_parquet("codes.parquet", codes, 16, model=MODEL)
+    write_parquet("codes.parquet", CodeTable.checked(codes, None, 16, MODEL))
     for reordered in (np.packbits(np.unpackbits(QUERY, bitorder="little")), QUERY[:, ::-1]):
         assert (
             hamming_distances(reordered.reshape(1, 2), codes)[0].tolist() != hamming_distances(QUERY, codes)[0].tolist()
@@ -138,7 +138,7 @@ def test_duckdb(codes: np.ndarray) -> None:
 def test_duckdb_with_any_width_ids_of_text_and_a_parameter(codes: np.ndarray, n_bits: int) -> None:
     duckdb = pytest.importorskip("duckdb", reason="needs duckdb")
     codes = pack(np.random.RandomState(1).rand(300, n_bits) < 0.5)
-    write_parquet("codes.parquet", codes, n_bits, [f"item {i}" for i in range(300)])
+    write_parquet("codes.parquet", CodeTable.checked(codes, [f"item {i}" for i in range(300)], n_bits))
     distances = hamming_distances(codes[3:4], codes)[0]
     sql = blocks("DuckDB")[0].replace(r"'\x05\x80'", "$query")
     with duckdb.connect() as connection:

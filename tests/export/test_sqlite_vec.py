@@ -111,7 +111,7 @@ def test_a_killed_export_leaves_the_table_as_it_was(tmp_path: Path, wait: float)
     with SqliteVec(str(path), "codes") as store:
         assert store.about is not None
         n = sum(1 for _ in store)
-        assert (store.about.model, n) in {("0" * 16, 500), ("1" * 16, 400_000)}
+        assert (store.about["model"], n) in {("0" * 16, 500), ("1" * 16, 400_000)}
 
 
 def test_the_table_is_plain_for_sqlite(tmp_path: Path) -> None:

@@ -11,20 +11,19 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from thpi._optional import require_extra
-from thpi.cli._options import Json
-from thpi.cli._output import Facts, check_output, progress_bar, show, uninterrupted
+from thpi.cli._options import CollectionFile, Json
+from thpi.cli._output import check_output, progress_bar, show, uninterrupted
 
 if TYPE_CHECKING:
     from thpi.export import Destination
 
-_SOURCE = typer.Argument(metavar="COLLECTION", help="Collection, from thpi build.")
 _TARGET = typer.Argument(metavar="TARGET", help="File to write, or address of a store; its form decides, see above.")
 _SIDE = "Export the hash function of target rows or source rows (source: two-sided models only)."
 _FORCE = "Replace a file; remove from a table what the collection has not."
 
 
 def export(
-    collection: Annotated[Path, _SOURCE],
+    collection: CollectionFile,
     target: Annotated[str, _TARGET],
     table: Annotated[Optional[str], typer.Option(help="Table of the store. Default: codes.")] = None,
     texts: Annotated[bool, typer.Option("--texts", help="Write the texts of the items, too.")] = False,
@@ -71,21 +70,7 @@ def export(
         whole = nullcontext() if kind.whole and not kind.is_file else uninterrupted()
         with _engine_errors(kind), progress_bar(f"exporting {len(shop):,} items"), whole:
             facts = write(shop, target, force=force, **options)
-    show(as_json, _readable({"target": _without_password(target), "format": kind.name, **facts}, as_json))
-
-
-def _readable(facts: Facts, as_json: bool) -> Facts:
-    if as_json or "checked" not in facts:
-        return facts
-    text, checked = "no: onnxruntime is not installed", facts["checked"]
-    if checked is not None:
-        same = (
-            f"{checked['at_zero']} of {checked['bits']:,} bits at zero differ"
-            if checked["at_zero"]
-            else "all bits as thpi"
-        )
-        text = f"{checked['rows']:,} rows with onnxruntime, {same}"
-    return facts | {"checked": text}
+    show(as_json, {"target": _without_password(target), "format": kind.name, **facts})
 
 
 @contextmanager

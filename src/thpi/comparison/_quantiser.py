@@ -102,7 +102,7 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
         "beam": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
     }
-    _hash_name: ClassVar[None] = None  # model files say so of methods whose codes are their own
+    hash_name: ClassVar[None] = None  # model files say so of methods whose codes are their own
 
     def __init__(
         self, n_bytes: int = 16, *, n_components: int | None = None, n_neighbours: int = 200, beam: int = 5,

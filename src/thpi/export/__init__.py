@@ -1,49 +1,20 @@
 """A collection for other programs: files, tables of database engines, and its hash function as ONNX.
 
-:data:`DESTINATIONS` is the registry: to add a store, write a subclass of :class:`Store` and list it there. An engine is
-imported when it is connected to. This room may import ``collection/`` and what lies below.
+It may import ``collection/`` and what lies below. An engine is imported when it is connected to.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from thpi.export._destinations import DESTINATIONS, Destination, destination_of, write
-    from thpi.export._files import read_npy, read_parquet, write_faiss, write_npy, write_parquet
-    from thpi.export._lancedb import LanceDB
-    from thpi.export._milvus import Milvus
-    from thpi.export._parts import PartsReport, encode_parts
-    from thpi.export._postgresql import PgVector
-    from thpi.export._sqlite_vec import SqliteVec
-    from thpi.export._store import Mirrored, Store
-    from thpi.export._table import CodeTable
-
-_HOME = {
-    "_destinations": ["DESTINATIONS", "Destination", "destination_of", "write"],
-    "_files": ["read_npy", "read_parquet", "write_faiss", "write_npy", "write_parquet"],
-    "_lancedb": ["LanceDB"],
-    "_milvus": ["Milvus"],
-    "_parts": ["PartsReport", "encode_parts"],
-    "_postgresql": ["PgVector"],
-    "_sqlite_vec": ["SqliteVec"],
-    "_store": ["Mirrored", "Store"],
-    "_table": ["CodeTable"],
-}
+from thpi.export._destinations import DESTINATIONS, Destination, destination_of, write
+from thpi.export._files import read_parquet, write_faiss, write_npy, write_parquet
+from thpi.export._lancedb import LanceDB
+from thpi.export._milvus import Milvus
+from thpi.export._parts import PartsReport, encode_parts
+from thpi.export._postgresql import PgVector
+from thpi.export._sqlite_vec import SqliteVec
+from thpi.export._store import Mirrored, Store
+from thpi.export._table import CodeTable
 
 __all__ = ["DESTINATIONS", "CodeTable", "Destination", "LanceDB", "Milvus", "Mirrored", "PartsReport", "PgVector"]
-__all__ += ["SqliteVec", "Store", "destination_of", "encode_parts", "read_npy", "read_parquet", "write"]
-__all__ += ["write_faiss", "write_npy", "write_parquet"]
-
-
-def __getattr__(name: str) -> Any:
-    for module, names in _HOME.items():
-        if name in names:
-            globals()[name] = getattr(import_module(f"thpi.export.{module}"), name)
-            return globals()[name]
-    raise AttributeError(f"module 'thpi.export' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+__all__ += ["SqliteVec", "Store", "destination_of", "encode_parts", "read_parquet", "write", "write_faiss"]
+__all__ += ["write_npy", "write_parquet"]

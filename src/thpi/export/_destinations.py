@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from thpi._types import PathLike
 from thpi.export._files import write_faiss, write_npy, write_parquet
+from thpi.export._lancedb import LanceDB
+from thpi.export._milvus import Milvus
+from thpi.export._postgresql import PgVector
+from thpi.export._sqlite_vec import SqliteVec
+from thpi.export._store import Store
 from thpi.export._table import CodeTable
 
 if TYPE_CHECKING:
     from thpi.collection import Collection
-    from thpi.export._store import Store
 
 Facts: TypeAlias = "dict[str, Any]"
 
@@ -94,22 +97,12 @@ def write(collection: Collection, target: PathLike, *, force: bool = False, **op
     return kind.write(collection, place, force=force, **options)
 
 
-def _npy(collection: Collection, target: str) -> Facts:
-    table = CodeTable.of(collection)
-    write_npy(target, table.codes, table.n_bits, table.ids, table.model)
-    return _facts(collection)
+def _to_file(write_table: Callable[[PathLike, CodeTable], None]) -> Callable[..., Facts]:
+    def write(collection: Collection, target: str, *, texts: bool = False) -> Facts:
+        write_table(target, CodeTable.of(collection, texts=texts))
+        return _facts(collection)
 
-
-def _parquet(collection: Collection, target: str, texts: bool = False) -> Facts:
-    table = CodeTable.of(collection, texts=texts)
-    write_parquet(target, table.codes, table.n_bits, table.ids, table.model, texts=table.texts)
-    return _facts(collection)
-
-
-def _faiss(collection: Collection, target: str) -> Facts:
-    table = CodeTable.of(collection)
-    write_faiss(target, table.codes, table.n_bits, table.ids)
-    return _facts(collection)
+    return write
 
 
 def _onnx(collection: Collection, target: str, side: str = "target") -> Facts:
@@ -120,7 +113,7 @@ def _onnx(collection: Collection, target: str, side: str = "target") -> Facts:
     coder = collection.hasher if side == "target" else collection.hasher.source_side
     checked = write_onnx(coder, target)
     facts = {"method": coder.method_name, "features": coder.n_features_in_, "bits": coder.n_bits}
-    return facts | {"checked": None if checked is None else checked._asdict()}
+    return facts | {"checked": "no: onnxruntime is not installed" if checked is None else checked._asdict()}
 
 
 def _mirror_to(connect: Callable[[str, str], Store]) -> Callable[..., Facts]:
@@ -138,26 +131,16 @@ def _facts(collection: Collection) -> Facts:
     return {"items": len(collection), "bits": collection.n_bits, "fingerprint": collection.model}
 
 
-def _later(module: str, name: str) -> Callable[[str, str], Store]:
-    """Return a function that imports the class of a store when it is called."""
-
-    def connect(address: str, table: str) -> Store:
-        store: Store = getattr(import_module(f"thpi.export.{module}"), name)(address, table)
-        return store
-
-    return connect
-
-
 _DESTINATIONS = (
-    Destination("npy", "an array for numpy, width and ids included", (".npy",), _npy),
-    Destination("parquet", "a Parquet file", (".parquet",), _parquet, ("texts",)),
-    Destination("faiss", "a faiss binary index; integer ids only", (".faiss",), _faiss),
+    Destination("npy", "an array for numpy, width and ids included", (".npy",), _to_file(write_npy)),
+    Destination("parquet", "a Parquet file", (".parquet",), _to_file(write_parquet), ("texts",)),
+    Destination("faiss", "a faiss binary index; integer ids only", (".faiss",), _to_file(write_faiss)),
     Destination("onnx", "the hash function, for other languages", (".onnx",), _onnx, ("side",), extra="onnx"),
     Destination.of_store(
         "pgvector",
         "a table of PostgreSQL with pgvector",
         ("postgresql://", "postgres://"),
-        _later("_postgresql", "PgVector"),
+        PgVector,
         extra="pgvector",
         error_packages=("psycopg", "psycopg_binary"),
     ),
@@ -165,14 +148,14 @@ _DESTINATIONS = (
         "sqlite-vec",
         "a table of an SQLite file, for sqlite-vec",
         (".sqlite", ".sqlite3"),
-        _later("_sqlite_vec", "SqliteVec"),
+        SqliteVec,
         error_packages=("sqlite3",),
     ),
     Destination.of_store(
         "lancedb",
         "a Lance table, in a folder or an object store",
         (".lancedb", "s3://", "gs://", "az://"),
-        _later("_lancedb", "LanceDB"),
+        LanceDB,
         extra="lancedb",
         error_packages=("lancedb",),
         whole=False,
@@ -181,7 +164,7 @@ _DESTINATIONS = (
         "milvus",
         "a Milvus collection, on a server or in a file",
         ("http://", "https://", ".db"),
-        _later("_milvus", "Milvus"),
+        Milvus,
         extra="milvus",
         error_packages=("pymilvus", "grpc"),
         whole=False,

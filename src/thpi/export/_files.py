@@ -1,106 +1,52 @@
-"""Codes in files that other programs read, with the width and the bit order of the codes and the model that made them.
+"""Codes in files that other programs read; docs/reference/file-formats.md says what is in them.
 
-npy       A structured array. The field ``code`` holds the packed bytes, the field ``id`` the ids. The name of the
-          code's field carries the metadata, ``code:bits=64:order=little:model=c4e8709f0e821f23``, so that one file
-          holds everything and any numpy reads it. String ids are fixed-width Unicode, so an id cannot end in a NUL
-          character.
-Parquet   Columns ``id`` (int64 or string), ``code`` (fixed-size binary) and, if wanted, ``text``; the schema's metadata
-          has an entry ``thpi``, a JSON object with ``n_bits``, ``bit_order`` and ``model``.
-faiss     The format of ``faiss.write_index_binary``: an ``IndexBinaryIDMap2`` over an ``IndexBinaryFlat``, integer ids
-          only. faiss keeps no metadata: which model made the codes is for the reader to know.
-
-The bytes are those of :mod:`thpi.codes` in all three. ``model`` is a fingerprint (:mod:`thpi.identity`); codes from
-elsewhere have none.
+The bytes are those of :mod:`thpi.codes`. An npy file is a structured array, and the name of the field of codes has the
+metadata, ``code:bits=64:order=little:model=c4e8709f0e821f23``, so that one file holds everything and any numpy reads
+it. Parquet has them in the schema's metadata; faiss keeps none.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import re
-from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from thpi._files import atomic_open, atomic_write
 from thpi._types import PathLike
 from thpi.codes import n_bytes
 from thpi.export._table import BIT_ORDER, CodeTable, read_description
-from thpi.index import IdsLike, id_kind
-
-_FIELD = re.compile(r"code:bits=([1-9][0-9]{0,8}):order=([a-z]+)(?::model=([0-9a-f]{16}))?")
+from thpi.index import id_kind
 
 
-def write_npy(
-    path: PathLike, codes: npt.ArrayLike, n_bits: int, ids: IdsLike | None = None, model: str | None = None
-) -> None:
-    """Write codes and ids (by default 0, 1, ...) to a ``.npy`` file in one step."""
-    table = CodeTable.checked(codes, ids, n_bits, model)
+def write_npy(path: PathLike, table: CodeTable) -> None:
+    """Write codes and ids to a ``.npy`` file in one step."""
     column = table.ids
     if id_kind(column) == "string":
         if any(value.endswith("\0") for value in column):
             raise ValueError("ids must not end in a NUL character; numpy's fixed-width text drops it.")
         column = column.astype(np.str_) if len(column) else np.empty(0, dtype="<U1")
-    field = f"code:bits={n_bits}:order={BIT_ORDER}" + ("" if model is None else f":model={model}")
-    rows = np.empty(len(column), dtype=[("id", column.dtype), (field, np.uint8, (n_bytes(n_bits),))])
+    field = f"code:bits={table.n_bits}:order={BIT_ORDER}" + ("" if table.model is None else f":model={table.model}")
+    rows = np.empty(len(column), dtype=[("id", column.dtype), (field, np.uint8, table.codes.shape[1:])])
     rows["id"], rows[field] = column, table.codes
     with atomic_open(path) as file:
         np.save(file, rows, allow_pickle=False)
 
 
-def read_npy(path: PathLike) -> CodeTable:
-    """Read a file of :func:`write_npy`.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_npy(f"{folder}/codes.npy", np.array([[5], [6]], dtype=np.uint8), 3, ids=["a", "b"])
-    ...     read_npy(f"{folder}/codes.npy").n_bits
-    3
-    """
-    where = repr(os.fspath(path))
-    try:
-        with open(path, "rb") as file:
-            rows = np.lib.format.read_array(file, allow_pickle=False)
-    except (ValueError, EOFError, SyntaxError, TypeError, OverflowError, MemoryError) as error:
-        raise ValueError(f"{where} is not a readable .npy file ({error}).") from None
-    names = rows.dtype.names or ()
-    match = next((match for name in names if (match := _FIELD.fullmatch(name))), None)
-    if match is None or "id" not in names:
-        raise ValueError(f"{where} has fields {names}, not those of a file of codes.")
-    about = read_description(json.dumps({"n_bits": int(match[1]), "bit_order": match[2], "model": match[3]}), where)
-    ids = rows["id"].tolist() if rows["id"].dtype.kind == "U" else rows["id"]
-    return CodeTable.checked(rows[match[0]], ids, about.n_bits, about.model)
-
-
-def write_parquet(
-    path: PathLike,
-    codes: npt.ArrayLike,
-    n_bits: int,
-    ids: IdsLike | None = None,
-    model: str | None = None,
-    *,
-    texts: Sequence[str | None] | None = None,
-    more: Mapping[str, int | str | None] | None = None,
-) -> None:
-    """Write codes, ids (by default 0, 1, ...) and texts of the items, if there are any, to a Parquet file in one step.
-
-    ``more`` is kept beside ``n_bits``, ``bit_order`` and ``model``.
-    """
+def write_parquet(path: PathLike, table: CodeTable, **more: int | str | None) -> None:
+    """Write codes, ids and texts, if there are any, to a Parquet file in one step; ``more`` is kept in its metadata."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    table = CodeTable.checked(codes, ids, n_bits, model)
     buffers = [None, pa.py_buffer(table.codes.tobytes())]
     id_type = pa.int64() if id_kind(table.ids) == "int64" else pa.string()
     columns = {
         "id": pa.array(table.ids.tolist(), type=id_type),
-        "code": pa.FixedSizeBinaryArray.from_buffers(pa.binary(n_bytes(n_bits)), len(table.codes), buffers),
+        "code": pa.FixedSizeBinaryArray.from_buffers(pa.binary(table.codes.shape[1]), len(table.codes), buffers),
     }
-    if texts is not None:
-        columns["text"] = pa.array(texts, type=pa.string())
+    if table.texts is not None:
+        columns["text"] = pa.array(table.texts, type=pa.string())
     with atomic_open(path) as file:
-        pq.write_table(pa.table(columns).replace_schema_metadata({"thpi": table.description(**more or {})}), file)
+        pq.write_table(pa.table(columns).replace_schema_metadata({"thpi": table.description(**more)}), file)
 
 
 def read_parquet(path: PathLike) -> CodeTable:
@@ -118,23 +64,22 @@ def read_parquet(path: PathLike) -> CodeTable:
     except (pa.ArrowException, OSError, KeyError, ValueError, TypeError) as error:
         raise ValueError(f"{where} is not a Parquet file of codes ({error}).") from None
     about = read_description((table.schema.metadata or {}).get(b"thpi", b""), where)
-    width = n_bytes(about.n_bits)
+    width = n_bytes(about["n_bits"])
     if code_column.type != pa.binary(width) or code_column.null_count or id_column.null_count:
         expected = f"not {pa.binary(width)}, or nulls"
         raise ValueError(f"{where} has a column code of type {code_column.type}, {expected}.")
     codes = np.frombuffer(b"".join(code_column.to_pylist()), dtype=np.uint8).reshape(-1, width)
     ids = id_column.to_pylist() or np.empty(0, dtype=object if id_column.type == pa.string() else np.int64)
     texts = table.column("text").to_pylist() if "text" in table.schema.names else None
-    return CodeTable.checked(codes, ids, about.n_bits, about.model)._replace(texts=texts)
+    return CodeTable.checked(codes, ids, about["n_bits"], about["model"])._replace(texts=texts)
 
 
-def write_faiss(path: PathLike, codes: npt.ArrayLike, n_bits: int, ids: IdsLike | None = None) -> None:
-    """Write codes and int64 ids (by default 0, 1, ...) as a faiss binary index in one step."""
+def write_faiss(path: PathLike, table: CodeTable) -> None:
+    """Write codes and int64 ids as a faiss binary index in one step."""
     import faiss
 
-    table = CodeTable.checked(codes, ids, n_bits)
     if id_kind(table.ids) == "string":
         raise ValueError(f"ids={table.ids[0]!r}, ... are strings; a faiss index file holds integers only.")
-    index = faiss.IndexBinaryIDMap2(faiss.IndexBinaryFlat(8 * n_bytes(n_bits)))
+    index = faiss.IndexBinaryIDMap2(faiss.IndexBinaryFlat(8 * table.codes.shape[1]))
     index.add_with_ids(table.codes, table.ids)
     atomic_write(path, faiss.serialize_index_binary(index).tobytes())

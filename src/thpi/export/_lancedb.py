@@ -54,9 +54,9 @@ class LanceDB(Store):
         import pyarrow as pa
 
         columns = {"id": pa.int64() if self.kind == "int64" else pa.string()}
-        columns |= {"code": pa.list_(pa.uint8(), n_bytes(self.n_bits))} | (
-            {"text": pa.string()} if self.with_texts else {}
-        )
+        columns["code"] = pa.list_(pa.uint8(), n_bytes(self.n_bits))
+        if self.with_texts:
+            columns["text"] = pa.string()
         schema = pa.schema(list(columns.items()), metadata={"thpi": about})
         self._table = self._database.create_table(self.table, schema=schema)
 

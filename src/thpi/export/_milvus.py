@@ -21,9 +21,9 @@ from thpi.export._table import Id
 
 _BATCH = 5_000  # rows of one request
 _PATIENCE = 60.0  # seconds for the embedded engine to start
-# Milvus's filters read neither the escapes of control characters as JSON does nor the least integer. The embedded
-# engine pastes ids into its own SQL when it deletes: a quote would fail, or delete other rows.
-_LEAST = -(2**63)
+# Milvus's filters do not read the escapes of control characters as JSON does, and do not find the least and the largest
+# integer. The embedded engine pastes ids into its own SQL when it deletes: a quote would fail, or delete other rows.
+_EDGES = -(2**63), 2**63 - 1
 _REFUSED = re.compile(r"[\x00-\x1f\x7f]|.{16384}"), "a control character or more than 16,383 characters"
 _REFUSED_EMBEDDED = re.compile(rf"'|{_REFUSED[0].pattern}"), f"a single quote, {_REFUSED[1]}"
 
@@ -44,8 +44,8 @@ class Milvus(Store):
     def _check_ids(self, ids: list[Id]) -> None:
         pattern, words = _REFUSED_EMBEDDED if self._embedded else _REFUSED
         for item in ids:
-            if item == _LEAST or (isinstance(item, str) and pattern.search(item)):
-                raise ValueError(f"ids={item!r} is {_LEAST}, or has {words}, which Milvus does not take.")
+            if item in _EDGES or (isinstance(item, str) and pattern.search(item)):
+                raise ValueError(f"ids={item!r} is an extreme of 64 bits, or has {words}, which Milvus does not take.")
 
     def _description(self) -> str | None:
         if not self._engine.has_collection(self.table):

@@ -1,14 +1,14 @@
 """Codes in parts: a folder with one Parquet file of codes for each Parquet file of rows.
 
 Each part is written in one step, so an interrupted run continues where it stopped. A part carries the sha256 of its
-rows' file, the fingerprint of the model and the columns; it is kept only if all are still right. Parts are in this
-room, not with the rows, because they are the Parquet files of codes that this room writes and reads.
+rows' file, the fingerprint of the model and the columns; it is kept only if all are still right.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -19,6 +19,7 @@ from thpi._files import sha256_of
 from thpi._optional import require
 from thpi._types import PathLike
 from thpi.export._files import write_parquet
+from thpi.export._table import CodeTable, read_description
 from thpi.identity import check_same_model
 from thpi.rows import Parquet, cluster_errors, record_values
 
@@ -64,10 +65,9 @@ def encode_parts(
     _check_parts(folder, {file.name for file in files}, hasher)
     todo = [(str(file.resolve()), str((folder / file.name).resolve())) for file in files]
     encode = partial(_encode_part, ids=ids, columns=None if columns is None else list(columns))
-    kept = 0
-    tell = progress or (lambda done, total: None)
+    kept, tell = 0, progress or (lambda done, total: None)
     tell(0, len(files))
-    for done, was_there in enumerate(_run(client, hasher._travelling(), todo, encode), start=1):
+    for done, was_there in enumerate(_run(client, hasher.light(), todo, encode), start=1):
         kept += was_there
         tell(done, len(files))
     return PartsReport([folder / file.name for file in files], kept)
@@ -82,14 +82,10 @@ def _run(
     as_completed = require("distributed", "dask").as_completed
     with cluster_errors():
         # The model is the result of a task: other than data that was sent to workers, it is not lost with them.
-        model = client.submit(_same, hasher, pure=False)
+        model = client.submit(copy, hasher, pure=False)
         futures = [client.submit(encode, model, *part, pure=False) for part in todo]
         for future in as_completed(futures):
             yield future.result()
-
-
-def _same(hasher: Coding) -> Coding:
-    return hasher
 
 
 def _encode_part(hasher: Coding, source: str, target: str, *, ids: str, columns: list[str] | None) -> bool:
@@ -109,17 +105,17 @@ def _encode_part(hasher: Coding, source: str, target: str, *, ids: str, columns:
         for batch in file.iter_batches(max(1, 2**21 // max(1, len(names)))):
             codes.append(hasher.transform(record_values(batch, names, source)))
             keys += batch.column(ids).to_pylist()
-    write_parquet(target, np.concatenate(codes), hasher.n_bits, keys, hasher.fingerprint_, more=stamp)
+    table = CodeTable.checked(np.concatenate(codes), keys, hasher.n_bits, hasher.fingerprint_)
+    write_parquet(target, table, **stamp)
     return False
 
 
 def _about(part: Path) -> dict[str, Any]:
     """Return what a part says about itself; nothing if it is not one."""
     try:
-        about = json.loads((Parquet(part).open(part).schema_arrow.metadata or {})[b"thpi"])
+        return read_description((Parquet(part).open(part).schema_arrow.metadata or {})[b"thpi"], str(part))
     except (KeyError, ValueError):
         return {}
-    return about if isinstance(about, dict) else {}
 
 
 def _check_parts(folder: Path, names: set[str], hasher: Coding) -> None:

@@ -36,9 +36,8 @@ class PgVector(Store):
         psycopg = require("psycopg", "pgvector")
         self._engine = psycopg.connect(address, autocommit=True)
         installed = "SELECT extversion FROM pg_extension WHERE extname = 'vector'"
-        if not self._run(installed):
-            with suppress(psycopg.errors.UniqueViolation):  # another connection was faster
-                self._engine.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        with suppress(psycopg.errors.UniqueViolation):  # another connection was faster
+            self._engine.execute("CREATE EXTENSION IF NOT EXISTS vector")
         ((version,),) = self._run(installed)
         if tuple(int(part) for part in version.split(".")[:2]) < (0, 7):
             raise RuntimeError(f"pgvector has version {version}; bit codes need 0.7 or later.")

@@ -7,7 +7,6 @@ table of codes. ``vec_distance_hamming(vec_bit(code), vec_bit(query))`` is the H
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -29,6 +28,8 @@ class SqliteVec(Store):
     def _connect(self, address: str) -> None:
         if self.table.lower().startswith((_ABOUT, "sqlite_")):
             raise ValueError(f"table={self.table!r} must not begin with {_ABOUT!r} or 'sqlite_', which are taken.")
+        import sqlite3
+
         self._engine = sqlite3.connect(address, timeout=_PATIENCE, isolation_level=None)
         if self._run("PRAGMA application_id") != [(0,)]:  # a collection of thpi, say: it takes no other tables
             raise ValueError(f"address={address!r} is the file of an application; name another one.")

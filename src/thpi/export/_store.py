@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from thpi._types import Bools, Codes
-from thpi.export._table import CodeTable, Description, Id, read_description
+from thpi.export._table import CodeTable, Id, read_description
 from thpi.identity import ModelMismatchError
 
 if TYPE_CHECKING:
@@ -34,11 +34,7 @@ class Store(ABC):
 
     They get what is checked already, and know ``n_bits``, ``kind`` of the ids and ``with_texts`` of the table. All but
     ``_connect`` and ``_description`` are within ``_transaction``, which an engine with transactions overrides.
-
-    Parameters
-    ----------
-    address : the file, folder, server or database, in the form that the engine knows.
-    table : letters, digits and underscores.
+    ``address`` has the form that the engine knows; a ``table`` has letters, digits and underscores.
     """
 
     longest_name = 255
@@ -64,7 +60,7 @@ class Store(ABC):
             raise
 
     @property
-    def about(self) -> Description | None:
+    def about(self) -> dict[str, Any] | None:
         """What the table says about itself; None if there is none, and an error if thpi did not make it."""
         text = self._description()
         return None if text is None else read_description(text, f"the table {self.table!r}, which thpi did not make,")
@@ -102,7 +98,7 @@ class Store(ABC):
         """Have a table for items like these; return whether it took the place of one for others."""
         text, about = items.description(texts=items.texts is not None), self.about
         wanted = read_description(text, "the collection")
-        replaces = about is not None and about.more != wanted.more
+        replaces = about is not None and about != wanted
         if about is not None and replaces:
             if not force:
                 self._refuse(about, wanted)
@@ -125,18 +121,18 @@ class Store(ABC):
                 gone.append(item)
         return stays, gone
 
-    def _refuse(self, about: Description, wanted: Description) -> None:
+    def _refuse(self, about: dict[str, Any], wanted: dict[str, Any]) -> None:
         where, advice = f"the table {self.table!r}", "--force replaces all of it, or name another --table."
-        if about.model != wanted.model:
-            text = f"{where} is of model {about.model}, but the collection is of model {wanted.model}"
+        if about["model"] != wanted["model"]:
+            text = f"{where} is of model {about['model']}, but the collection is of model {wanted['model']}"
             raise ModelMismatchError(f"{text}: distances between codes of two models mean nothing; {advice}")
-        names = [name for name, value in wanted.more.items() if about.more.get(name) != value]
-        found, new = ({name: each.more.get(name) for name in names} for each in (about, wanted))
+        names = [name for name, value in wanted.items() if about.get(name) != value]
+        found, new = ({name: each.get(name) for name in names} for each in (about, wanted))
         raise ValueError(f"{where} was made for {found}, and these items are {new}; {advice}")
 
-    def _take(self, about: Description) -> None:
-        self.n_bits, self.with_texts = about.n_bits, bool(about.more.get("texts"))
-        self.kind = "string" if about.more.get("ids") == "string" else "int64"
+    def _take(self, about: dict[str, Any]) -> None:
+        self.n_bits, self.with_texts = int(about["n_bits"]), bool(about.get("texts"))
+        self.kind = "string" if about.get("ids") == "string" else "int64"
 
     def _check_ids(self, ids: list[Id]) -> None:  # noqa: B027 - most engines take all ids
         """Refuse ids that the engine would misread."""

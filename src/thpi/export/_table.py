@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -55,22 +55,15 @@ class CodeTable(NamedTuple):
         return json.dumps(about | {"model": self.model, "ids": id_kind(self.ids)} | more)
 
 
-class Description(NamedTuple):
-    """What :meth:`CodeTable.description` wrote; ``more`` is the whole object."""
-
-    n_bits: int
-    model: str | None
-    more: dict[str, object]
-
-
-def read_description(text: str | bytes, where: str) -> Description:
+def read_description(text: str | bytes, where: str) -> dict[str, Any]:
     """Read the text of :meth:`CodeTable.description`; ``where`` is for messages."""
     try:
-        about = json.loads(text)
-        n_bits, order, model = int(about["n_bits"]), about["bit_order"], check_fingerprint(about.get("model"))
-        n_bytes(n_bits)
+        about: dict[str, Any] = json.loads(text)
+        order = about["bit_order"]
+        n_bytes(int(about["n_bits"]))
+        about["model"] = check_fingerprint(about.get("model"))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{where} has no readable description of codes ({error}).") from None
     if order != BIT_ORDER:
         raise ValueError(f"{where} has bit order {order!r}; only {BIT_ORDER!r} is known.")
-    return Description(n_bits, model, about)
+    return about

@@ -1,7 +1,6 @@
-"""Rows that are not in memory: on disk, made by a function, or on a Dask cluster.
+"""Rows that are not in memory: on disk, made by a function, or on a Dask cluster. ``fit`` and ``transform`` take them.
 
-It may import ``solvers/`` and what lies below; methods and encoders import it. ``fit`` and ``transform`` take its rows
-in place of an array. Each kind says how its blocks are read; :class:`Rows` does the rest.
+It may import ``solvers/`` and what lies below; methods and encoders import it.
 """
 
 from __future__ import annotations
