@@ -148,7 +148,6 @@ PRIVATE_ATTRIBUTES: set[str] = {
     "onnx_file.py: coder._hash_name",
 }
 LONG_FUNCTIONS: set[str] = {
-    "collection/_build.py: build",
     "pairing/_pair.py: pair",
     "solvers/neighbour_embedding.py: neighbour_embedding",
 }
