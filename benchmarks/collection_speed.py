@@ -2,10 +2,10 @@
 
     python -m benchmarks.collection_speed [--rows 100000] [--bits 64] [--before FOLDER]
 
-Side by side, each in a process of its own: a collection, and the same work with what researchers have in its place: fit,
-save the model, encode, make an index, save it. Without ``--before`` an addition to the saved index writes it anew. With
-``--before``, the folder ``src`` of version 8c1abc5, this side runs there, where an index file had a journal. Processor
-time is counted; a build should take at most 1.2 times its counterpart. ``--rows 1000000`` takes a minute.
+Side by side, each in a process of its own: a collection, and the same work with what researchers have in its place:
+fit, save the model, encode, make an index, save it. Without ``--before`` an addition to the saved index writes it anew.
+With ``--before``, the folder ``src`` of version 8c1abc5, this side runs there, where an index file had a journal.
+Processor time is counted; a build should take at most 1.2 times its counterpart. ``--rows 1000000`` takes a minute.
 """
 
 from __future__ import annotations

@@ -127,7 +127,6 @@ PRIVATE_IMPORTS: set[str] = {
     "cli/_columns.py: thpi.pairing._ids.is_blank",
     "cli/_tables.py: thpi.rows._parquet.record_values",
     "comparison/_faiss.py: thpi.index._exact.faiss_module",
-    "quantiser.py: thpi.index._exact.faiss_module",
     "web/items.py: thpi.index._ids.IdExistsError",
     "web/searching.py: thpi.index._exact.no_check",
 }
@@ -206,7 +205,7 @@ def _owners() -> dict[str, set[str]]:
 def private_attributes(path: Path) -> Iterator[str]:
     """Private attributes of other objects than ``self`` that only other rooms define."""
     for node in ast.walk(parsed(path)):
-        if not isinstance(node, ast.Attribute) or not re.match(r"_[^_]", node.attr) or node.attr in TUPLES:
+        if not isinstance(node, ast.Attribute) or not re.fullmatch(r"_[^_].*[^_]", node.attr) or node.attr in TUPLES:
             continue
         if ast.unparse(node.value) in ("self", "cls", "super()"):
             continue

@@ -18,8 +18,8 @@ import thpi.auto
 from experiments.datasets import DATASETS
 from tests._pages import blocks, run_page
 from thpi.export import DESTINATIONS
-from thpi.registry import methods_table
 from tools import commands_page
+from tools.methods_table import methods_table
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -158,7 +158,7 @@ MODULES += [
     "report",
     "report.plot",
 ]
-MODULES += ["comparison", "quantiser", "refit", "registry", "rows", "web"]
+MODULES += ["comparison", "refit", "registry", "rows", "tables", "web"]
 MODULES += [f"solvers.{file.stem}" for file in sorted((ROOT / "src/thpi/solvers").glob("[a-z]*.py"))]
 
 

@@ -134,7 +134,8 @@ def _craft_page(database: sqlite3.Connection, rng: random.Random) -> str:
 def _craft_item(database: sqlite3.Connection, rng: random.Random) -> str:
     column = rng.choice(["number", "id", "code", "text", "thumbnail", "crc"])
     value = rng.choice([*BLOBS, *(value for value in VALUES if _fits(value))])
-    where = rng.choice(["number=3", "number<9", "1"])
+    large = isinstance(value, (bytes, str)) and len(value) > 1000
+    where = "number=3" if large else rng.choice(["number=3", "number<9", "1"])
     with suppress(sqlite3.Error, OverflowError):
         database.execute(f"UPDATE OR IGNORE item SET {column}=? WHERE {where}", (value,))
     return f"item {column}={str(value)[:20]!r} where {where}"
@@ -158,7 +159,7 @@ def _renew_digests(database: sqlite3.Connection, rng: random.Random) -> None:
             database.execute("UPDATE page SET sha256=? WHERE page=?", (_page_digest(number, *parts), number))
     if rng.random() < 0.9:
         digests = dict(database.execute("SELECT page, sha256 FROM page ORDER BY page"))
-        with suppress(ValueError, TypeError, KeyError):
+        with suppress(ValueError, TypeError, KeyError, RecursionError):
             ((state,),) = database.execute("SELECT data FROM part WHERE name='state'")
             following = json.loads(state)["next"]
             state = {"next": following, "sha256": State(digests, following).version}

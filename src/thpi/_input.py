@@ -166,7 +166,7 @@ def _alike(*parts: Any) -> Any:
 
 
 def _check_target(hasher: BaseHasher, X: Any) -> Any:
-    rows = as_rows(X)
+    rows = elsewhere(X)
     if rows is None:
         options = {"accept_sparse": "csr", "dtype": FLOATS, "ensure_min_samples": 2}
         X = named_errors("X", lambda: validate_data(hasher, check_numbers("X", X), **options))
@@ -191,7 +191,7 @@ def _check_privileged(hasher: BaseHasher, X: Any, privileged: Any, source: Any) 
         if source is not None:
             raise ValueError("source needs privileged=...: without pairs nothing says what its rows are.")
         return None
-    rows = as_rows(privileged)
+    rows = elsewhere(privileged)
     if rows is not None and isinstance(X, Rows):
         return rows  # their number is checked when both are read side by side
     S = check_rows("privileged", privileged if rows is None else rows.gather(), X.dtype)
@@ -201,7 +201,7 @@ def _check_privileged(hasher: BaseHasher, X: Any, privileged: Any, source: Any) 
 
 
 def _check_source(hasher: BaseHasher, X: Any, S: Any, source: Any) -> Any:
-    S_U: Any = as_rows(source)
+    S_U: Any = elsewhere(source)
     if S_U is None or not hasher.streams_source:
         if S_U is not None:
             # Rows that are elsewhere need not all be brought here if only some are used.
@@ -226,9 +226,14 @@ def _check_labels(y: Any, n: int) -> Array:
     return labels if labels.ndim == 1 else np.asarray(labels != 0)
 
 
+def elsewhere(X: object) -> Rows | None:
+    """Return rows that are not in memory, to be read in blocks; None for all others."""
+    return None if type(X) is np.ndarray or is_sparse(X) else as_rows(X)
+
+
 def some_rows(value: T, most: int) -> T | Array:
     """Bring at most ``most`` rows, evenly spaced, into memory."""
-    rows = as_rows(value)
+    rows = elsewhere(value)
     n = _num_samples(value) if rows is None else rows.shape[0]
     if n <= most:
         return value if rows is None else rows.gather()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -36,20 +35,7 @@ from thpi.rows import Rows
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = [
-    "BaseHasher",
-    "TooManyBitsError",
-    "Views",
-    "Whole",
-    "count",
-    "dimension_limit",
-    "one_of",
-    "pair_limit",
-    "parameter",
-    "positive",
-    "some_rows",
-    "weight",
-]
+__all__ = ["BaseHasher", "TooManyBitsError", "Views", "Whole", "dimension_limit", "pair_limit", "some_rows"]
 
 
 MEASURED = 10_000
@@ -89,6 +75,22 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     attributes from ``_fit``, at least ``projection_``. The hash function is ``sgn((x - mean_) projection_ - offset_)``,
     without ``offset_`` if ``_fit`` returns none. A method with another one overrides ``_hash_function`` by one of
     :mod:`thpi.hash_functions`, or ``_project``.
+
+    Parameters
+    ----------
+    n_bits : int, default=32
+        Length of a code. A method that limits it says so.
+    random_state : int, RandomState or None, default=None
+        Seed of all that is random in a method; methods that are not random accept it, so that all are built alike.
+
+    Attributes
+    ----------
+    mean_, projection_, offset_ : array
+        The hash function; ``offset_`` only where there is one.
+    codes_ : uint8 array of shape (n_samples, ceil(n_bits / 8))
+        Codes of the training rows; empty if these are on a cluster.
+    objective_, n_iter_, converged_ : array, int, bool
+        The objective after each iteration, their number, and whether ``tol`` was met.
     """
 
     summary: ClassVar[str] = ""
@@ -190,8 +192,8 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         try:
             self._validate_params()
             views = self.check_views(X, y, privileged, source, target)
-            for name in list(vars(self)):
-                if re.match(r"(?!_|n_features_in_$|feature_names_in_$).*_$", name):  # of an earlier fit
+            for name in [name for name in vars(self) if _is_fitted_name(name)]:
+                if name not in ("n_features_in_", "feature_names_in_"):
                     delattr(self, name)
             with small_products(self._n_read(views)):
                 self.set_fitted(views, self._fit(views, check_random_state(self.random_state)))
@@ -306,3 +308,7 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = []  # codes are bytes, whatever came in
         return tags
+
+
+def _is_fitted_name(name: str) -> bool:
+    return name.endswith("_") and not name.startswith("_")

@@ -15,7 +15,7 @@ from thpi.auto import OFFERED, RELEVANCES, AutoHasher, Candidate
 from thpi.base import BaseHasher
 from thpi.hashers import METHODS
 
-__all__ = ["HASHERS", "RELEVANCES", "load", "methods_table", "needs", "register", "unregister"]
+__all__ = ["HASHERS", "RELEVANCES", "load", "needs", "register", "unregister"]
 
 HASHERS: dict[str, type[BaseHasher]] = {method.__name__: method for method in METHODS} | {"AutoHasher": AutoHasher}
 """Every method by its name, from the plainest to the one that chooses."""
@@ -86,29 +86,11 @@ def needs(method: type[BaseHasher]) -> str:
     >>> needs(HASHERS["LSH"]), needs(HASHERS["LapITQPlus"]), needs(HASHERS["ClassITQ"])
     ('target', 'pairs; optional: source', 'target; optional: labels, pairs, source, more target rows')
     """
-    optional = [
-        word
-        for word, used in (
-            ("labels", method.uses_labels),
-            ("pairs", method.uses_source and not method.needs_privileged),
-            ("source", method.uses_source),
-            ("more target rows", method.uses_target),
-        )
-        if used
-    ]
-    required = "pairs" if method.needs_privileged else "target"
+    used = {
+        "labels": method.uses_labels,
+        "pairs": method.uses_source and not method.needs_privileged,
+        "source": method.uses_source,
+        "more target rows": method.uses_target,
+    }
+    required, optional = "pairs" if method.needs_privileged else "target", [word for word in used if used[word]]
     return f"{required}; optional: {', '.join(optional)}" if optional else required
-
-
-def methods_table() -> str:
-    """The table of methods as Markdown, for the README and the documentation.
-
-    >>> print(methods_table().splitlines()[2])
-    | `LSH` | Gaussian random projections of centred data | target |
-    """
-    rows = [f"| `{name}` | {method.summary} | {needs(method)} |" for name, method in HASHERS.items()]
-    return "\n".join(["| class | what it does | needs |", "|---|---|---|", *rows])
-
-
-if __name__ == "__main__":
-    print(methods_table())

@@ -55,8 +55,10 @@ def test_a_right_sparse_matrix_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_hostile_files_with_right_checksums_are_one_clear_error() -> None:
-    command = [sys.executable, "-m", "benchmarks.attack", "hostile files", "--scale", "0.1", "--seed", "7"]
+@pytest.mark.parametrize(("attack", "scale"), [("hostile files", 0.1), ("damaged files", 0.03), ("kills", 0.05)])
+def test_a_short_attack_finds_nothing(attack: str, scale: float) -> None:
+    """Hostile and damaged files are one clear error; what was acknowledged before a kill is there."""
+    command = [sys.executable, "-m", "benchmarks.attack", attack, "--scale", str(scale), "--seed", "7"]
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stdout + answer.stderr
-    assert "200 tried, 0 wrong" in answer.stdout
+    assert ", 0 wrong" in answer.stdout.splitlines()[-1]

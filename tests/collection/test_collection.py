@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import tempfile
 import threading
 from pathlib import Path
@@ -89,6 +90,32 @@ def test_a_search_takes_rows_or_an_id(shop, rows):
             shop.search(**given)
 
 
+def test_ids_of_an_array_are_ids(tmp_path, hasher, rows):
+    write(tmp_path / "n.thpi", hasher, hasher.transform(rows[:3]), [4, 9, 2], about={}, details={9: Details("nine")})
+    with Collection(tmp_path / "n.thpi") as shop:
+        item = shop.ids[1]
+        assert shop.details(item) == Details("nine")
+        assert item in shop
+        assert shop.search(id=item, k=2).ids.shape == (1, 2)
+        shop.remove(shop.ids[:1])
+        assert shop.ids.tolist() == [9, 2]
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        shop.remove([9])
+
+
+@pytest.mark.parametrize("item", ["a\0b", "\\u0000", '"', "\n", "\N{SNOWMAN}", "", "'; DROP TABLE item; --"])
+def test_any_text_is_an_id(path, rows, item):
+    with Collection(path) as shop:
+        shop.add(rows[40:42], [item, "other"])
+        shop.check()
+        assert item in shop
+    with Collection(path) as shop:
+        assert shop.ids.tolist()[-2:] == [item, "other"]
+        np.testing.assert_array_equal(shop.codes_of([item]), shop.hasher.transform(rows[40:41]))
+        shop.remove([item])
+        shop.check()
+
+
 def test_numbers_go_on_from_the_largest_id(tmp_path, hasher, rows):
     write(tmp_path / "n.thpi", hasher, hasher.transform(rows[:3]), [4, 9, 2], about={})
     with Collection(tmp_path / "n.thpi") as shop:
@@ -128,6 +155,42 @@ def test_another_model_takes_the_place_of_the_first(shop, path, rows):
             assert each.details("A-3") == Details("a red cap")
     with pytest.raises(ValueError, match="A-0"):
         shop.replace(other, other.transform(rows[:29]), IDS[1:])
+
+
+def test_a_model_is_read_with_its_codes(path, rows):
+    """Another process replaces the model before this one has read it."""
+    other = thpi.LSH(12, random_state=1).fit(rows)
+    with Collection(path) as late, Collection(path) as shop:
+        shop.replace(other, other.transform(rows[:30]), IDS)
+        found, expected = late.search(rows[40:45], 4), shop.search(rows[40:45], 4)
+        np.testing.assert_array_equal(found.ids, expected.ids)
+        np.testing.assert_array_equal(late.hasher.transform(rows), other.transform(rows))
+        assert late.model == other.fingerprint_
+
+
+def test_a_search_never_mixes_two_models(path, rows):
+    """A row is at distance 0 of its own code, whichever model there is."""
+    models = [thpi.LSH(12, random_state=seed).fit(rows) for seed in (1, 2)]
+    wrong, done = [], threading.Event()
+
+    def search() -> None:
+        while not done.is_set():
+            found = shop.search(rows[:5], 1)
+            if found.distances.any():
+                wrong.append(found)
+
+    with Collection(path) as shop:
+        shop.replace(models[0], models[0].transform(rows[:30]), IDS)
+        threads = [threading.Thread(target=search) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for turn in range(30):
+            model = models[turn % 2]
+            shop.replace(model, model.transform(rows[:30]), IDS)
+        done.set()
+        for thread in threads:
+            thread.join()
+    assert not wrong
 
 
 def test_changes_of_others_are_seen_after_a_refresh(shop, path, rows):

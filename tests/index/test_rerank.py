@@ -25,7 +25,8 @@ def test_euclidean_rerank_of_all_is_brute_force(tmp_path: Path) -> None:
     rng = np.random.RandomState(0)
     X, Q = rng.standard_normal((60, 5)).astype(np.float32), rng.standard_normal((7, 5))
     ids = rng.permutation(60) * 11
-    vectors = Vectors.write(tmp_path / "vectors.npy", X, ids)
+    np.save(tmp_path / "vectors.npy", X)
+    vectors = Vectors(tmp_path / "vectors.npy", ids)
     assert isinstance(vectors.rows, np.memmap)
     index = HammingIndex(5)
     index.add(pack_signs(X), ids)

@@ -50,6 +50,15 @@ def test_the_line_of_an_error_is_that_of_the_file(tmp_path, monkeypatch):
         read_matrix(Choice("DATA", str(path)))
 
 
+def test_a_quote_that_is_never_closed_is_an_error_and_one_within_a_cell_is_text(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text('x,id\n1,a\n2,"b\n')
+    with pytest.raises(ValueError, match="line 3: unexpected end of data"):
+        read_matrix(Choice("DATA", str(path)))
+    path.write_text('x,id\n1,5" disk\n2,b\n')
+    assert read_matrix(Choice("DATA", str(path))).ids == ['5" disk', "b"]
+
+
 def test_numbers_without_names_and_labels_of_a_file_without_a_header(tmp_path):
     (tmp_path / "x.tsv").write_text("1\t2.5\n-3e2\t.5\n")
     np.testing.assert_array_equal(read_matrix(Choice("DATA", str(tmp_path / "x.tsv"))).X, [[1, 2.5], [-300, 0.5]])

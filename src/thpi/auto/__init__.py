@@ -22,22 +22,6 @@ from thpi.auto._relevance import (
 from thpi.auto._trial import Plan, Trial
 from thpi.pairing import UnrelatedLabelsWarning, UnrelatedPairsWarning, relation
 
-__all__ = [
-    "AutoHasher",
-    "Candidate",
-    "Entry",
-    "FoldScores",
-    "Folds",
-    "LEAST_NEAR",
-    "OFFERED",
-    "Plan",
-    "RELEVANCES",
-    "Relevance",
-    "Spaces",
-    "Trial",
-    "UnrelatedLabelsWarning",
-    "UnrelatedPairsWarning",
-    "candidates",
-    "find_relevance",
-    "relation",
-]
+__all__ = ["LEAST_NEAR", "OFFERED", "RELEVANCES", "AutoHasher", "Candidate", "Entry", "FoldScores", "Folds", "Plan"]
+__all__ += ["Relevance", "Spaces", "Trial", "UnrelatedLabelsWarning", "UnrelatedPairsWarning", "candidates"]
+__all__ += ["find_relevance", "relation"]

@@ -55,8 +55,6 @@ class AutoHasher(BaseHasher):
 
     Parameters
     ----------
-    n_bits : int, default=32
-        Length of a code.
     relevance : {"target", "source", "labels", "groups"}, default="target"
         What is relevant to a query: items near in target space (within the mean distance to 1/30 of the pairs, at least
         5); items near in source space (likewise); items with the same class, or a common tag (needs ``y``); or items
@@ -93,7 +91,6 @@ class AutoHasher(BaseHasher):
         Repetitions of the folds. None: 1 for more than 450 pairs, up to 5 for fewer, whose scores are noisier.
     n_jobs : int or None, default=None
         Candidates scored at a time (threads); the result does not depend on it.
-    random_state : int, RandomState or None, default=None
 
     Attributes
     ----------
@@ -121,7 +118,6 @@ class AutoHasher(BaseHasher):
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.RandomState(0)
     >>> S = rng.standard_normal((300, 5)); X = np.hstack([S[:90], 3 * rng.standard_normal((90, 20))])
     >>> hasher = AutoHasher(n_bits=8, relevance="source", random_state=0).fit(X, privileged=S[:90], source=S[90:])
@@ -162,12 +158,15 @@ class AutoHasher(BaseHasher):
     n_jobs: int | None = parameter(None, Integral, None)
     sides: Literal["one", "two", "auto"] = one_of("one", "two", "auto")
 
+    def _fitted(self, name: str) -> Any:
+        if name not in vars(self):
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet.")
+        return vars(self)[name]
+
     @property
     def candidates_(self) -> list[Entry]:
         """The evidence, best first among those that use no source, then among those that do."""
-        if "candidates_json_" not in vars(self):
-            raise AttributeError(f"this {type(self).__name__} is not fitted yet.")
-        found: list[Entry] = json.loads(self.candidates_json_)
+        found: list[Entry] = json.loads(self._fitted("candidates_json_"))
         return found
 
     @property
@@ -197,7 +196,7 @@ class AutoHasher(BaseHasher):
     @property
     def gain_interval_(self) -> tuple[float, float]:
         """The 95 % interval of ``gain_``."""
-        low, high = self.gain_limits_
+        low, high = self._fitted("gain_limits_")
         return float(low), float(high)
 
     @property
@@ -208,18 +207,18 @@ class AutoHasher(BaseHasher):
     @property
     def sides_gain_interval_(self) -> tuple[float, float]:
         """The 95 % interval of ``sides_gain_``."""
-        low, high = self.sides_gain_limits_
+        low, high = self._fitted("sides_gain_limits_")
         return float(low), float(high)
 
     @property
     def related_(self) -> bool:
         """False if the two views of the pairs have nothing to do with each other."""
-        return relation_of(len(self.codes_), self.pairs_r2_)[0]
+        return relation_of(len(self.codes_), self._fitted("pairs_r2_"))[0]
 
     @property
     def relation_(self) -> str | None:
         """How closely the two views of the pairs are related, in words; None if there is no source."""
-        return relation_of(len(self.codes_), self.pairs_r2_)[1]
+        return relation_of(len(self.codes_), self._fitted("pairs_r2_"))[1]
 
     def _repr_html_inner(self) -> str:
         # A notebook shows scikit-learn's diagram of what is not fitted, or not to be shown in HTML.

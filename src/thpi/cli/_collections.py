@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from thpi.cli._output import Facts, printable
+from thpi.cli._output import Facts
 
 if TYPE_CHECKING:
     from thpi._types import Matrix
@@ -84,7 +84,7 @@ def collection_facts(path: Path, shop: Collection, as_json: bool) -> Facts:
     facts: Facts = {"collection": str(path), "title": about.get("title"), "items": len(shop), "bits": shop.n_bits}
     if as_json:
         return facts | {"version": shop.version, "fingerprint": shop.model} | about | {"evidence": evidence}
-    first = ", ".join(printable(str(item)) for item in shop.ids[:3].tolist())
+    first = ", ".join(str(item) for item in shop.ids[:3].tolist())
     facts["ids"] = first + (", ..." if len(shop) > 3 else "")
     choice = f": {evidence['choice']}" if "choice" in evidence else ""
     facts["method"] = f"{about['method']}{choice}"

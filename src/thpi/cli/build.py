@@ -174,7 +174,7 @@ def _built(
         return thpi.build(
             path, rows.X, rows.y, ids=ids, **rows.views, target_ids=target_ids,
             columns=rows.names, source_columns=rows.source_names, hasher=hasher,
-            details=item_details(every, rows.texts or {}, pictures), about=about, force=force,
+            details=item_details(every, rows.texts, pictures), about=about, force=force,
             on_step=lambda text: update(description=text),
         )  # fmt: skip
 
@@ -191,7 +191,7 @@ def _hasher(
         raise ValueError(f"--method {method!r} must be one of {', '.join(HASHERS)}.")
     hasher = HASHERS[method](n_bits=bits, random_state=seed)
     if relevance is not None or (labels is not None and "relevance" in parameters(hasher)):
-        set_relevance(hasher, relevance or "labels", privileged, labels)
+        _set_relevance(hasher, relevance or "labels", privileged, labels)
     if hasher.needs_privileged and privileged is None:
         raise ValueError(f"--method {method} needs --privileged, the source rows of the items of DATA.")
     allowed = sorted(set(parameters(hasher)) - {"relevance"})
@@ -210,7 +210,7 @@ def _hasher(
     return hasher
 
 
-def set_relevance(hasher: BaseHasher, relevance: str, privileged: str | None, labels: str | None) -> None:
+def _set_relevance(hasher: BaseHasher, relevance: str, privileged: str | None, labels: str | None) -> None:
     """Tell a method what relevant means; refuse a meaning that needs what is not given."""
     from thpi import RELEVANCES
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, Optional
 import typer
 
 from thpi.cli._options import Force
-from thpi.cli._output import check_output, progress_bar, uninterrupted
+from thpi.cli._output import check_output, print_table, progress_bar, uninterrupted
 
 if TYPE_CHECKING:
     from thpi._types import Floats, Ints
@@ -67,41 +67,31 @@ def demo(
     if tables is not None:
         _write_tables(tables, drawings, force)
         return
-    from rich.console import Console
-    from rich.table import Table
-
     from thpi.datasets import shop_task
 
     check_output("COLLECTION", collection, force=force)
     check_output("--html", html, force=force, inputs=[collection])
     task = shop_task()
     lines = _measured(task, bits)
-    table = Table(title=f"Search by picture in codes of {bits} bits", title_justify="left")
-    table.add_column("method, learned from")
-    table.add_column("MAP by category", justify="right")
-    table.add_column(f"right among the first {SHOWN}", justify="right")
     best = max(line.precision for line in lines)
+    titles = ("method, learned from", "MAP by category", f"right among the first {SHOWN}")
+    rows = []
     for line in lines:
         shown = f"{line.precision:.1f}"
-        table.add_row(line.name, f"[bold]{shown}[/bold]" if line.precision == best else shown, f"{line.right:.1f}")
-    console = Console()
-    console.print(table)
+        rows.append((line.name, f"[bold]{shown}[/bold]" if line.precision == best else shown, f"{line.right:.1f}"))
+    typer.echo(f"Search by picture in codes of {bits} bits")
+    print_table(titles, rows, titles[1:])
     _write_collection(task, lines[-2], collection)
     _write_page(task, lines[0], lines[-2], html, bits)
-    console.print(
-        f"\nOpen [bold]{html}[/bold] in a browser to see what was found for each of the new drawings."
-        f"\nTo search yourself: [bold]thpi serve {collection}[/bold] (extra serve).",
-        soft_wrap=True,
-    )
+    typer.echo(f"\nOpen {html} in a browser to see what was found for each of the new drawings.")
+    typer.echo(f"To search yourself: thpi serve {collection} (extra serve).")
 
 
 def _write_tables(folder: Path, drawings: bool, force: bool) -> None:
     from thpi.datasets import EXAMPLE_FILES, SHOP_TABLES, write_example, write_shop_tables
 
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(f"--tables={str(folder)!r} is a file; it must be a folder.")
-    if not folder.parent.is_dir():
-        raise ValueError(f"--tables={str(folder)!r}: the folder {str(folder.parent)!r} does not exist.")
+    if not folder.parent.is_dir() or (folder.exists() and not folder.is_dir()):
+        raise ValueError(f"--tables={str(folder)!r} must be a folder, or a name for a new one in a folder.")
     names, write = (SHOP_TABLES, write_shop_tables) if drawings else (EXAMPLE_FILES, write_example)
     folder.mkdir(exist_ok=True)
     for name in names:
@@ -172,11 +162,8 @@ def _write_page(task: ShopTask, without: _Line, helped: _Line, path: Path, bits:
     from thpi._files import atomic_write
     from thpi.report import retrieved_page
 
-    titles = ("Without tags", "With tags while learning")
-    found = {
-        f"{title}: {line.right:.1f} of {SHOWN} right": line.nearest
-        for title, line in zip(titles, (without, helped), strict=True)
-    }
+    titles = {"Without tags": without, "With tags while learning": helped}
+    found = {f"{title}: {line.right:.1f} of {SHOWN} right": line.nearest for title, line in titles.items()}
     page = retrieved_page(
         "A small shop: search by picture",
         f"200 new drawings, and the {SHOWN} nearest of 800 others in codes of {bits} bits. Green frames have the "

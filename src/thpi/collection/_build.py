@@ -43,7 +43,7 @@ def build(
     force: bool = False,
     on_step: Callable[[str], None] = lambda text: None,
 ) -> Collection:
-    """Learn a hash function, code the rows, and write a collection; return it, open.
+    """Learn a hash function, code the rows, and write a collection; return it, open (see :class:`Collection`).
 
     With source rows or labels :class:`thpi.AutoHasher` decides by cross-validation whether they help, and what it finds
     becomes the ``evidence`` of the collection. Without either it is :class:`thpi.ITQ`. Tables with ids in both are
@@ -52,32 +52,18 @@ def build(
     Parameters
     ----------
     path : file to write, for instance "shop.thpi"; it appears when it is complete
-    X : rows of the items, one per item
-    y : classes or tags of the rows of ``X``
+    X, y : rows of the items, one per item, and their classes or tags
     ids : ids of the rows of ``X``, 64-bit integers or texts; by default 0, 1, 2, ...
-    privileged : source rows of the rows of ``X``
-    source : source rows of no item
+    privileged, source : source rows of the rows of ``X``, and source rows of no item
     target, target_ids : rows of further items, which have no source row, and their ids
     hasher : a method that is not fitted, in place of the default one; it has its own ``n_bits`` and parameters
-    relevance : what AutoHasher takes for relevant (:data:`thpi.RELEVANCES`); by default "labels" with ``y``, else
-        "target"
+    relevance : what AutoHasher takes for relevant (:data:`thpi.RELEVANCES`); "labels" with ``y``, else "target"
     bits : length of a code
     recall : allow approximate search with this recall; see :class:`thpi.index.HammingIndex`
     details : text and picture by id
     columns, source_columns : names of the columns of ``X`` and of ``privileged``, if these are plain arrays
     about : further facts for the ``about`` of the collection, as JSON has them, such as the tables
     force : whether to replace an existing file
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> rng = np.random.RandomState(0)
-    >>> texts = rng.standard_normal((300, 5))
-    >>> pictures = np.hstack([texts, 3 * rng.standard_normal((300, 20))])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     shop = build(f"{folder}/shop.thpi", pictures[:90], privileged=texts[:90], relevance="source", bits=8)
-    ...     print(shop.evidence["choice"], len(shop))
-    NeighbourHash with source 90
     """
     if os.path.exists(path) and not force:
         raise FileExistsError(f"path={os.fspath(path)!r} exists already; force=True replaces it.")
@@ -88,13 +74,9 @@ def build(
     learner.fit(X, y, **{name: view for name, view in views.items() if view is not None})
     on_step("coding")
     codes = _code(learner, X, privileged, target)
-    facts = {"recall": recall} | dict(about or {})
-    if columns is not None:  # after coding: scikit-learn would warn of rows without names
-        learner.feature_names_in_ = np.array(columns, dtype=object)
-    if source_columns is not None and learner.is_two_sided:
-        learner.item_names_ = list(source_columns)
+    _name_columns(learner, columns, source_columns)  # after coding: scikit-learn would warn of rows without names
     on_step("writing")
-    write(path, learner, codes, checked, about=facts, details=details)
+    write(path, learner, codes, checked, about={"recall": recall} | dict(about or {}), details=details)
     return Collection(path)
 
 
@@ -112,14 +94,11 @@ def write(
 
     checked = check_ids(ids, length=len(codes), unique=True)
     known = {"n_bits": hasher.n_bits, "fingerprint": hasher.fingerprint_, "method": hasher.method_name}
-    known |= {"title": Path(path).stem, "thpi": __version__, "settings": _plain(hasher.get_params()), "recall": None}
+    known |= {"title": Path(path).stem, "thpi": __version__, "settings": hasher.get_params(), "recall": None}
     with atomic_path(path) as temporary, CollectionFile.create(temporary) as file:
-        for name, part in (
-            ("model", encode(hasher)),
-            ("about", known | dict(about)),
-            ("evidence", evidence_of(hasher)),
-        ):
-            file.write_part(name, part)
+        file.write_part("model", encode(hasher))
+        file.write_part("about", known | dict(about))
+        file.write_part("evidence", evidence_of(hasher))
         rows = None if details is None else [details.get(item, Details()) for item in checked.tolist()]
         file.insert(checked, codes, rows, hasher.n_bits)
 
@@ -179,9 +158,9 @@ def _code(hasher: BaseHasher, X: Any, privileged: Any, target: Any) -> Codes:
     return codes if target is None else np.vstack([codes, hasher.transform(target)])
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _plain(each) for name, each in value.items()}
-    if isinstance(value, np.generic):
-        return value.item()
-    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
+def _name_columns(hasher: BaseHasher, columns: Sequence[str] | None, source_columns: Sequence[str] | None) -> None:
+    """Give a model the names of the columns of its rows, so that it finds them in other tables."""
+    if columns is not None:
+        hasher.feature_names_in_ = np.array(columns, dtype=object)
+    if source_columns is not None and hasher.is_two_sided:
+        hasher.item_names_ = list(source_columns)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from thpi._types import Array, Codes, Ints, MatrixLike, PathLike
-from thpi.codes import check_codes, n_bytes
-from thpi.collection._file import LENGTH, CollectionFile, CollectionFileError, Details, parsed_ids
+from thpi.codes import check_codes
+from thpi.collection._file import CollectionFile, CollectionFileError, Details
 from thpi.encoder import Coding, Encoder, load_encoder
 from thpi.identity import check_fingerprint, check_same_model
-from thpi.index import HammingIndex, IdKind, IdsLike, Neighbours, Order, check_ids, number_on
+from thpi.index import HammingIndex, IdsLike, Neighbours, Order, check_ids, number_on
 from thpi.model_file import ModelFileError
 
 if TYPE_CHECKING:
@@ -32,73 +32,6 @@ def open(path: PathLike, *, wait: float = 5.0) -> Collection:
     return Collection(path, wait=wait)
 
 
-class _Names(NamedTuple):
-    """Numbers of all items, rising, and their ids."""
-
-    numbers: Ints
-    ids: Array
-
-    def places(self, numbers: Ints) -> Ints:
-        """Where the numbers are; -1 for those that are not there."""
-        at = np.minimum(np.searchsorted(self.numbers, numbers), max(0, len(self.numbers) - 1))
-        return np.where(self.numbers[at] == numbers, at, -1) if len(self.numbers) else np.full(numbers.shape, -1)
-
-
-class _Memory:
-    """The items of one file: an index of their codes by number, and the ids of each page, parsed when asked for.
-
-    A number has one item for good. So a search may name what it found while others change the items.
-    """
-
-    def __init__(self, index: HammingIndex, texts: dict[int, str]) -> None:
-        self.index, self.texts = index, texts
-        self._parsed: dict[int, Array] = {}
-        self.latest = _Names(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
-        self._is_latest = False
-
-    @property
-    def id_kind(self) -> IdKind | None:
-        """The kind of the ids, None if there are none."""
-        first = next(iter(self.texts.values()), None)
-        return None if first is None else "string" if first.startswith('["') else "int64"
-
-    @classmethod
-    def read(cls, file: CollectionFile, n_bits: int, recall: float | None, digests: dict[int, str]) -> _Memory:
-        pages = {number: file.read_page(number, n_bits) for number in digests}
-        nothing = np.empty(0, dtype=np.int64), np.empty((0, n_bytes(n_bits)), dtype=np.uint8)
-        numbers = np.concatenate([nothing[0], *(page.numbers for page in pages.values())])
-        codes = np.concatenate([nothing[1], *(page.codes for page in pages.values())])
-        index = HammingIndex.of(codes, numbers, n_bits, recall)
-        return cls(index, {number: page.ids for number, page in pages.items()})
-
-    def take_over(self, file: CollectionFile, number: int, there: bool) -> None:
-        """Take over a page that has changed: items are gone from it, or were added behind all others."""
-        page = file.read_page(number, self.index.n_bits) if there else None
-        numbers = np.empty(0, dtype=np.int64) if page is None else page.numbers
-        known = self.index.ids
-        known = known[slice(*np.searchsorted(known, [number * LENGTH, (number + 1) * LENGTH]))]
-        self.index.remove(np.setdiff1d(known, numbers))
-        self._parsed.pop(number, None)
-        self.texts.pop(number, None)
-        if page is not None:
-            new = ~np.isin(numbers, known)
-            self.index.add(page.codes[new], numbers[new])
-            self.texts[number] = page.ids
-        self._is_latest = False
-
-    def names(self) -> _Names:
-        """Ids by number. Only one thread at a time may call it; others look into ``latest``."""
-        if not self._is_latest:
-            for page in self.texts.keys() - self._parsed.keys():
-                self._parsed[page] = parsed_ids(self.texts[page])
-            parts = [self._parsed[page] for page in sorted(self._parsed)]
-            ids = np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
-            if len(ids) != len(self.index) or len({part.dtype for part in parts}) > 1:
-                raise CollectionFileError(f"its ids are not those of {len(self.index)} items.")
-            self.latest, self._is_latest = _Names(self.index.ids, ids), True
-        return self.latest
-
-
 class Collection:
     """A search engine in one file: a model, items with ids and codes, and where they came from.
 
@@ -111,6 +44,10 @@ class Collection:
     path : file of the collection
     about : dict
         ``n_bits``, ``fingerprint``, ``title``, ``recall``, ``settings``, ``tables``, ``thpi`` (version).
+    index : HammingIndex
+        The items in memory, to search them; it is changed by changing the collection.
+    version : str
+        What the collection holds, 16 hexadecimal digits; another one after each change.
 
     Examples
     --------
@@ -129,9 +66,10 @@ class Collection:
         self._file = CollectionFile(path, wait=wait)
         self.path = self._file.path
         self.about: dict[str, Any] = {}
-        self._memory: _Memory
+        self.index = HammingIndex(1)
+        self._pages: dict[int, tuple[Ints, Array]] = {}  # numbers and ids of the items in memory
         self._hasher: Encoder | BaseHasher | None = None
-        self._digests: dict[int, str] | None = None  # of the pages in memory; None if they are of another file
+        self._digests: dict[int, str] | None = None  # of the pages in memory; None if these must be read anew
         self._seen: int | None = None  # the state of the file that is in memory; None while that is being changed
         self.version: str
         try:
@@ -145,19 +83,10 @@ class Collection:
         return len(self.index)
 
     def __iter__(self) -> Iterator[tuple[int | str, Codes]]:
-        with self._lock, self._named_errors():
-            memory = self._settled()
-            ids, codes = memory.names().ids.tolist(), memory.index.codes
-        return zip(ids, codes, strict=True)
+        return iter(self._settled())
 
     def __contains__(self, item: object) -> bool:
-        try:
-            self.codes_of([item])
-        except CollectionFileError:
-            raise
-        except (KeyError, ValueError):
-            return False
-        return True
+        return item in self._settled()
 
     def __repr__(self) -> str:
         return f"Collection({str(self.path)!r}): {len(self):,} items, {self.n_bits} bits"
@@ -174,11 +103,6 @@ class Collection:
             self._file.close()
 
     @property
-    def index(self) -> HammingIndex:
-        """The codes, searched in memory, by the numbers that items have in the file."""
-        return self._memory.index
-
-    @property
     def n_bits(self) -> int:
         """Length of a code."""
         return self.index.n_bits
@@ -191,16 +115,16 @@ class Collection:
     @property
     def ids(self) -> Array:
         """All ids, in the order in which the items were added: 64-bit integers or texts."""
-        with self._lock, self._named_errors():
-            return self._settled().names().ids
+        return self._settled().ids
 
     @property
     def hasher(self) -> Encoder | BaseHasher:
         """The hash function: codes rows of either side."""
         found = self._hasher
         if found is None:
-            # Locked, so that no thread keeps the model that another one is replacing.
-            with self._lock, self._named_errors():
+            # Within a transaction: the model and the codes of one moment.
+            with self._lock, self._named_errors(), self._file.reading():
+                self._catch_up()
                 found = load_encoder(self._file.read_part("model"))
                 if found.fingerprint_ != self.model:
                     raise CollectionFileError("its model is not the one that made its codes.")
@@ -239,7 +163,10 @@ class Collection:
         if id is not None:
             found = self.search_codes(self.codes_of([id]), k + 1, check=check)
             return found.without(id, k)
-        return self.search_codes(self.hasher.decision_function(queries), k, order=order, check=check)  # type: ignore[arg-type]
+        index, hasher = self.index, self.hasher
+        while index is not self.index:  # another model has just taken its place
+            index, hasher = self.index, self.hasher
+        return index.search(hasher.decision_function(queries), k, order=order, check=check)  # type: ignore[arg-type]
 
     def search_codes(
         self,
@@ -250,26 +177,18 @@ class Collection:
         check: Callable[[], None] | None = None,
     ) -> Neighbours:
         """Search by packed codes (integers) or by projections (floating-point numbers) in place of rows."""
-        memory = self._memory
-        found = memory.index.search(queries, k, order=order, check=check)
-        names = memory.latest
-        places = names.places(found.ids)
-        if (places < 0).any():  # items were added or removed since the names were made
-            with self._lock, self._named_errors():
-                memory = self._settled()
-                found, names = memory.index.search(queries, k, order=order, check=check), memory.names()
-                places = names.places(found.ids)
-        return Neighbours(found.distances, names.ids[places])
+        return self.index.search(queries, k, order=order, check=check)
 
     def codes_of(self, ids: IdsLike) -> Codes:
         """Return the codes of ``ids``; an unknown id is a ``KeyError`` that names it."""
-        with self._lock, self._named_errors():
-            return self._settled().index.get_codes(self._numbers(check_ids(ids)))
+        return self._settled().get_codes(ids)
 
     def details(self, id: int | str) -> Details:
         """Return text and picture of an item."""
         with self._lock, self._named_errors():
-            return self._file.details_of(int(self._numbers(check_ids([id]))[0]), id)
+            checked = check_ids([id])
+            self._settled().get_codes(checked)  # or a KeyError
+            return self._file.details_of(checked.tolist()[0])
 
     def add(
         self,
@@ -300,14 +219,14 @@ class Collection:
         packed = check_codes(codes, n_bits=self.n_bits)
         if details is not None and len(details) != len(packed):
             raise ValueError(f"details has {len(details)} entries for {len(packed)} items.")
-        with self._changing() as kind:
+        with self._changing():
             if model is not None:  # another process may have put another model in its place
                 check_same_model(("the collection", self.model), ("the codes", model))
             packed = check_codes(packed, n_bits=self.n_bits)
             if ids is None:
-                checked = number_on(len(packed), kind, lambda: self._file.largest_id() + 1)
+                checked = number_on(len(packed), self.index.id_kind, lambda: int(self.index.ids.max()) + 1)
             else:
-                checked = check_ids(ids, length=len(packed), kind=kind, unique=True)
+                checked = check_ids(ids, length=len(packed), kind=self.index.id_kind, unique=True)
             if known := self._file.numbers_of(checked.tolist()):
                 raise ValueError(f"ids={next(iter(known))!r} is in the collection already; remove it first.")
             if len(packed):
@@ -316,10 +235,11 @@ class Collection:
 
     def remove(self, ids: IdsLike) -> None:
         """Remove items, all or none; an unknown id is a ``KeyError`` that names it."""
-        with self._changing() as kind:
-            checked = check_ids(ids, kind=kind, unique=True)
+        with self._changing():
+            checked = check_ids(ids, kind=self.index.id_kind, unique=True)
+            self.index.get_codes(checked)  # or a KeyError
             if len(checked):
-                self._file.delete(self._numbers(checked), self.n_bits)
+                self._file.delete(checked, self.n_bits)
 
     def replace(self, hasher: BaseHasher, codes: npt.ArrayLike, ids: IdsLike, **about: Any) -> None:
         """Put another model in place of this one, with new codes of all items, in one transaction.
@@ -331,13 +251,12 @@ class Collection:
         packed, checked = check_codes(codes, n_bits=hasher.n_bits), check_ids(ids, unique=True)
         evidence = about.pop("evidence", {})
         with self._changing():
-            kept = self.ids
+            kept = self.index.ids
             if missing := set(kept.tolist()) ^ set(checked.tolist()):
                 raise ValueError(f"ids: {min(missing, key=str)!r} must be in the collection and have a new code.")
             order = {item: at for at, item in enumerate(checked.tolist())}
             at = np.array([order[item] for item in kept.tolist()], dtype=np.int64)
-            numbers = self._memory.index.ids.tolist()
-            details = [self._file.details_of(*each) for each in zip(numbers, kept.tolist(), strict=True)]
+            details = [self._file.details_of(item) for item in kept.tolist()]
             self._file.clear()
             self._file.insert(kept, packed[at], details, hasher.n_bits)
             known = self.about | about | {"n_bits": hasher.n_bits, "fingerprint": hasher.fingerprint_}
@@ -374,35 +293,23 @@ class Collection:
         with self._lock, self._named_errors(), self._file.reading():
             self._file.check(self.n_bits)
 
-    def _numbers(self, ids: Array) -> Ints:
-        """Return the numbers of ids; what others have just added is unknown."""
-        values, names = ids.tolist(), self._settled().names()
-        found = self._file.numbers_of(values)
-        numbers = np.array([found.get(item, -1) for item in values], dtype=np.int64)
-        for item, place in zip(values, names.places(numbers).tolist(), strict=True):
-            # The digests of the pages speak for their ids; nothing speaks for the table.
-            if (place >= 0 and names.ids[place] != item) or (place < 0 and (names.ids == item).any()):
-                raise CollectionFileError(f"its item {item!r} was altered.")
-            if place < 0:
-                raise KeyError(f"ids={item!r} is not in the collection.")
-        return numbers
-
     @contextmanager
-    def _changing(self) -> Iterator[IdKind | None]:
-        """Hold the lock of the file for a change; yield the kind of the ids that are there."""
+    def _changing(self) -> Iterator[None]:
+        """Hold the lock of the file for a change."""
         with self._lock, self._named_errors():
             self._reopen()
             with self._file.writing():
                 self._catch_up()
-                yield self._memory.id_kind
+                yield
                 self._seen = None  # until memory has the change
             self._load()
 
-    def _settled(self) -> _Memory:
+    def _settled(self) -> HammingIndex:
         """Return the items in memory, after a change that was broken off as the file has them."""
-        if self._seen is None:
-            self._load()
-        return self._memory
+        with self._lock, self._named_errors():
+            if self._seen is None:
+                self._load()
+            return self.index
 
     def _reopen(self) -> None:
         """Turn to the file that has the name now, if it was replaced."""
@@ -418,24 +325,48 @@ class Collection:
 
     def _catch_up(self) -> None:
         """Take over the file within a transaction: everything if the model is another, else pages that differ."""
-        seen = self._file.changed_by_others
+        seen, known = self._file.changed_by_others, self._digests
         if seen == self._seen:
             return
         self._seen, state, about = None, self._file.read_state(), self._file.read_json("about")
-        if self._digests is None or self.about != about:
-            try:
-                memory = _Memory.read(self._file, about["n_bits"], about["recall"], state.digests)
+        try:
+            if known is None or self.about != about:
                 check_fingerprint(about["fingerprint"])
-            except CollectionFileError:
-                raise
-            except (KeyError, ValueError, TypeError, OverflowError) as error:
-                raise CollectionFileError(f"its part 'about' is not that of a collection ({error}).") from None
-            self._memory, self.about, self._hasher = memory, about, None
-        else:
-            before, after = self._digests.items(), state.digests.items()
-            for number in sorted({page for page, _ in before ^ after}):
-                self._memory.take_over(self._file, number, number in state.digests)
+                self._read_all(about, state.digests)
+            else:
+                self._digests = None
+                for number in sorted({page for page, _ in known.items() ^ state.digests.items()}):
+                    self._take_over(number, there=number in state.digests)
+        except CollectionFileError:
+            raise
+        except (KeyError, ValueError, TypeError, OverflowError) as error:
+            raise CollectionFileError(f"its parts do not fit each other ({error}).") from None
         self._digests, self._seen, self.version = state.digests, seen, state.version[:16]
+
+    def _read_all(self, about: dict[str, Any], numbers: Iterable[int]) -> None:
+        n_bits = about["n_bits"]
+        pages = {number: self._file.read_page(number, n_bits) for number in numbers}
+        index = HammingIndex(n_bits, about["recall"])
+        if pages:
+            _, ids, codes = (np.concatenate(parts) for parts in zip(*pages.values(), strict=True))
+            if len({page.ids.dtype for page in pages.values()}) > 1:
+                raise CollectionFileError("its ids are of two kinds.")
+            index = HammingIndex.of(codes, ids, n_bits, about["recall"])
+        self._pages = {number: page[:2] for number, page in pages.items()}
+        self._hasher = None  # before the index: a search compares it to know that it has both of one model
+        self.index, self.about = index, about
+
+    def _take_over(self, number: int, there: bool) -> None:
+        """Take over a page that has changed: items are gone from it, or were added behind all others."""
+        numbers, ids = self._pages.pop(number, (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)))
+        if not there:
+            self.index.remove(ids)
+            return
+        page = self._file.read_page(number, self.n_bits)
+        self.index.remove(ids[~np.isin(numbers, page.numbers)])
+        new = ~np.isin(page.numbers, numbers)
+        self.index.add(page.codes[new], page.ids[new])
+        self._pages[number] = page[:2]
 
     @contextmanager
     def _named_errors(self) -> Iterator[None]:

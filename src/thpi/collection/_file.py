@@ -75,13 +75,10 @@ class Details(NamedTuple):
 
 
 class Page(NamedTuple):
-    """Numbers (rising), ids (a JSON list of integers or texts) and codes of some items.
-
-    The ids stay text until somebody asks for them: most of the time to open a large collection would go there.
-    """
+    """Numbers (rising), ids (64-bit integers, or an object array of texts) and codes of some items."""
 
     numbers: Ints
-    ids: str
+    ids: Array
     codes: Codes
 
 
@@ -105,11 +102,7 @@ class CollectionFile:
         if not os.path.isfile(path):
             raise FileNotFoundError(f"{os.fspath(path)!r} does not exist; thpi.build makes a collection.")
         self.path = Path(os.path.realpath(path))
-        with open(self.path, "rb") as file:
-            head = file.read(20)
-        # The last two bytes say how changes are written: 1 is a journal that is deleted with each commit.
-        if not head.startswith(b"SQLite format 3\0") or head[18:] != b"\1\1":
-            raise CollectionFileError(f"{os.fspath(path)!r} is not a thpi collection.")
+        # Only SQLite opens it: closing another handle would release the locks of all connections of this process.
         self._wait, self._identity = wait, _identity(self.path)
         with _errors(self.path):
             self._connection = _connect(self.path, wait)
@@ -198,11 +191,14 @@ class CollectionFile:
 
     def _check_schema(self) -> None:
         """Refuse a file of another version, and tables, triggers or views that are not ours."""
-        ((kind,), (version,)) = (self.execute(f"PRAGMA {name}")[0] for name in ("application_id", "user_version"))
+        settings = ("application_id", "user_version", "journal_mode")
+        kind, version, journal = (self.execute(f"PRAGMA {name}")[0][0] for name in settings)
         if kind != APPLICATION_ID:
             raise CollectionFileError(f"{str(self.path)!r} is a SQLite database, but not a thpi collection.")
         if version != VERSION:
             raise CollectionFileError(f"{str(self.path)!r} has version {version}; this thpi reads version {VERSION}.")
+        if journal != "delete":
+            raise CollectionFileError(f"{str(self.path)!r} was set to journal_mode={journal}: a copy is not whole.")
         found = self.execute("SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
         if {str(name): sql for name, sql in found} != _SCHEMA | _INDEX:
             raise CollectionFileError(f"{str(self.path)!r} has other tables than a thpi collection.")
@@ -229,7 +225,7 @@ class CollectionFile:
 
     def write_part(self, name: str, data: bytes | dict[str, Any]) -> None:
         """Replace a part: bytes, or what becomes JSON."""
-        data = data if isinstance(data, bytes) else json.dumps(data, sort_keys=True).encode()
+        data = data if isinstance(data, bytes) else json.dumps(data, sort_keys=True, default=_plain).encode()
         self.execute("INSERT OR REPLACE INTO part VALUES (?, ?, ?)", (name, data, hashlib.sha256(data).hexdigest()))
 
     def read_state(self) -> State:
@@ -249,7 +245,10 @@ class CollectionFile:
 
     def read_page(self, number: int, n_bits: int) -> Page:
         """Return a page whose digest matches."""
-        ((_, digest, offsets, ids, codes),) = self.execute("SELECT * FROM page WHERE page=?", (number,))
+        found = self.execute("SELECT sha256, offsets, ids, codes FROM page WHERE page=?", (number,))
+        if not found:
+            raise CollectionFileError(f"it has no page {number}.")
+        ((digest, offsets, ids, codes),) = found
         fits = isinstance(offsets, bytes) and isinstance(ids, str) and isinstance(codes, bytes)
         if not fits or _digest(number, offsets, ids, codes) != digest:
             raise CollectionFileError(f"the digest of its page {number} does not match.")
@@ -258,9 +257,9 @@ class CollectionFile:
             raise CollectionFileError(f"its page {number} has the numbers of other items.")
         try:
             packed = np.frombuffer(codes, dtype=np.uint8).reshape(len(numbers), n_bytes(n_bits))
-            return Page(numbers, ids, check_codes(packed, n_bits=n_bits))
-        except ValueError as error:
-            raise CollectionFileError(f"its codes are not of {n_bits} bits ({error}).") from None
+            return Page(numbers, _parsed_ids(ids, len(numbers)), check_codes(packed, n_bits=n_bits))
+        except (ValueError, TypeError, OverflowError, RecursionError) as error:
+            raise CollectionFileError(f"its page {number} is not one of codes of {n_bits} bits ({error}).") from None
 
     def _write_page(self, state: State, number: int, numbers: Ints, ids: list[Any], codes: Codes) -> None:
         """Replace a page, and its digest in ``state``; without items, remove it."""
@@ -293,21 +292,24 @@ class CollectionFile:
                 self.execute_many("INSERT INTO item VALUES (?, ?, ?, ?, ?, ?)", values_of)
             if page in state.digests:
                 old = self.read_page(page, n_bits)
-                numbers, new = np.concatenate([old.numbers, numbers]), json.loads(old.ids) + new
+                numbers, new = np.concatenate([old.numbers, numbers]), old.ids.tolist() + new
                 packed = np.vstack([old.codes, packed])
             self._write_page(state, page, numbers, new, packed)
             at = stop
         self._write_state(State(state.digests, first + len(values)))
 
-    def delete(self, numbers: Ints, n_bits: int) -> None:
-        """Remove items by their numbers."""
-        state = self.read_state()
+    def delete(self, ids: Array, n_bits: int) -> None:
+        """Remove items that are there."""
+        state, found = self.read_state(), self.numbers_of(ids.tolist())
+        numbers, gone = np.array([*found.values()], dtype=np.int64), set()
         self.execute_many("DELETE FROM item WHERE number=?", ((number,) for number in numbers.tolist()))
         for number in np.unique(numbers // LENGTH).tolist():
             page = self.read_page(number, n_bits)
             kept = ~np.isin(page.numbers, numbers)
-            ids = [item for item, stays in zip(json.loads(page.ids), kept.tolist(), strict=True) if stays]
-            self._write_page(state, number, page.numbers[kept], ids, page.codes[kept])
+            gone |= {*page.ids[~kept].tolist()}
+            self._write_page(state, number, page.numbers[kept], page.ids[kept].tolist(), page.codes[kept])
+        if gone != {*ids.tolist()}:
+            raise CollectionFileError("its items are not those of its pages.")
         self._write_state(state)
 
     def clear(self) -> None:
@@ -326,14 +328,9 @@ class CollectionFile:
             found |= dict(self.execute(f"SELECT id, number FROM item WHERE id IN ({marks})", some))
         return found
 
-    def largest_id(self) -> int:
-        """Return the largest id; for a collection whose ids are numbers."""
-        found = self.execute("SELECT id FROM item WHERE typeof(id)='integer' ORDER BY id DESC LIMIT 1")
-        return int(found[0][0]) if found else -1
-
-    def details_of(self, number: int, item: int | str) -> Details:
-        """Return text and picture of an item; an error if they were altered."""
-        rows = self.execute("SELECT id, text, thumbnail, crc FROM item WHERE number=?", (number,))
+    def details_of(self, item: int | str) -> Details:
+        """Return text and picture of an item that is there; an error if they were altered."""
+        rows = self.execute("SELECT id, text, thumbnail, crc FROM item WHERE id=?", (item,))
         if [row[0] for row in rows] != [item]:
             raise CollectionFileError(f"its item {item!r} was altered.")
         return _details(*rows[0])
@@ -348,7 +345,7 @@ class CollectionFile:
         n = 0
         for number in self.read_state().digests:
             page = self.read_page(number, n_bits)
-            known = list(zip(page.numbers.tolist(), json.loads(page.ids), map(bytes, page.codes), strict=True))
+            known = list(zip(page.numbers.tolist(), page.ids.tolist(), map(bytes, page.codes), strict=True))
             span = number * LENGTH, number * LENGTH + LENGTH - 1
             rows = self.execute("SELECT * FROM item WHERE number BETWEEN ? AND ? ORDER BY number", span)
             if [row[:3] for row in rows] != known:
@@ -360,16 +357,12 @@ class CollectionFile:
             raise CollectionFileError("it has items that no page knows.")
 
 
-def parsed_ids(text: str) -> Array:
-    """Return the ids of a page: 64-bit integers, or an object array of texts."""
-    try:
-        ids = json.loads(text)
-        kinds = set(map(type, ids))
-        if isinstance(ids, list) and kinds in ({int}, {str}):
-            return np.array(ids, dtype=object if kinds == {str} else np.int64)
-    except (ValueError, TypeError, OverflowError, RecursionError):
-        pass
-    raise CollectionFileError("its ids are not those of a collection.")
+def _parsed_ids(text: str, n: int) -> Array:
+    ids = json.loads(text)
+    kinds = set(map(type, ids))
+    if len(ids) != n or kinds not in ({int}, {str}):
+        raise ValueError(f"{len(ids)} ids of {len(kinds)} kinds for {n} items")
+    return np.array(ids, dtype=object if kinds == {str} else np.int64)
 
 
 def _details(item: int | str, text: Any, thumbnail: Any, crc: Any) -> Details:
@@ -381,6 +374,10 @@ def _details(item: int | str, text: Any, thumbnail: Any, crc: Any) -> Details:
 
 def _as_json(ids: list[Any]) -> str:
     return json.dumps(ids, ensure_ascii=False, separators=(",", ":"))
+
+
+def _plain(value: object) -> object:
+    return value.item() if isinstance(value, np.generic) else str(value)
 
 
 def _digest(number: int, offsets: bytes, ids: str, codes: bytes) -> str:
@@ -397,6 +394,8 @@ def _errors(path: Path) -> Iterator[None]:
     """Say in our words what SQLite says of a damaged, locked or full file."""
     try:
         yield
+    except sqlite3.ProgrammingError:  # it was closed
+        raise
     except sqlite3.OperationalError as error:
         text = str(error)
         if "locked" in text:
@@ -405,7 +404,8 @@ def _errors(path: Path) -> Iterator[None]:
             raise PermissionError(f"{str(path)!r} must not be written to.") from None
         raise OSError(f"{str(path)!r}: {text}.") from None
     except sqlite3.DatabaseError as error:
-        raise CollectionFileError(f"{str(path)!r} is damaged: {error}.") from None
+        what = "not a thpi collection" if "not a database" in str(error) else f"damaged: {error}"
+        raise CollectionFileError(f"{str(path)!r} is {what}.") from None
 
 
 def _identity(path: Path) -> tuple[int, int]:

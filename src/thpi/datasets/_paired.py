@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -89,13 +89,14 @@ class PairedDataset:
         """Return what can be shown of row ``i``."""
         if not 0 <= i < self.n:
             raise IndexError(f"i={i!r} must be a row number from 0 to {self.n - 1}.")
-        carried = [] if self.tags is None else self.tags[[i]].nonzero()[1].tolist()
+
+        def at(values: Any) -> Any:
+            return None if values is None else values[i]
+
         label = None if self.labels is None else self.label_names[int(self.labels[i])]
-        picture, target_text, source_text = (
-            None if view is None else view[i] for view in (self.pictures, self.target_texts, self.source_texts)
-        )
-        tags = tuple(self.tag_names[j] for j in carried)
-        return Item(self.names[i], label, cast("Picture", picture), target_text, source_text, tags)
+        carried = [] if self.tags is None else self.tags[[i]].nonzero()[1].tolist()
+        texts = at(self.target_texts), at(self.source_texts)
+        return Item(self.names[i], label, at(self.pictures), *texts, tuple(self.tag_names[j] for j in carried))
 
     def take(self, rows: npt.ArrayLike) -> PairedDataset:
         """Keep only the given paired rows, in the given order; ``source_only`` stays whole."""

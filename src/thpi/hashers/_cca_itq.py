@@ -38,12 +38,9 @@ class CCAITQ(CVH):
     ----------
     correlations_, source_projection_
         As for :class:`CVH`.
-    projection_, codes_, objective_, n_iter_, converged_
-        As for :class:`ITQ`.
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.RandomState(0)
     >>> S = rng.standard_normal((100, 6)); X = S @ rng.standard_normal((6, 8))
     >>> CCAITQ(n_bits=4, random_state=0).fit(X, privileged=S).transform(X).shape

@@ -31,17 +31,13 @@ class CVH(BaseHasher):
     n_bits : int, default=32
         Length of a code; at most ``min(n_features, privileged columns, n_samples - 1)``, unless ``fill="pca"``.
     ridge : float, default=10.0
-        Ridge added to both covariances, relative to the mean variance of a direction. 0.1 is CCA. A large ridge, such
-        as the default, is in effect partial least squares: the directions span nearly what the leading singular
-        vectors of ``(X - mean)' S`` span. With few pairs the covariances are poorly known, and retrieval gains much by
-        not dividing by them (experiments/notes/defaults.md).
+        Ridge added to both covariances, relative to the mean variance of a direction. 0.1 is CCA. A large one is in
+        effect partial least squares, the leading singular vectors of ``(X - mean)' S``: with few pairs the covariances
+        are poorly known, and retrieval gains much by not dividing by them (experiments/notes/defaults.md).
     fill : {"error", "pca"}, default="error"
-        What to do if ``n_bits`` is more than the number k of canonical pairs. "error" raises. With "pca" the bits
-        beyond k are the signs along the leading principal axes of the residual, the target rows projected off the k
-        canonical directions, up to ``min(n_features, n_samples - 1)`` bits. Pairs whose correlation is 0 but for
-        rounding are not counted in k.
-    random_state : ignored
-        The method is not random; accepted so that all methods can be built alike.
+        What to do if ``n_bits`` is more than the number k of canonical pairs that correlate. With "pca" the bits beyond
+        k are the signs along the leading principal axes of the residual, the target rows projected off the k canonical
+        directions, up to ``min(n_features, n_samples - 1)`` bits.
 
     Attributes
     ----------
@@ -52,7 +48,6 @@ class CVH(BaseHasher):
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.RandomState(0)
     >>> S = rng.standard_normal((100, 6)); X = S @ rng.standard_normal((6, 8))
     >>> CVH(n_bits=4, ridge=0.1).fit(X, privileged=S).correlations_.round(1)

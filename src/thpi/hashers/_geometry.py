@@ -34,7 +34,7 @@ def in_coordinates(X: Array, values: Array) -> Array:
 
 
 class Steps(NamedTuple):
-    """When an alternation stops: relative change of the loss, and number of iterations."""
+    """When an alternation stops: relative change of the loss, number of iterations."""
 
     tol: float = 1e-6
     max_iter: int = 150

@@ -35,27 +35,20 @@ class GroupITQ(GeometryHasher):
 
     Parameters
     ----------
-    n_bits : int, default=32
-        Length of a code; no limit.
     group_weight : float, default=8.0
         Weight of the groups relative to target geometry.
     target_share : float, default=0.1
         Share of the target's groups in T, the rest being the source's; 1 if there is no source.
-    imputed_weight : float, default=0.3
-        Weight of an imputed row relative to a real one; 0 leaves them out.
-    max_unpaired, tol, max_iter, random_state
+    imputed_weight, max_unpaired, tol, max_iter, random_state
         As for :class:`TransferITQ`.
 
     Attributes
     ----------
     group_r2_ : float
         Share of the energy of T that the target predicts, by leave-one-out.
-    projection_, codes_, objective_, n_iter_, converged_
-        As for :class:`ITQ`.
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.RandomState(0)
     >>> group = np.arange(120) % 4
     >>> X = np.hstack([3 * np.eye(4)[group], rng.standard_normal((120, 6))])  # most of the variance is within groups

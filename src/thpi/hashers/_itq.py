@@ -59,7 +59,6 @@ class ITQ(GeometryLearner, BaseHasher):
 
     Examples
     --------
-    >>> import numpy as np
     >>> X = np.random.RandomState(0).standard_normal((100, 8))
     >>> itq = ITQ(n_bits=4, random_state=0).fit(X)
     >>> bool(np.all(np.diff(itq.objective_) <= 0))

@@ -59,27 +59,20 @@ class ITQPlus(BaseHasher):
     ridge : float, default=10.0
         Ridge of the CCA, for ``reduction="cca"``.
     scale : {"unit", "radius", None}, default="unit"
-        The loss compares ``X R`` and ``S P`` with +-1, so the scale of both views matters. "unit": the best ``n_bits``
-        directions of a view have mean square 1; "radius": the mean distance to the 50th neighbour is 1 (the authors'
-        code does so with the target); None: as given.
+        Scale of both views, as the loss compares them with +-1. "unit": the best ``n_bits`` directions have mean square
+        1; "radius": the mean distance to the 50th neighbour is 1 (the authors' code, for the target); None: as given.
     n_init, tol, max_iter, random_state
         As for :class:`ITQ`; 150 iterations are the paper's cap.
 
     Attributes
     ----------
-    projection_ : array of shape (n_features, n_bits)
-        R, up to the scale of the view: the whole hash function.
-    slack_projection_ : array of shape (n_source_features, n_bits)
-        P, up to the scale of the view: the slack function is ``(s - source_mean_) slack_projection_``.
+    projection_, slack_projection_ : arrays of shape (n_features, n_bits) and (n_source_features, n_bits)
+        R and P, up to the scale of the views; the slack function is ``(s - source_mean_) slack_projection_``.
     codes_ : uint8 array of shape (n_samples, ceil(n_bits / 8))
-        The learned B, packed. It carries privileged information and is balanced, so it differs from
-        ``transform(X)`` in some bits.
-    objective_, n_iter_, converged_
-        The objective after each iteration, their number, and whether ``tol`` was met.
+        The learned B, packed. It carries privileged information and is balanced: some bits are not ``transform(X)``'s.
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.RandomState(0)
     >>> S = rng.standard_normal((100, 6)); X = S @ rng.standard_normal((6, 8))
     >>> hasher = ITQPlus(n_bits=4, random_state=0).fit(X, privileged=S)

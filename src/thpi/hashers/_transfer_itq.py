@@ -43,7 +43,7 @@ class TransferITQ(GeometryHasher):
         components, the ITQ codes of all source rows, diffusion coordinates of their neighbour graph (groups; see
         :func:`thpi.solvers.diffusion_map`), or kernel and diffusion together.
     imputed_weight : float, default=0.3
-        Weight of an imputed row relative to a real one.
+        Weight of an imputed row relative to a real one; 0 leaves them out.
     shrinkage : float, default=1.0
         Factor on the ridge penalty that leave-one-out chooses for W.
     max_unpaired : int, default=3000
@@ -55,8 +55,6 @@ class TransferITQ(GeometryHasher):
     ----------
     imputation_r2_, source_r2_ : float
         Shares of the energy of the target, and of the source features, that the other domain predicts (leave-one-out).
-    projection_, codes_, objective_, n_iter_, converged_
-        As for :class:`ITQ`.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from thpi.index._hamming_index import HammingIndex
-from thpi.index._ids import IdExistsError, IdKind, IdPositions, IdsLike, Neighbours, check_ids, id_kind, number_on
+from thpi.index._ids import IdKind, IdPositions, IdsLike, Neighbours, check_ids, id_kind, number_on
 from thpi.index._queries import Order, asymmetric_distances, check_integer, no_check
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HammingIndex",
-    "IdExistsError",
     "IdKind",
     "IdPositions",
     "IdsLike",

@@ -220,9 +220,9 @@ class HammingIndex:
         """Remove the codes of ``ids``; the rest keep their order. An unknown id is a ``KeyError``."""
         with self._writing:
             checked = check_ids(ids, kind=self.id_kind, unique=True)
-            positions = self._known().find_all(checked)
             if len(checked) == 0:
                 return
+            positions = self._known().find_all(checked)
             kept = np.ones(len(self), dtype=np.bool_)
             kept[positions] = False
             self._positions = None
@@ -236,7 +236,9 @@ class HammingIndex:
         from thpi._files import atomic_write
         from thpi.index._snapshot import encoded
 
-        atomic_write(path, encoded(self))
+        about = {"n_bits": self.n_bits, "recall": self.recall, "random_state": self.random_state, "model": self.model}
+        rows = self._state.rows
+        atomic_write(path, encoded(about, rows.codes, rows.ids))
 
     @classmethod
     def of(cls, codes: Codes, ids: Array, n_bits: int, recall: float | None = None) -> HammingIndex:
@@ -262,9 +264,14 @@ class HammingIndex:
         ...     HammingIndex.open(path)
         HammingIndex(n_bits=16, recall=None): 0 codes
         """
-        from thpi.index._snapshot import read
+        from thpi.index._snapshot import read, usable
 
-        return read(path)
+        with open(path, "rb") as file, usable(path):
+            about, codes, ids = read(file)
+            more = {name: about[name] for name in ("random_state", "model")}
+            index = cls(about["n_bits"], about["recall"], **more)
+            index.add(codes, ids)
+        return index
 
     def warm_up(self) -> None:
         """Do now what the first searches would do: tune an approximate structure, and load compiled kernels.

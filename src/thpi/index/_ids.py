@@ -38,10 +38,6 @@ class Neighbours(NamedTuple):
         return Neighbours(self.distances[:, kept], self.ids[:, kept])
 
 
-class IdExistsError(ValueError):
-    """An id that is to be added is in the index already."""
-
-
 def check_ids(ids: IdsLike, *, length: int | None = None, kind: IdKind | None = None, unique: bool = False) -> Array:
     """Return ``ids`` as a 1-D int64 array or an object array of ``str``.
 
@@ -160,4 +156,4 @@ class IdPositions:
         check_unique(ids)
         known = self.find(ids) >= 0
         if known.any():
-            raise IdExistsError(f"ids={_first(ids[known])!r} is in the index already; remove it first.")
+            raise ValueError(f"ids={_first(ids[known])!r} is in the index already; remove it first.")

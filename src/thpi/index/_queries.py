@@ -93,9 +93,14 @@ def nearest_of_few(projections: Floats, codes: Codes, k: int) -> tuple[Floats, I
     >>> nearest_of_few(np.array([[0.5, -2.0]]), np.array([[0b11], [0b00], [0b10]], np.uint8), 2)
     (array([[0.5, 2. ]]), array([[1, 0]]))
     """
-    distances = asymmetric_distances(projections, codes)
-    positions = np.argsort(distances, axis=1, kind="stable")[:, :k]
-    return np.take_along_axis(distances, positions, axis=1), positions
+    shape = len(projections), min(k, len(codes))
+    found = np.empty(shape), np.empty(shape, dtype=np.int64)
+    own, tables = pack_signs(projections), byte_tables(np.abs(projections))
+    for i in range(len(projections)):
+        distances = summed(own[i], tables[i], codes)
+        positions = np.argsort(distances, kind="stable")[:k]
+        found[0][i], found[1][i] = distances[positions], positions
+    return found
 
 
 def byte_tables(weights: Floats) -> Floats:

@@ -8,7 +8,6 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from thpi._files import atomic_open
 from thpi._types import Array, Codes, Floats, PathLike
 from thpi.index._ids import IdPositions, IdsLike, Neighbours, check_ids
 from thpi.index._queries import asymmetric_distances, check_integer, check_projections
@@ -35,15 +34,6 @@ class Vectors:
         self.rows = rows
         self.ids = check_ids(np.arange(len(rows)) if ids is None else ids, length=len(rows), unique=True)
         self._positions = IdPositions(self.ids)
-
-    @classmethod
-    def write(cls, path: PathLike, vectors: npt.ArrayLike, ids: IdsLike | None = None) -> Vectors:
-        """Write ``vectors`` to a ``.npy`` file in one step and open it. The file does not store the ids."""
-        array = np.ascontiguousarray(vectors)
-        cls(array, ids)  # check before writing
-        with atomic_open(path) as file:
-            np.save(file, array, allow_pickle=False)
-        return cls(path, ids)
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -16,13 +16,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import IO, Any
 
 import numpy as np
 
-from thpi._types import Array, PathLike
-from thpi.codes import check_codes, n_bytes
-from thpi.index._hamming_index import HammingIndex
+from thpi._types import Array, Codes, PathLike
+from thpi.codes import n_bytes
 from thpi.index._ids import id_kind
 
 MAGIC, FORMAT, VERSION = b"thpi-idx", "thpi-index", 2
@@ -34,31 +35,29 @@ class IndexFileError(ValueError):
     """A file that is not a whole, unaltered thpi index."""
 
 
-def encoded(index: HammingIndex) -> bytes:
-    """Return the bytes of the file."""
+def encoded(about: dict[str, Any], codes: Codes, ids: Array) -> bytes:
+    """Return the bytes of the file; ``about`` is what :class:`HammingIndex` is made of."""
     from thpi import __version__
 
-    rows = index._state.rows
-    ids = rows.ids.astype("<i8").tobytes() if id_kind(rows.ids) == "int64" else _texts(rows.ids)
-    about = {"format": FORMAT, "version": VERSION, "thpi": __version__, "n_bits": index.n_bits, "n": len(rows)}
-    about |= {"recall": index.recall, "random_state": index.random_state, "model": index.model}
-    about |= {"ids": id_kind(rows.ids), "body": rows.codes.size + len(ids)}
-    header = json.dumps(about, sort_keys=True).encode()
-    rest = len(header).to_bytes(8, "little") + header + rows.codes.tobytes() + ids
+    body = codes.tobytes() + (ids.astype("<i8").tobytes() if id_kind(ids) == "int64" else _texts(ids))
+    known = {"format": FORMAT, "version": VERSION, "thpi": __version__, "ids": id_kind(ids), "n": len(ids)}
+    header = json.dumps(about | known | {"body": len(body)}, sort_keys=True).encode()
+    rest = len(header).to_bytes(8, "little") + header + body
     return MAGIC + hashlib.sha256(rest).digest() + rest
 
 
-def read(path: PathLike) -> HammingIndex:
-    """Read a file; ``IndexFileError`` unless it is one that :func:`encoded` made."""
-    with open(path, "rb") as file:
-        try:
-            return _read(file)
-        except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-            text = str(error) if isinstance(error, IndexFileError) else f"its content is not that of one ({error})."
-            raise IndexFileError(f"{os.fspath(path)!r} is not a usable thpi index file: {text}") from None
+@contextmanager
+def usable(path: PathLike) -> Iterator[None]:
+    """Turn what is wrong with the content of a file into an ``IndexFileError`` that names the file."""
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+        text = str(error) if isinstance(error, IndexFileError) else f"its content is not that of one ({error})."
+        raise IndexFileError(f"{os.fspath(path)!r} is not a usable thpi index file: {text}") from None
 
 
-def _read(file: IO[bytes]) -> HammingIndex:
+def read(file: IO[bytes]) -> tuple[dict[str, Any], Codes, Any]:
+    """Read the header, codes and ids of a file that :func:`encoded` made; within :func:`usable`."""
     head, size = file.read(_HEAD), os.fstat(file.fileno()).st_size
     if len(head) < _HEAD or head[:8] != MAGIC:
         raise IndexFileError("it does not begin like one (truncated, or of another format).")
@@ -78,22 +77,21 @@ def _read(file: IO[bytes]) -> HammingIndex:
     if digest.digest() != head[8:40]:
         raise IndexFileError("its checksum does not match: the file was altered or damaged.")
     file.seek(_HEAD + length)
-    return _index(about, memoryview(file.read()))
+    return about, *_parts(about, memoryview(file.read()))
 
 
-def _index(about: dict[str, Any], body: memoryview) -> HammingIndex:
-    """Make the index; whatever is wrong is a ``ValueError``, ``KeyError`` or ``TypeError``."""
+def _parts(about: dict[str, Any], body: memoryview) -> tuple[Codes, Any]:
     n, n_bits = about["n"], about["n_bits"]
-    index = HammingIndex(n_bits, about["recall"], random_state=about["random_state"], model=about["model"])
     end = n * n_bytes(n_bits)
     if n_bits > _MAX_BITS or not 0 <= end <= len(body):
         raise IndexFileError(f"it claims to have {n} codes of {n_bits} bits, more than its bytes can hold.")
-    codes = check_codes(np.frombuffer(body[:end], dtype=np.uint8).reshape(n, n_bytes(n_bits)), n_bits=n_bits)
-    ids: Any = json.loads(bytes(body[end:])) if about["ids"] == "string" else np.frombuffer(body[end:], dtype="<i8")
-    index.add(codes, ids)
-    if len(index) and index.id_kind != about["ids"]:
-        raise IndexFileError(f"its ids are not of kind {about['ids']!r}.")
-    return index
+    codes = np.frombuffer(body[:end], dtype=np.uint8).reshape(n, n_bytes(n_bits))
+    if about["ids"] == "int64":
+        return codes, np.frombuffer(body[end:], dtype="<i8")
+    ids = json.loads(bytes(body[end:]))
+    if not isinstance(ids, list) or {*map(type, ids)} - {str}:
+        raise IndexFileError("its ids are not texts.")
+    return codes, ids
 
 
 def _texts(ids: Array) -> bytes:

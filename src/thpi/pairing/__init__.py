@@ -32,25 +32,9 @@ _HOMES = {
     ),
 }
 
-__all__ = [
-    "Items",
-    "Paired",
-    "PairingReport",
-    "UNRELATED_LABELS",
-    "UnrelatedLabelsWarning",
-    "UnrelatedPairsWarning",
-    "align",
-    "check_index",
-    "check_labels",
-    "default_id",
-    "id_names",
-    "is_blank",
-    "label_relation",
-    "pair",
-    "relation",
-    "relation_of",
-    "stack",
-]
+__all__ = ["Items", "Paired", "PairingReport", "UNRELATED_LABELS", "UnrelatedLabelsWarning", "UnrelatedPairsWarning"]
+__all__ += ["align", "check_index", "check_labels", "default_id", "id_names", "is_blank", "label_relation", "pair"]
+__all__ += ["relation", "relation_of", "stack"]
 
 
 def __getattr__(name: str) -> Any:

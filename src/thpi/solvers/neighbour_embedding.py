@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from thpi._types import Array
 from thpi.solvers.blocks import spread
-from thpi.solvers.descent import check_descent
+from thpi.solvers.procrustes import check_descent
 
 __all__ = ["NeighbourResult", "neighbour_embedding", "neighbour_probabilities"]
 

@@ -11,8 +11,7 @@ from thpi._types import Array, Signs
 from thpi.kernels.threads import own_threads
 from thpi.solvers.balance import as_signs, balanced_signs
 from thpi.solvers.blocks import Data, Streamed, reduce_blocks
-from thpi.solvers.descent import check_descent
-from thpi.solvers.procrustes import polar, random_orthonormal
+from thpi.solvers.procrustes import check_descent, polar, random_orthonormal
 
 __all__ = ["QuantisationResult", "frame_quantisation", "iterative_quantisation", "signs", "to_signs"]
 

@@ -11,9 +11,8 @@ from scipy import sparse
 from thpi._types import Array, Bools, Ints, Signs
 from thpi.kernels.threads import own_threads
 from thpi.solvers.balance import as_signs, balanced_halves
-from thpi.solvers.descent import check_descent
 from thpi.solvers.pair_moments import PairMoments
-from thpi.solvers.procrustes import random_orthonormal
+from thpi.solvers.procrustes import check_descent, random_orthonormal
 from thpi.solvers.swap_descent import GraphCodes
 
 __all__ = ["SlackResult", "slack_quantisation"]

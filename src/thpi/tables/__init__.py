@@ -24,33 +24,10 @@ _HOMES = {
     "_tables": ("Batch", "Table", "TableRows", "open_table", "read_matrix", "read_stdin"),
 }
 
-__all__ = [
-    "Batch",
-    "Choice",
-    "Columns",
-    "Files",
-    "Learning",
-    "Names",
-    "Table",
-    "TableRows",
-    "Value",
-    "as_ids",
-    "check_ignored",
-    "check_positions",
-    "cluster",
-    "column_of",
-    "label_texts",
-    "labels_of",
-    "load_array",
-    "open_table",
-    "read_column",
-    "read_labels",
-    "read_learning",
-    "read_matrix",
-    "read_stdin",
-    "some",
-    "split_spec",
-]
+__all__ = ["Batch", "Choice", "Columns", "Files", "Learning", "Names", "Table", "TableRows", "Value", "as_ids"]
+__all__ += ["check_ignored", "check_positions", "cluster", "column_of", "label_texts", "labels_of", "load_array"]
+__all__ += ["open_table", "read_column", "read_labels", "read_learning", "read_matrix", "read_stdin", "some"]
+__all__ += ["split_spec"]
 
 
 def __getattr__(name: str) -> Any:

@@ -31,7 +31,7 @@ class Learning(NamedTuple):
     """What ``fit`` takes, the names of the columns, if they have names, and how the tables were joined, if so.
 
     ``ids`` are those of the rows of ``X``, and ``target_ids`` those of further target rows; None where there are none.
-    ``texts`` has what people read of an item, by its id as a text, and ``counts`` the rows of each file.
+    ``texts`` has what people read of an item, by its id as a text.
     """
 
     X: Any
@@ -42,8 +42,7 @@ class Learning(NamedTuple):
     joined: PairingReport | None
     ids: list[Any] | None = None
     target_ids: list[Any] | None = None
-    texts: dict[str, str] | None = None
-    counts: dict[str, int] | None = None
+    texts: dict[str, str] = {}
 
     @property
     def pairing(self) -> str | None:
@@ -85,9 +84,8 @@ def read_learning(
         views = {name: None if each is None else each.X for name, each in tables._asdict().items() if name != "data"}
         y = _classes(files, labels, rows)
         found = Learning(T.X, y, views, T.names, None if S is None else S.names, None, T.ids, T_U and T_U.ids)
-    texts = None if T.texts is None else _texts(T)
-    counts = {name: each.X.shape[0] for name, each in tables._asdict().items() if each is not None}
-    return found._replace(texts=texts, counts=counts)
+    named = zip(range(T.X.shape[0]) if T.ids is None else T.ids, T.texts or (), strict=False)
+    return found._replace(texts={str(name): str(text) for name, text in named if text is not None})
 
 
 def read_rows(choice: Choice, client: object = None) -> TableRows:
@@ -192,11 +190,6 @@ def _joined(files: Files, tables: _Tables, labels: list[Value | None] | None) ->
         labels = [by_id.get(str(name)) for name in found.ids]
     ids = found.ids.tolist()
     return Learning(found.X, _classes(files, labels, ids), views, T.names, S.names, report, ids, target_ids)
-
-
-def _texts(T: TableRows) -> dict[str, str]:
-    names = range(len(T.texts or ())) if T.ids is None else T.ids
-    return {str(name): str(text) for name, text in zip(names, T.texts or (), strict=True) if text is not None}
 
 
 def _classes(files: Files, labels: list[Value | None] | None, rows: Sequence[object]) -> Array | None:

@@ -47,8 +47,8 @@ def open_records(choice: Choice, path: Path) -> Records:
     size = os.fstat(raw.fileno()).st_size
 
     def take() -> bytes:
-        data = raw.read(8 * PORTION)
-        return data if len(data) == 8 * PORTION or not data else data.rstrip(b"\n") + b"\n"  # the last line ends, too
+        data = raw.read(2 * PORTION)
+        return data if len(data) == 2 * PORTION or not data else data.rstrip(b"\n") + b"\n"  # the last line ends, too
 
     return open_csv(choice, raw, take, lambda: raw.tell() / size if size else None)
 
@@ -78,6 +78,8 @@ def open_csv(
         line = head.count(b"\n") if named else 0
         with raw:
             for chunk in chunks(take, b"" if named else head, _last_record):
+                if chunk.count(b'"') % 2:  # pyarrow would end an open quote by itself
+                    list(_rows(choice, chunk, delimiter, line))
                 if chunk.strip():
                     table = _parsed(chunk, names, types, delimiter)
                     X = None if isinstance(table, str) else _matrix(table, numbers)

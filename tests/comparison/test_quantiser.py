@@ -3,9 +3,10 @@ from __future__ import annotations
 import faiss
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from thpi import ITQ, ModelFileError, ResidualQuantiser
-from thpi.quantiser import _Queries
+from thpi.comparison._quantiser import _followed, _means, _near, _recall
 
 rng = np.random.RandomState(0)
 X = rng.standard_normal((500, 20)) * np.linspace(2, 0.3, 20) + 3 * rng.standard_normal((9, 20))[np.arange(500) % 9]
@@ -119,6 +120,40 @@ def test_a_short_code_may_have_a_centroid_in_place_of_the_offset(tmp_path):
         ResidualQuantiser.load(tmp_path / "short.thpi")
 
 
+def test_the_best_sums_are_followed_by_brute_force():
+    left = np.float32(rng.standard_normal((40, 3, 6)))
+    codes = np.uint8(rng.randint(0, 256, (40, 3, 2)))
+    centroids = np.float32(rng.standard_normal((256, 6)))
+    after, codes_after = _followed(left, codes, centroids, 4)
+    every = left[:, :, None] - centroids
+    squares = (every.astype(float) ** 2).sum(axis=3).reshape(40, -1)
+    best = np.argsort(squares, axis=1, kind="stable")[:, :4]
+    np.testing.assert_allclose(after, np.take_along_axis(every.reshape(40, -1, 6), best[:, :, None], axis=1), atol=1e-5)
+    np.testing.assert_array_equal(codes_after[:, :, -1], best % 256)
+    np.testing.assert_array_equal(codes_after[:, :, :-1], np.take_along_axis(codes, best[:, :, None] // 256, axis=1))
+
+
+def test_centroids_from_short_rows_fit_other_rows_better_than_from_rows_as_they_are():
+    draws = np.random.RandomState(2)
+    rows, others = np.float32(draws.standard_normal((2, 3000, 64)) * np.exp(0.3 * draws.standard_normal((2, 3000, 1))))
+    usual = faiss.Kmeans(64, 256, niter=5, seed=1, min_points_per_centroid=1)
+    usual.train(rows)
+    short, long = (
+        ((others**2).sum(axis=1)[:, None] - 2 * others @ centroids.T + (centroids**2).sum(axis=1)).min(axis=1).mean()
+        for centroids in (_means(rows, np.random.RandomState(0)), usual.centroids)
+    )
+    assert short < 0.99 * long
+
+
+def test_the_number_of_threads_changes_nothing():
+    rows = np.float32(np.random.RandomState(1).standard_normal((5000, 64)))
+    codes = []
+    for n in (1, 2):
+        with threadpool_limits(n):
+            codes.append(ResidualQuantiser(3, random_state=0).fit(rows).transform(rows))
+    np.testing.assert_array_equal(*codes)
+
+
 def test_the_recall_of_the_choice_is_that_of_brute_force():
     distances = ((X[:, None] - X) ** 2).sum(axis=2)
     np.fill_diagonal(distances, np.inf)
@@ -128,11 +163,12 @@ def test_the_recall_of_the_choice_is_that_of_brute_force():
     np.fill_diagonal(estimates, np.inf)
     near, found = (np.argsort(values, axis=1)[:, :10] for values in (distances, estimates))
     expected = np.mean([len(set(a) & set(b)) / 10 for a, b in zip(near, found, strict=True)])
-    assert _Queries(X, 0).recall(Z, rounded, (rounded**2).sum(axis=1)) == pytest.approx(expected)
+    assert _recall(_near(X, 500, 10), Z, rounded, (rounded**2).sum(axis=1)) == pytest.approx(expected)
 
 
 def test_rows_of_like_lengths_have_rounded_offsets():
-    assert len(ResidualQuantiser(10, n_neighbours=20, random_state=0).fit(X).offset_levels_) == 256
+    rows = rng.standard_normal((2000, 64))
+    assert len(ResidualQuantiser(10, n_neighbours=20, random_state=0).fit(rows).offset_levels_) == 256
 
 
 def test_it_finds_more_of_the_nearest_than_signs_of_as_many_bytes():
@@ -158,7 +194,7 @@ def test_a_saved_quantiser_gives_the_same_codes(tmp_path):
 
 def test_other_and_damaged_files(tmp_path):
     ITQ(4, random_state=0).fit(X).save(tmp_path / "itq.thpi")
-    with pytest.raises(ModelFileError, match="it holds a ITQ, not a ResidualQuantiser"):
+    with pytest.raises(ModelFileError, match="it holds a 'ITQ'; this thpi knows ResidualQuantiser"):
         ResidualQuantiser.load(tmp_path / "itq.thpi")
     QUANTISER.save(tmp_path / "q.thpi")
     data = bytearray((tmp_path / "q.thpi").read_bytes())
@@ -184,7 +220,7 @@ def test_errors_name_the_argument():
         ResidualQuantiser(4).fit(X[:100])
     with pytest.raises(ValueError, match="'n_bytes' parameter"):
         ResidualQuantiser(1).fit(X)
-    with pytest.raises(ValueError, match="X has 3 features; the quantiser was fitted on 20"):
+    with pytest.raises(ValueError, match="X has 3 features, but ResidualQuantiser is expecting 20 features"):
         QUANTISER.transform(X[:, :3])
     with pytest.raises(ValueError, match="codes has 2 bytes per row; n_bytes=5"):
         QUANTISER.distances(Q, CODES[:, :2])
