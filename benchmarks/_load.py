@@ -22,6 +22,7 @@ import psutil
 
 import thpi
 from thpi._types import Array
+from thpi.collection import write
 from thpi.index import HammingIndex, Neighbours, Order
 
 __all__ = ["Client", "Codes", "Load", "Server", "serving"]
@@ -158,14 +159,12 @@ class Server:
 
 @contextmanager
 def serving(codes: Codes, workers: int) -> Iterator[Server]:
-    """Serve an index by ``thpi serve``."""
+    """Serve the codes as a collection by ``thpi serve``."""
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        codes.hasher.save(folder / "load.thpi")
-        codes.index.save(folder / "load.index")
-        command = [sys.executable, "-m", "thpi", "serve", "--port", "0", "--time-limit", "60"]
-        command += ["--model", str(folder / "load.thpi"), "--index", str(folder / "load.index")]
-        command += ["--workers", str(workers)]
+        index, path = codes.index, Path(name) / "load.thpi"
+        write(path, codes.hasher, index.codes, index.ids, about={"recall": index.recall})
+        command = [sys.executable, "-m", "thpi", "serve", str(path), "--port", "0"]
+        command += ["--time-limit", "60", "--workers", str(workers)]
         environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
         try:

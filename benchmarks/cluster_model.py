@@ -29,16 +29,16 @@ from threadpoolctl import threadpool_limits
 import thpi
 from thpi.rows import Parquet
 from thpi.rows._dask import _read_group, dask_parquet
-from thpi.solvers.moments import _block_moments
-from thpi.solvers.quantisation import _block_correlation
+from thpi.solvers.moments import block_moments
+from thpi.solvers.quantisation import block_correlation
 
 PART = 25_000
 MAX_ITER = 50
 
 
 def _write(folder: Path, n: int, d: int) -> None:
-    import pyarrow as pa  # type: ignore[import-untyped]
-    import pyarrow.parquet as pq  # type: ignore[import-untyped]
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
     rng = np.random.RandomState(0)
     mixing = (rng.standard_normal((80, d)) * np.linspace(1, 0.2, 80)[:, None]).astype(np.float32)
@@ -69,9 +69,9 @@ def _costs(folder: Path, d: int, c: int) -> dict[str, float]:
         R = np.eye(c, dtype=np.float32)
         steps = {
             "read": lambda: _read_group(path, 0, None, np.float32),
-            "moments": lambda: _block_moments(X, mean),
+            "moments": lambda: block_moments(X, mean),
             "project": lambda: (X - mean) @ W,
-            "iteration": lambda: _block_correlation(Z, R),
+            "iteration": lambda: block_correlation(Z, R),
         }
         return {name: _median(step) / len(X) for name, step in steps.items()}
 
@@ -103,10 +103,10 @@ def main() -> None:
         for name, seconds in cost.items():
             print(f"  {name:10} {1e6 * seconds:8.2f} microseconds a row and core")
         with (
-            distributed.LocalCluster(  # type: ignore[no-untyped-call]
+            distributed.LocalCluster(
                 n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None
             ) as cluster,
-            distributed.Client(cluster) as client,  # type: ignore[no-untyped-call]
+            distributed.Client(cluster) as client,
         ):
             client.run(_one_thread)
             n_tasks = 200

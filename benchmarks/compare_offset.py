@@ -18,8 +18,7 @@ import thpi
 from benchmarks._table import markdown
 from benchmarks.compare_codes import SETS, rows_of
 from experiments.datasets import data_home_path
-from thpi.comparison import Cut
-from thpi.comparison._measure import Truth
+from thpi.comparison import Cut, Truth
 
 
 def main() -> None:

@@ -21,8 +21,7 @@ import thpi
 from benchmarks._table import markdown
 from benchmarks.compare_codes import SETS, Rows, rows_of
 from experiments.datasets import data_home_path
-from thpi.comparison import Cut
-from thpi.comparison._measure import Truth
+from thpi.comparison import Cut, Truth
 from thpi.index import HammingIndex
 
 Found = np.ndarray[Any, Any]

@@ -1,4 +1,4 @@
-"""Does the server keep up with its index?  ``python -m benchmarks.serve_load [--only PATTERN] [--output FILE]``
+"""Does the server keep up with the index?  ``python -m benchmarks.serve_load [--only PATTERN] [--output FILE]``
 
 Starts ``thpi serve`` as a process of its own on loopback and sends it searches by vector over 64 connections. Every
 answer is checked for its status and its number of neighbours, one in a thousand against the index itself. In turn with

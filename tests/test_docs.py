@@ -17,9 +17,9 @@ import thpi
 import thpi.auto
 from experiments.datasets import DATASETS
 from tests._pages import blocks, run_page
-from thpi.export import FORMATS, STORES
-from thpi.registry import methods_table
+from thpi.export import DESTINATIONS
 from tools import commands_page
+from tools.methods_table import methods_table
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -121,7 +121,7 @@ def _words(page: Path) -> int:
     for included in re.findall(r"^```\{include\} (\S+)$", text, re.MULTILINE):
         text += _text(page.parent / included)
     text = re.sub(r"<svg.*?</svg>|<!--.*?-->", "", ANY_FENCE.sub("", text), flags=re.DOTALL)
-    made = {_plain(row) for row in (*_store_rows(), *_format_rows(), *methods_table().splitlines())}
+    made = {_plain(row) for row in (*_destination_rows(), *methods_table().splitlines())}
     text = "\n".join(line for line in text.splitlines() if _plain(line) not in made)
     text = re.sub(r"\]\([^)]*\)", "]", re.sub(r"`[^`]+`", "code", text))
     return len([word for word in text.split() if re.search(r"[^\W\d]", word)])
@@ -158,7 +158,7 @@ MODULES += [
     "report",
     "report.plot",
 ]
-MODULES += ["comparison", "quantiser", "refit", "registry", "rows", "web"]
+MODULES += ["comparison", "refit", "registry", "rows", "tables", "web"]
 MODULES += [f"solvers.{file.stem}" for file in sorted((ROOT / "src/thpi/solvers").glob("[a-z]*.py"))]
 
 
@@ -233,21 +233,14 @@ def _dataset_rows() -> list[str]:
 
 
 @cache
-def _store_rows() -> list[str]:
-    addresses = {
-        name: [f"`{start}...`" for start in store.prefixes] + [f"`*{end}`" for end in store.suffixes]
-        for name, store in STORES.items()
+def _destination_rows() -> list[str]:
+    forms = {
+        name: [f"`{form}...`" if "://" in form else f"`*{form}`" for form in entry.forms]
+        for name, entry in DESTINATIONS.items()
     }
     return [
-        f"| `{name}` | {', '.join(addresses[name])} | {store.description} | {_extra(store.extra)} |"
-        for name, store in STORES.items()
-    ]
-
-
-@cache
-def _format_rows() -> list[str]:
-    return [
-        f"| `{name}` | `*{file.suffix}` | {file.description} | {_extra(file.extra)} |" for name, file in FORMATS.items()
+        f"| `{name}` | {', '.join(forms[name])} | {entry.description} | {_extra(entry.extra)} |"
+        for name, entry in DESTINATIONS.items()
     ]
 
 
@@ -255,19 +248,17 @@ def test_the_table_of_data_sets_is_that_of_the_registry():
     assert _table_rows(ROOT / "experiments" / "notes" / "datasets.md", "data set") == _dataset_rows()
 
 
-def test_the_tables_of_stores_and_files_are_those_of_the_registries():
-    page = DOCS / "reference" / "api" / "export.md"
-    assert _table_rows(page, "store") == _store_rows()
-    assert _table_rows(page, "format") == _format_rows()
+def test_the_table_of_destinations_is_that_of_the_registry():
+    assert _table_rows(DOCS / "reference" / "api" / "export.md", "destination") == _destination_rows()
 
 
 def _extra(name: str | None) -> str:
     return "-" if name is None else f"`thpi[{name}]`"
 
 
-@pytest.mark.parametrize("name", [*FORMATS, *STORES])
-def test_the_extras_of_stores_exist(name):
-    extra = {**FORMATS, **STORES}[name].extra
+@pytest.mark.parametrize("name", DESTINATIONS)
+def test_the_extras_of_destinations_exist(name):
+    extra = DESTINATIONS[name].extra
     assert extra is None or f"\n{extra} = [" in _text(ROOT / "pyproject.toml")
 
 

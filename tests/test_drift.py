@@ -74,7 +74,7 @@ def test_files_keep_the_numbers_and_encoders_use_them(fitted, tmp_path):
 
 def test_a_model_without_the_numbers_is_judged_by_its_codes_or_by_a_half(fitted):
     hasher, new = fitted
-    old = hasher._travelling()
+    old = hasher.light()
     for name in ("bit_share_", "projection_mean_", "projection_scale_", "n_measured_"):
         del old.__dict__[name]
     shares = (hasher.decision_function(new) >= 0).mean(axis=0)

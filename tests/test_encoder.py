@@ -14,12 +14,14 @@ from scipy import sparse
 
 import thpi
 from thpi.base import BaseHasher
+from thpi.codes import pack_signs
 from thpi.datasets import load_digits_views
 from thpi.encoder import Encoder
-from thpi.hash_functions import HASH_FUNCTIONS
+from thpi.hash_functions import HASH_FUNCTIONS, ONE_BLOCK
 from thpi.model_file import _digest
 from thpi.registry import unregister
 from thpi.rows import Blocks
+from thpi.solvers.blocks import centred_product, row_blocks
 
 HEAVY = "[name for name in ('sklearn', 'scipy', 'pandas', 'rich', 'faiss', 'numba') if name in sys.modules]"
 
@@ -70,7 +72,7 @@ def test_sparse_rows(saved, digits):
 
 
 def test_every_hash_function_is_that_of_some_method(digits):
-    names = {fitted(name, *digits)._hash_name for name in ("ITQ", "DSH", "SpectralHashing", "AutoHasher")}
+    names = {fitted(name, *digits).hash_name for name in ("ITQ", "DSH", "SpectralHashing", "AutoHasher")}
     assert names == set(HASH_FUNCTIONS)
 
 
@@ -203,6 +205,34 @@ def run(code: str, *arguments: object) -> str:
     return done.stdout
 
 
+def test_an_encoder_is_seven_files_and_numpy(saved):
+    code = (
+        "import sys, numpy as np, thpi\n"
+        "encoder = thpi.load_encoder(sys.argv[1])\n"
+        "encoder.transform(np.zeros((1, encoder.n_features_in_)))\n"
+        "print(*sorted(name for name in sys.modules if name.partition('.')[0] == 'thpi'))"
+    )
+    files = {
+        "thpi",
+        *(f"thpi.{name}" for name in ("_types", "codes", "encoder", "hash_functions", "identity", "model_file")),
+    }
+    assert set(run(code, saved).split()) == files
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_direct_way_of_few_rows_gives_the_codes_of_the_blocks(digits, tmp_path, dtype):
+    X = np.tile(digits[0], (4, 1)).astype(dtype)
+    hasher = thpi.DSH(n_bits=20, random_state=0).fit(X[:150])
+    hasher.save(tmp_path / "m")
+    encoder, most = thpi.load_encoder(tmp_path / "m"), ONE_BLOCK // X[0].nbytes
+    assert len(list(row_blocks(X[:most]))) == 1
+    assert X[: most + 1].nbytes > ONE_BLOCK
+    for n in (1, most, most + 1, len(X)):
+        blocks = centred_product(X[:n], hasher.mean_, hasher.projection_) - hasher.offset_
+        np.testing.assert_array_equal(encoder.decision_function(X[:n]), blocks)
+        np.testing.assert_array_equal(encoder.transform(X[:n]), pack_signs(blocks))
+
+
 @pytest.mark.slow
 def test_an_encoder_imports_neither_scikit_learn_nor_scipy_nor_pandas(saved, digits, tmp_path):
     np.save(tmp_path / "x.npy", digits[0])
@@ -219,15 +249,17 @@ def test_an_encoder_imports_neither_scikit_learn_nor_scipy_nor_pandas(saved, dig
 @pytest.mark.parametrize("kind", ["csv", "npy"])
 def test_commands_that_code_rows_do_not_import_them_either(digits, tmp_path, kind):
     X = digits[0]
-    thpi.AutoHasher(n_bits=16, random_state=0).fit(X[:60], privileged=digits[1][:60]).save(tmp_path / "shop.thpi")
-    rows = tmp_path / f"rows.{kind}"
+    hasher = thpi.AutoHasher(n_bits=16, random_state=0)
+    thpi.build(tmp_path / "shop.thpi", X[:60], privileged=digits[1][:60], hasher=hasher).close()
+    rows, ids = tmp_path / f"rows.{kind}", tmp_path / "ids.txt"
     np.save(rows, X) if kind == "npy" else np.savetxt(rows, X, delimiter=",")
+    ids.write_text("\n".join(str(100 + i) for i in range(len(X))))
     code = f"import sys; from thpi.cli import run; assert run(sys.argv[1:]) == 0; print({HEAVY})"
-    shop, codes, index = tmp_path / "shop.thpi", tmp_path / "codes.npy", tmp_path / "shop.index"
+    shop = tmp_path / "shop.thpi"
     for command in (
         ("info", shop),
-        ("encode", shop, rows, codes),
-        ("index", "build", codes, index),
-        ("search", index, rows, "--model", shop, "--row", "3"),
+        ("add", shop, rows, "--id", ids),
+        ("remove", shop, "103"),
+        ("search", shop, rows, "--row", "3"),
     ):
         assert run(code, *command).splitlines()[-1] == "[]", command

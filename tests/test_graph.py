@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.stats import chi2
 
 from thpi.codes import hamming_distances
-from thpi.graph import _by_faiss, _by_kernel, _draw_numbers, hamming_knn_graph, hamming_neighbors, laplacian
+from thpi.graph import _draw_numbers, _search, hamming_knn_graph, hamming_neighbors, laplacian
 
 
 @settings(deadline=None, max_examples=80)
@@ -153,14 +153,11 @@ def test_wrong_adjacency_is_named(W):
         laplacian(W)
 
 
-@pytest.mark.parametrize("search", [_by_kernel, _by_faiss])
+@pytest.mark.parametrize("more", [64, 2, 0])
 @pytest.mark.parametrize("pairs", [None, 30])
 @pytest.mark.parametrize("n_bytes", [1, 2, 9])
-def test_the_lists_of_a_code_are_all_codes_within_the_radius_that_holds_enough_rows(
-    search, pairs, n_bytes, monkeypatch
-):
-    if search is _by_kernel:
-        pytest.importorskip("numba")
+def test_the_lists_of_a_code_are_all_codes_within_the_radius_that_holds_enough_rows(more, pairs, n_bytes, monkeypatch):
+    monkeypatch.setattr("thpi.graph._MORE", more)
     if pairs:
         monkeypatch.setattr("thpi.graph._PAIRS", pairs)
     rng = np.random.RandomState(0)
@@ -170,7 +167,7 @@ def test_the_lists_of_a_code_are_all_codes_within_the_radius_that_holds_enough_r
     distances = hamming_distances(codes, codes)
     for n_rows in (1, 6, size.sum()):
         done = 0
-        for n_done, radius, limits, found, distance in search(codes, size, wanted, n_rows):
+        for n_done, radius, limits, found, distance in _search(codes, size, wanted, n_rows):
             assert limits[0] == 0
             assert n_done == 1 or not pairs or limits[-1] <= pairs  # the memory is bounded
             for query, begin, end, far in zip(

@@ -1,4 +1,4 @@
-"""Refit: what it measures, the recoded index, and a replacement that is killed at every step."""
+"""Refit: what it measures, and a collection that is replaced in one step, or not at all."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 
 import thpi
 from thpi.codes import unpack
+from thpi.collection import Details, write
 from thpi.datasets import load_digits_views
-from thpi.index import HammingIndex
-from thpi.refit import finish_refit, journal_of, recoded, refit, save_refit
+from thpi.refit import refit, refit_collection
 
 
 @pytest.fixture(scope="module")
@@ -53,9 +53,9 @@ def test_relevance_is_that_of_the_model(digits):
     rows = np.random.RandomState(0).permutation(digits.n)[:130]
     X, S, y = digits.target[rows], digits.source[rows], digits.labels[rows]
     for relevance, meaning in (
-        ("source", "the 10 nearest by the source"),
-        ("labels", "the same class"),
-        ("target", "the 10 nearest rows"),
+        ("source", "near in source space: the 10 nearest rows"),
+        ("labels", "same label"),
+        ("target", "near in target space: the 10 nearest rows"),
     ):
         old = thpi.AutoHasher(n_bits=8, relevance=relevance, random_state=0).fit(X[:60], y[:60], privileged=S[:60])
         found = refit(old, X, y, privileged=S)
@@ -71,90 +71,94 @@ def test_few_rows_are_refused(digits):
     assert refit(old, digits.target[:50], n_old=20).gain.n_queries == 10
 
 
-@pytest.mark.parametrize("strings", [False, True])
-def test_a_recoded_index_has_the_same_items(digits, strings):
-    X = digits.target[:100]
-    one, other = (thpi.LSH(n_bits=12, random_state=seed).fit(X) for seed in (0, 1))
-    ids = [f"é,{i}" for i in range(100)] if strings else (np.arange(100) * 7 - 9)
+@pytest.fixture(params=[False, True], ids=["integers", "texts"])
+def shop(request, digits, tmp_path):
+    """Three items out of a hundred rows, two of them with something to show, and the ids of all rows."""
+    ids = [f"é,{i}" for i in range(100)] if request.param else (np.arange(100) * 7 - 9).tolist()
+    hasher = thpi.LSH(n_bits=12, random_state=0).fit(digits.target[:60])
     kept = [50, 3, 99]
-    index = HammingIndex(12, 0.9, random_state=4)
-    index.add(one.transform(X[kept]), [ids[i] for i in kept])
-    new = recoded(index, other, X, ids)
-    assert new.ids.tolist() == index.ids.tolist()
-    assert (new.recall, new.random_state) == (0.9, 4)
-    np.testing.assert_array_equal(new.codes, other.transform(X[kept]))
-    with pytest.raises(KeyError, match="has no row"):
-        recoded(index, other, X[:99], ids[:99])
-    assert len(recoded(HammingIndex(12), other, X)) == 0
+    names, codes = [ids[i] for i in kept], hasher.transform(digits.target[kept])
+    details = {ids[3]: Details("a three"), ids[99]: Details(None, b"picture")}
+    write(tmp_path / "shop.thpi", hasher, codes, names, about={"recall": 0.9}, details=details)
+    with thpi.open(tmp_path / "shop.thpi") as opened:
+        yield opened, ids, kept
 
 
-STEPS = """
-import os, signal, sys
+def test_a_collection_has_the_same_items_with_the_codes_of_the_new_model(shop, digits):
+    opened, ids, kept = shop
+    X = digits.target[:100]
+    before = opened.path.read_bytes()
+    found = refit_collection(opened, X, ids=ids, write=False)
+    assert opened.path.read_bytes() == before
+    old = opened.model
+    again = refit_collection(opened, X, ids=ids)
+    assert again.hasher.fingerprint_ == found.hasher.fingerprint_ == opened.model != old
+    assert again.gain == found.gain
+    with thpi.open(opened.path) as other:  # and on disk
+        assert other.ids.tolist() == [ids[i] for i in kept]
+        np.testing.assert_array_equal(other.index.codes, again.hasher.transform(X[kept]))
+        np.testing.assert_array_equal(other.hasher.transform(X), again.hasher.transform(X))
+        assert other.details(ids[3]).text == "a three"
+        assert other.details(ids[99]).thumbnail == b"picture"
+        assert (other.about["recall"], other.about["fingerprint"]) == (0.9, other.hasher.fingerprint_)
+        assert other.evidence["rows"] == 100
+        other.check()
+
+
+def test_items_without_a_source_row_are_coded_too(digits, tmp_path):
+    X, S = digits.target[:150], digits.source[:150]
+    options = {"hasher": thpi.ITQPlus(n_bits=8, random_state=0)}
+    with thpi.build(tmp_path / "shop.thpi", X[:100], privileged=S[:100], **options) as shop:
+        shop.add(X[100:120])
+        found = refit_collection(
+            shop, X[:110], privileged=S[:110], ids=np.arange(110), target=X[110:], target_ids=np.arange(110, 150)
+        )
+        np.testing.assert_array_equal(shop.index.codes, found.hasher.transform(X[:120]))
+        with pytest.raises(ValueError, match=r"X has no row for 10 items of the collection: 110, 111, 112, \.\.\."):
+            refit_collection(shop, X[:110], privileged=S[:110])
+
+
+def test_names_of_columns_stay(digits, tmp_path):
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame(digits.target[:80], columns=[f"kar{j}" for j in range(digits.target.shape[1])])
+    with thpi.build(tmp_path / "shop.thpi", table[:50], bits=8) as shop:
+        refit_collection(shop, table.to_numpy())
+        assert list(shop.hasher.feature_names_in_) == list(table.columns)
+
+
+KILLED = """
+import os, signal, sqlite3, sys
 import numpy as np, thpi
-from thpi.index import HammingIndex
-from thpi.refit import recoded, save_refit
+from thpi.collection._file import CollectionFile
+from thpi.refit import refit_collection
 
-left, rename = int(sys.argv[3]), os.replace
+left, execute = int(sys.argv[2]), CollectionFile.execute
 
-def replace(*arguments):
+def counted(self, statement, *values):
     global left
-    left -= 1
-    if left == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-    rename(*arguments)
+    if statement.startswith(("DELETE", "INSERT", "UPDATE")):
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+    return execute(self, statement, *values)
 
-os.replace = replace
-X = np.load(sys.argv[4])
-hasher = thpi.LSH(n_bits=12, random_state=1).fit(X)
-save_refit(sys.argv[1], hasher, recoded(HammingIndex.open(sys.argv[2]), hasher, X), sys.argv[2])
+CollectionFile.execute = counted
+refit_collection(thpi.open(sys.argv[1]), np.load(sys.argv[3]))
 """
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("step", range(1, 7))
-def test_a_kill_at_any_step_leaves_the_old_pair_or_the_new_one(digits, tmp_path, step):
+@pytest.mark.parametrize("step", [1, 2, 4, 7, 1000])
+def test_a_kill_at_any_step_leaves_the_old_collection_or_the_new_one(digits, tmp_path, step):
     X = digits.target[:60]
-    model, index = tmp_path / "shop.thpi", tmp_path / "other" / "shop.index"
-    index.parent.mkdir()
     np.save(tmp_path / "x.npy", X)
-    old, new = (thpi.LSH(n_bits=12, random_state=seed).fit(X) for seed in (0, 1))
-    old.save(model)
-    shop = HammingIndex(12)
-    shop.add(old.transform(X))
-    shop.save(index)
-    before = model.read_bytes(), index.read_bytes()
-    command = [sys.executable, "-c", STEPS, model, index, str(step), tmp_path / "x.npy"]
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
-    # Renames: the two new files, the journal, the two files themselves.
-    assert done.returncode == (-signal.SIGKILL if step <= 5 else 0), done.stderr
-    decided = step in (4, 5)
-    assert journal_of(model).exists() is decided
-    if step <= 4:
-        assert (model.read_bytes(), index.read_bytes()) == before
-    assert finish_refit(model) is decided
-    expected = old if step <= 3 else new
-    np.testing.assert_array_equal(thpi.load(model).projection_, expected.projection_)
-    np.testing.assert_array_equal(HammingIndex.open(index).codes, expected.transform(X))
-    assert not journal_of(model).exists()
-    # The next one works, whatever is left over.
-    save_refit(model, new, recoded(HammingIndex.open(index), new, X), index)
-    np.testing.assert_array_equal(HammingIndex.open(index).codes, new.transform(X))
-    np.testing.assert_array_equal(thpi.load(model).projection_, new.projection_)
-    assert not [path.name for path in (*tmp_path.iterdir(), *index.parent.iterdir()) if path.name.endswith(".new")]
-
-
-def test_an_error_while_writing_leaves_everything(digits, tmp_path):
-    X = digits.target[:60]
-    hasher = thpi.LSH(n_bits=12, random_state=0).fit(X)
-    hasher.save(tmp_path / "shop.thpi")
-    before = (tmp_path / "shop.thpi").read_bytes()
-    with pytest.raises(FileNotFoundError):
-        save_refit(tmp_path / "shop.thpi", hasher, HammingIndex(12), tmp_path / "gone" / "shop.index")
-    assert [path.name for path in tmp_path.iterdir()] == ["shop.thpi"]
-    assert (tmp_path / "shop.thpi").read_bytes() == before
-
-
-def test_a_damaged_journal_is_one_clear_error(tmp_path):
-    journal_of(tmp_path / "m").write_text("{")
-    with pytest.raises(ValueError, match="not a list of files to replace"):
-        finish_refit(tmp_path / "m")
+    with thpi.build(tmp_path / "shop.thpi", X[:40], bits=12) as shop:
+        shop.add(X[40:])
+        before = shop.model
+    command = [sys.executable, "-c", KILLED, str(tmp_path / "shop.thpi"), str(step), str(tmp_path / "x.npy")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == (0 if step == 1000 else -signal.SIGKILL), done.stderr
+    with thpi.open(tmp_path / "shop.thpi") as shop:
+        shop.check()
+        np.testing.assert_array_equal(shop.index.codes, shop.hasher.transform(X))
+        assert (shop.model == before) is (step != 1000)

@@ -40,8 +40,9 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THRE
 
 TESTS = [
     *(f"tests/{room}" for room in ("solvers", "hashers", "auto", "kernels", "evaluation")),
+    "tests/comparison/test_quantiser.py",
     *(f"tests/test_{name}.py" for name in ("base", "containers", "drift", "encoder", "golden", "graph")),
-    *(f"tests/test_{name}.py" for name in ("model_file", "quantiser", "refit")),
+    *(f"tests/test_{name}.py" for name in ("model_file", "refit")),
 ]
 
 # Prints the kernels of every OpenBLAS in the process, after products that would end it if the processor lacks them.

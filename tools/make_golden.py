@@ -1,6 +1,6 @@
 """Write small files of every format, as its present version writes them, for tests/golden to load for ever.
 
-    python -m tools.make_golden [models] [codes] [index] [--into tests/golden]
+    python -m tools.make_golden [models] [codes] [index] [collection] [--into tests/golden]
 
 Each format and version has a folder, such as models-1, with ``expected.json`` beside the files: what they give once
 they are loaded. A folder that exists is never written again: its files are what users have. After a format got a new
@@ -23,10 +23,13 @@ from scipy import sparse
 import thpi
 from thpi import model_file
 from thpi._types import Array, Codes
-from thpi.export import FORMATS
+from thpi.collection import Details
+from thpi.collection import _file as collection_format
+from thpi.collection import write as write_collection
+from thpi.export import CodeTable, write_parquet
 from thpi.export import _table as code_format
 from thpi.index import HammingIndex
-from thpi.index import _format as index_format
+from thpi.index import _snapshot as index_format
 
 N_BITS, N_ROWS, SHAKEN = 10, 8, 1e-3
 GOLDEN = Path(__file__).resolve().parents[1] / "tests" / "golden"
@@ -126,45 +129,77 @@ def some_codes() -> tuple[Codes, list[int], list[str]]:
 
 
 def write_code_files(folder: Path) -> dict[str, Any]:
-    """Files of codes of every kind, with both kinds of ids, with and without a fingerprint."""
+    """Parquet files of codes, with both kinds of ids, with and without a fingerprint."""
     packed, numbers, texts = some_codes()
+    tables: tuple[tuple[str, list[int] | list[str], str | None], ...] = (
+        ("numbers", numbers, "0123456789abcdef"),
+        ("texts", texts, None),
+    )
     entries: dict[str, Any] = {}
-    for kind in FORMATS:
-        tables: tuple[tuple[str, list[int] | list[str], str | None], ...] = (
-            ("numbers", numbers, "0123456789abcdef"),
-            ("texts", texts, None),
-        )
-        for name, ids, model in tables:
-            if kind == "faiss" and name == "texts":
-                continue  # holds numbers only
-            FORMATS[kind].write(folder / f"{name}.{kind}", packed, N_BITS, ids, model)
-            entries[f"{name}.{kind}"] = {
-                "n_bits": N_BITS, "ids": ids, "codes": [code.tobytes().hex() for code in packed], "model": model
-            }  # fmt: skip
+    for name, ids, model in tables:
+        write_parquet(folder / f"{name}.parquet", CodeTable.checked(packed, ids, N_BITS, model))
+        codes = [code.tobytes().hex() for code in packed]
+        entries[f"{name}.parquet"] = {"n_bits": N_BITS, "ids": ids, "codes": codes, "model": model}
     return {"files": entries}
 
 
 def write_indexes(folder: Path) -> dict[str, Any]:
-    """Indexes with both kinds of ids, empty, with additions and removals after the snapshot, and tuned."""
+    """Indexes with both kinds of ids, empty, changed, and approximate."""
     packed, numbers, texts = some_codes()
     kinds: tuple[tuple[str, list[int] | list[str], dict[str, Any]], ...] = (
         ("numbers", numbers, {"model": "0123456789abcdef"}),
         ("texts", texts, {}),
         ("changed", numbers, {}),
-        ("tuned", numbers, {"recall": 0.9, "random_state": 3}),
+        ("approximate", numbers, {"recall": 0.9, "random_state": 3}),
         ("empty", [], {}),
     )
     for name, ids, options in kinds:
         index = HammingIndex(N_BITS, **options)
         index.add(packed[: len(ids)], ids=ids)
-        if index.recall is not None:
-            index.search(packed[:1], k=3)  # tunes it
+        if name == "changed":
+            index.remove(numbers[2:5])
+            index.add(packed[3:4], ids=[1000])
         index.save(folder / f"{name}.index")
-    with HammingIndex.open(folder / "changed.index", "a") as index:
-        index.remove(numbers[2:5])
-        index.add(packed[3:4], ids=[1000])
-        index.add(packed[4:6])
     return {"files": {path.name: searched(path) for path in sorted(folder.glob("*.index"))}}
+
+
+def write_collections(folder: Path) -> dict[str, Any]:
+    """Collections with both kinds of ids, with something to show, changed, and empty."""
+    from_ = data()
+    hasher = thpi.LSH(N_BITS, random_state=0).fit(from_.X)
+    kinds: dict[str, list[Any]] = {
+        "numbers": [7 * i - 20 for i in range(30)],
+        "texts": [f"item {i} \N{SNOWMAN}" for i in range(30)],
+    }
+    for name, ids in kinds.items():
+        shown = {
+            ids[1]: Details("cap \N{SNOWMAN}"),
+            ids[2]: Details(None, b"\x89PNG"),
+            ids[3]: Details("both", b"RIFF"),
+        }
+        write_collection(folder / f"{name}.thpi", hasher, hasher.codes_, ids, about={"title": name}, details=shown)
+    with thpi.open(folder / "texts.thpi") as shop:
+        shop.remove([ids[5], ids[29]])
+        shop.add(from_.new[:2], ["new", ids[5]], details=[Details("new"), Details()])
+    write_collection(folder / "empty.thpi", hasher, hasher.codes_[:0], [], about={"title": "empty", "recall": 0.9})
+    return {"rows": from_.new[:4].tolist(), "files": {path.name: held(path) for path in sorted(folder.glob("*.thpi"))}}
+
+
+def held(path: Path) -> dict[str, Any]:
+    """What a collection holds, and what it finds."""
+    with thpi.open(path) as shop:
+        shop.check()
+        found: dict[str, Any] = {"about": dict(shop.about), "evidence": shop.evidence, "version": shop.version}
+        del found["about"]["thpi"]  # the version of the writer
+        found |= {"ids": shop.ids.tolist(), "codes": [code.tobytes().hex() for code in shop.index.codes]}
+        shown = {str(item): shop.details(item) for item in shop.ids.tolist()}
+        found["details"] = {
+            item: [text, thumbnail and thumbnail.hex()]
+            for item, (text, thumbnail) in shown.items()
+            if text or thumbnail
+        }
+        near = shop.search_codes(shop.index.codes[:2], 4)
+        return found | {"near": near.ids.tolist(), "distances": near.distances.tolist()}
 
 
 def searched(path: Path) -> dict[str, Any]:
@@ -187,6 +222,7 @@ KINDS: dict[str, tuple[int, Callable[[Path], dict[str, Any]]]] = {
     "models": (model_file.VERSION, write_models),
     "codes": (code_format.VERSION, write_code_files),
     "index": (index_format.VERSION, write_indexes),
+    "collection": (collection_format.VERSION, write_collections),
 }
 """The formats: present version, and what writes files of it."""
 

@@ -10,11 +10,11 @@ import sys
 import time
 
 from benchmarks._table import lined_up
-from benchmarks.attack import connections, kill_index, mutate_files, requests, searches
+from benchmarks.attack import connections, kill_writers, mutate_files, requests, searches
 from benchmarks.attack._outcome import Attack, Outcome
 
 ATTACKS: dict[str, Attack] = {
-    "kills": kill_index.attack,
+    "kills": kill_writers.attack,
     "damaged files": mutate_files.attack,
     "hostile files": mutate_files.crafted,
     "requests": requests.attack,

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ import numpy as np
 import psutil
 
 import thpi
-from thpi.index import HammingIndex
+from thpi.collection import Details, write
 
 N_FEATURES = 16
 
@@ -34,11 +34,19 @@ class Server:
         self.rss = self.threads = self.files = 0
         self._seen = psutil.Process(process.pid)
 
+    @property
+    def workers(self) -> list[psutil.Process]:
+        """The processes that answer; none after the end."""
+        with suppress(psutil.NoSuchProcess):
+            return [each for each in self._seen.children() if "spawn_main" in " ".join(each.cmdline())]
+        return []
+
     def watch(self) -> None:
-        """Look at memory, threads and files now."""
-        self.rss = max(self.rss, self._seen.memory_info().rss)
-        self.threads = max(self.threads, self._seen.num_threads())
-        self.files = max(self.files, self._seen.num_fds())
+        """Look at memory, threads and files of the workers now."""
+        workers = self.workers
+        self.rss = max(self.rss, sum(each.memory_info().rss for each in workers))
+        self.threads = max([self.threads, *(each.num_threads() for each in workers)])
+        self.files = max([self.files, *(each.num_fds() for each in workers)])
 
     def connect(self, timeout: float = 30) -> socket.socket:
         """Open a connection that sends nothing yet."""
@@ -65,20 +73,25 @@ class Server:
 
 
 def make_shop(folder: Path, n_items: int) -> None:
-    """Write a model and an index of ``n_items`` random codes of 64 bits."""
+    """Write a collection of ``n_items`` random codes of 64 bits, shop.thpi; the first items have texts and pictures."""
     rng = np.random.RandomState(0)
     hasher = thpi.LSH(n_bits=64, random_state=0).fit(rng.standard_normal((100, N_FEATURES)))
-    hasher.save(folder / "shop.thpi")
-    index = HammingIndex(64, model=hasher.fingerprint_)
-    index.add(rng.randint(256, size=(n_items, 8), dtype=np.uint8))
-    index.save(folder / "shop.index")
+    codes = rng.randint(256, size=(n_items, 8), dtype=np.uint8)
+    details = {item: Details(f"item {item}", b"RIFF\0\0\0\0WEBP" + bytes(50)) for item in range(min(n_items, 100))}
+    write(folder / "shop.thpi", hasher, codes, np.arange(n_items), about={}, details=details)
 
 
 @contextmanager
 def serving(folder: Path, *options: str, open_files: int | None = None) -> Iterator[Server]:
     """Serve the shop of a folder; its log is the file ``log``. It is watched four times a second, and killed after."""
-    command = [sys.executable, "-c", "from thpi.cli import main; main()", "serve", "--port", "0"]
-    command += ["--model", "shop.thpi", "--index", "shop.index", *options]
+    command = [
+        sys.executable,
+        *os.environ.get("THPI_UV", "-m thpi serve").split(),
+        "shop.thpi",
+        "--port",
+        "0",
+        *options,
+    ]
     limit = None if open_files is None else lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (open_files, open_files))
     environment, done = {**os.environ, "PYTHONUNBUFFERED": "1"}, threading.Event()
     with (
@@ -99,7 +112,9 @@ def serving(folder: Path, *options: str, open_files: int | None = None) -> Itera
         finally:
             done.set()
             watching.join()
+            workers = server.workers
             process.kill()
+            psutil.wait_procs(workers, timeout=20)  # they see that their parent has gone
 
 
 def _watch(server: Server, done: threading.Event) -> None:

@@ -1,7 +1,8 @@
 """Clients that hold connections and do not use them: does the server go on answering others, and how long is its log?
 
 1,030 connections to a server that may open 1,024 files: idle, with slow headers, with slow bodies, with a body that was
-not asked for, and with answers that nobody reads. Small searches are sent all the while.
+not asked for, and with answers that nobody reads. Small searches are sent all the while; they may wait for the idle
+limit, but must be answered.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ IDLE_LIMIT = 3
 HOST = b" HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 KINDS = {  # the first bytes of a connection, and those that follow again and again
     "idle connections": (b"", b""),
-    "slow headers": (b"GET /healthz" + HOST, b"X-a: b\r\n"),
+    "slow headers": (b"GET /health" + HOST, b"X-a: b\r\n"),
     "slow bodies": (b"POST /search" + HOST + b"Content-Length: 100000\r\n\r\n{", b" "),
-    "bodies nobody asked for": (b"GET /healthz" + HOST + b"Content-Length: 100000\r\n\r\n", b" "),
+    "bodies nobody asked for": (b"GET /health" + HOST + b"Content-Length: 100000\r\n\r\n", b" "),
     "nonsense": (b"\x16\x03\x01\x02\x00\x01", b"\x00"),
 }
 UNREAD = "answers nobody reads"

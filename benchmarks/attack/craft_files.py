@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import io
 import json
 import random
-import struct
+import sqlite3
+import tempfile
+from contextlib import closing, suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from thpi.index._format import MAGIC, Record, _ids_bytes, parse, record_bytes, slot_bytes
+from thpi.collection._file import State
+from thpi.collection._file import _digest as _page_digest
 from thpi.model_file import _digest
 
 VALUES: list[Any] = [
@@ -26,47 +29,144 @@ VALUES: list[Any] = [
     *([], [1, 2], [[]], {}, {"M": 1}, [None] * 3),
 ]
 
-REPORTS = {
-    "ivf": {"nlist": 8, "nprobe": 2},
-    "hnsw": {"M": 16, "efConstruction": 40, "efSearch": 16},
-    "multihash": {"nhash": 2, "b": 4, "nflip": 1},
-}
+SCHEMAS = (
+    "CREATE TRIGGER t AFTER INSERT ON item BEGIN DELETE FROM page; END",
+    "CREATE TRIGGER t BEFORE DELETE ON item BEGIN SELECT load_extension('x'); END",
+    "CREATE VIEW v AS SELECT * FROM item",
+    "CREATE TABLE more (x)",
+    "CREATE INDEX more ON item (hex(code))",
+    "CREATE TABLE sqlite_more_ (x)",
+    "ALTER TABLE item ADD COLUMN more GENERATED ALWAYS AS (hex(code))",
+    "ALTER TABLE item RENAME COLUMN code TO codes",
+    "DROP INDEX item_id",
+    "DROP TABLE page",
+    "DROP TABLE part; CREATE VIEW part AS SELECT 'about' AS name, x'' AS data, '' AS sha256",
+    "UPDATE sqlite_master SET sql=replace(sql, 'BLOB', 'TEXT')",
+    "UPDATE sqlite_master SET rootpage=(SELECT max(rootpage) FROM sqlite_master)",
+    "UPDATE sqlite_master SET rootpage=99999",
+    "UPDATE sqlite_master SET type='trigger'",
+    "UPDATE sqlite_master SET sql=NULL",
+    "DELETE FROM sqlite_master WHERE name='part'",
+    "PRAGMA application_id=7",
+    "PRAGMA user_version=2",
+    "PRAGMA encoding='UTF-16'; VACUUM",
+    "PRAGMA journal_mode=WAL",
+    "PRAGMA auto_vacuum=2; VACUUM",
+    "PRAGMA page_size=512; VACUUM",
+)
+"""What a collection must not hold, or need not be like."""
+
+BLOBS: list[Any] = [None, 7, 0.5, "text", "", b"", b"\0", bytes(5), bytes(3_000_000), "x" * 3_000_000, b"\xff" * 40]
 
 
 def craft_index(data: bytes, rng: random.Random) -> tuple[str, bytes]:
-    """Change one part of an index file, which gets a random result of tuning; return what was changed and the file."""
-    contents = parse(io.BytesIO(data))
-    kind = rng.choice(list(REPORTS))
-    row = {"recall": 1.0, "milliseconds": 0.1, "build_seconds": 0.1, "note": ""}
-    rows = [{"kind": "exact", "parameters": {}, **row}, {"kind": kind, "parameters": dict(REPORTS[kind]), **row}]
-    report = {"kind": kind, "target": 0.9, "reached": 1.0, "k": 10, "n": len(contents.codes), "kinds": rows}
-    header: dict[str, Any] = {**contents.header, "recall": 0.9, "report": report}
-    codes, ids, records = contents.codes.copy(), contents.ids.copy(), list(contents.records)
-    what = rng.choice(["header", "header", "header", "tuning", "tuning", "tuning", "codes", "ids", "records", "bytes"])
+    """Change one part of an index file; return what was changed and the file."""
+    length = int.from_bytes(data[40:48], "little")
+    header, body = json.loads(data[48 : 48 + length]), bytearray(data[48 + length :])
+    what = rng.choice(["header", "body", "length"])
     if what == "header":
         what = f"header {_exchange(header, rng)}"
-    elif what == "tuning":
-        what = f"tuning {_exchange(report, rng)}"
-    elif what == "codes":
-        codes = rng.choice([codes[:-1], codes[:, :-1], codes | np.uint8(255), np.repeat(codes, 2, axis=0)])
-    elif what == "ids":
-        ids = rng.choice([ids[:-1], ids[:1].repeat(len(ids)), ids[::-1], np.concatenate([ids, ids])])
-    elif what == "records":
-        wrong = Record(rng.choice("arx"), rng.choice([ids[:2], ids[:0], ids + ids]), codes[: rng.randrange(3)])
-        records.insert(rng.randrange(len(records) + 1), wrong)
-    id_bytes = bytearray(_ids_bytes(ids))
-    if what == "bytes":
-        at = rng.choice([0, 1, 5, 9, rng.randrange(len(id_bytes))])
-        id_bytes[at : at + 8] = rng.choice([2**64 - 1, 2**63, 2**40, 0, rng.randrange(2**64)]).to_bytes(8, "little")
-        id_bytes = id_bytes[: -rng.randrange(1, len(id_bytes))] if rng.random() < 0.3 else id_bytes
-    text, body = json.dumps(header, sort_keys=True).encode(), codes.tobytes() + bytes(id_bytes)
-    checked = struct.pack("<QQ", len(text), len(body)) + text + body
-    digest = latest = hashlib.sha256(checked).digest()
-    for record in records:
-        part, latest = record_bytes(record, latest)
-        checked += part
-    slot = slot_bytes(digest, len(records), 136 + len(checked))
-    return what, MAGIC + slot + slot + digest + checked
+    elif what == "body":
+        at = rng.randrange(len(body))
+        body[at : at + 8] = rng.choice([bytes(8), b"\xff" * 8, b"[" * 5000, b'"', b"", rng.randbytes(8)])
+        if rng.random() < 0.7:
+            header["body"] = len(body)
+    text = json.dumps(header).encode()
+    claimed = rng.choice([0, 2**16, 2**31, 2**64 - 1]) if what == "length" else len(text)
+    rest = claimed.to_bytes(8, "little") + text + bytes(body)
+    return what, data[:8] + hashlib.sha256(rest).digest() + rest
+
+
+def craft_collection(data: bytes, rng: random.Random) -> tuple[str, bytes]:
+    """Change one part of a collection, and every digest with it; return what was changed and the file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "crafted"
+        path.write_bytes(data)
+        with closing(sqlite3.connect(path, isolation_level=None)) as database:
+            database.execute("PRAGMA writable_schema=ON")
+            what = rng.choice([_craft_part, _craft_page, _craft_item, _craft_schema])(database, rng)
+            with suppress(sqlite3.Error):  # there are no pages any more
+                _renew_digests(database, rng)
+        return what, path.read_bytes()
+
+
+def _craft_part(database: sqlite3.Connection, rng: random.Random) -> str:
+    name = rng.choice(["about", "about", "evidence", "state", "model"])
+    ((data,),) = database.execute("SELECT data FROM part WHERE name=?", (name,))
+    if name == "model":
+        what, data = craft_model(data, rng)
+    else:
+        tree = json.loads(data)
+        what = _exchange(tree, rng)
+        data = rng.choice([json.dumps(tree).encode()] * 9 + [rng.choice(BLOBS), b"[" * 100_000, b"[]", b"7"])
+    database.execute("INSERT OR IGNORE INTO part VALUES (?, ?, ?)", (name, b"", ""))
+    with suppress(sqlite3.IntegrityError):
+        database.execute("UPDATE part SET data=? WHERE name=?", (data, name))
+    return f"{name} {what}"
+
+
+def _craft_page(database: sqlite3.Connection, rng: random.Random) -> str:
+    column = rng.choice(["page", "offsets", "ids", "codes"])
+    if column == "page":
+        value: Any = rng.choice([-1, 1, 5, 2**40, 2**63 - 1, -(2**63)])
+    elif column == "ids":
+        texts = [
+            "{}",
+            "7",
+            "[",
+            "[[1]]",
+            "[1,1]",
+            '["a",1]',
+            f"[{10**30}]",
+            "[1.5]",
+            "[" * 100_000,
+            '["\\ud800"]',
+            "[true]",
+        ]
+        value = rng.choice([*BLOBS, *texts])
+    else:
+        value = rng.choice([*BLOBS, rng.randbytes(52), bytes(26), bytes(78), b"\xff\xff" * 26])
+    with suppress(sqlite3.Error):
+        database.execute(f"UPDATE page SET {column}=? WHERE page=(SELECT min(page) FROM page)", (value,))
+    return f"page {column}={str(value)[:20]!r}"
+
+
+def _craft_item(database: sqlite3.Connection, rng: random.Random) -> str:
+    column = rng.choice(["number", "id", "code", "text", "thumbnail", "crc"])
+    value = rng.choice([*BLOBS, *(value for value in VALUES if _fits(value))])
+    large = isinstance(value, (bytes, str)) and len(value) > 1000
+    where = "number=3" if large else rng.choice(["number=3", "number<9", "1"])
+    with suppress(sqlite3.Error, OverflowError):
+        database.execute(f"UPDATE OR IGNORE item SET {column}=? WHERE {where}", (value,))
+    return f"item {column}={str(value)[:20]!r} where {where}"
+
+
+def _craft_schema(database: sqlite3.Connection, rng: random.Random) -> str:
+    statement = rng.choice(SCHEMAS)
+    with suppress(sqlite3.Error):
+        database.executescript(statement)
+    return statement
+
+
+def _fits(value: Any) -> bool:
+    """Whether SQLite can hold it."""
+    return isinstance(value, str) or (isinstance(value, int) and -(2**63) <= value < 2**63)
+
+
+def _renew_digests(database: sqlite3.Connection, rng: random.Random) -> None:
+    for number, *parts in database.execute("SELECT page, offsets, ids, codes FROM page").fetchall():
+        with suppress(TypeError, AttributeError):  # of another type
+            database.execute("UPDATE page SET sha256=? WHERE page=?", (_page_digest(number, *parts), number))
+    if rng.random() < 0.9:
+        digests = dict(database.execute("SELECT page, sha256 FROM page ORDER BY page"))
+        with suppress(ValueError, TypeError, KeyError, RecursionError):
+            ((state,),) = database.execute("SELECT data FROM part WHERE name='state'")
+            following = json.loads(state)["next"]
+            state = {"next": following, "sha256": State(digests, following).version}
+            database.execute("UPDATE part SET data=? WHERE name='state'", (json.dumps(state, sort_keys=True).encode(),))
+    for name, data in database.execute("SELECT name, data FROM part").fetchall():
+        if isinstance(data, bytes):
+            database.execute("UPDATE part SET sha256=? WHERE name=?", (hashlib.sha256(data).hexdigest(), name))
 
 
 def craft_model(data: bytes, rng: random.Random) -> tuple[str, bytes]:

@@ -1,7 +1,6 @@
-"""What happens when a model or index file is damaged?
+"""What happens when a model, a saved index or a collection is damaged?
 
-Files of three kinds (a model, an index with integer ids, an index with string ids; the indexes with records after
-the snapshot) are mutated: bits flipped, cut off, parts swapped, zeroed, repeated, inserted, or replaced by the part of
+Files are mutated: bits flipped, cut off, parts swapped, zeroed, repeated, inserted, or replaced by the part of
 another valid file. Opening one must give a clear error of the right class that names the file, or the right answer.
 Each file is opened in a child process with limits on time and memory, so that a crash or a hang is counted, not shared.
 
@@ -17,19 +16,25 @@ import resource
 import signal
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 
 import thpi
 from benchmarks.attack._outcome import Outcome
-from benchmarks.attack.craft_files import craft_index, craft_model
+from benchmarks.attack.craft_files import craft_collection, craft_index, craft_model
 from thpi.codes import pack
+from thpi.collection import CollectionFileError, Details, write
 from thpi.index import HammingIndex, IndexFileError
 
 SECONDS = 5
 MEMORY = 8 * 2**30
 ANY = object()
+Errors: TypeAlias = "type[Exception] | tuple[type[Exception], ...]"
+# SQLite says of some damage that the file cannot be read.
+OF_COLLECTION = (CollectionFileError, OSError)
 X = np.random.RandomState(0).standard_normal((40, 12))
 
 
@@ -38,16 +43,23 @@ def make_model(path: Path, seed: int) -> None:
 
 
 def make_index(path: Path, seed: int, text: bool) -> None:
-    rng = np.random.RandomState(seed)
     index = HammingIndex(20)
-    ids = [f"item {i}" if text else i * 5 for i in range(30)]
-    codes = pack(rng.rand(30, 20) < 0.5)
-    index.add(codes[:20], ids[:20])
+    index.add(pack(np.random.RandomState(seed).rand(30, 20) < 0.5), [f"item {i}" if text else i * 5 for i in range(30)])
     index.save(path)
-    with HammingIndex.open(path, "a") as index:
-        index.add(codes[20:25], ids[20:25])
-        index.remove(ids[3:6])
-        index.add(codes[25:], ids[25:])
+
+
+def make_collection(path: Path, seed: int, text: bool) -> None:
+    """A collection of two pages that was changed, with something to show."""
+    hasher, rows = (
+        thpi.LSH(n_bits=12, random_state=seed).fit(X),
+        np.random.RandomState(seed).standard_normal((1500, 12)),
+    )
+    ids = [f"item {i}" if text else i * 5 for i in range(1500)]
+    details = {ids[3]: Details("a cap"), ids[700]: Details("\N{SNOWMAN}", b"picture" * 900)}
+    write(path, hasher, hasher.transform(rows[:1400]), ids[:1400], about={}, details=details)
+    with thpi.open(path) as shop:
+        shop.remove(ids[10:60])
+        shop.add(rows[1400:], ids[1400:], details=[Details(f"text {i}") for i in range(100)])
 
 
 def answer_of_model(path: Path) -> object:
@@ -58,6 +70,26 @@ def answer_of_model(path: Path) -> object:
 def answer_of_index(path: Path) -> object:
     index = HammingIndex.open(path)
     return [(item, code.tobytes()) for item, code in index], index.search(index.codes, 3).ids.tolist()
+
+
+def answer_of_collection(path: Path) -> object:
+    with thpi.open(path) as shop:
+        found = shop.search(X[:3], 5), shop.search(id=shop.ids[7], k=5)
+        shown = [shop.details(item) for item in shop.ids[[3, 650, -1]].tolist()]
+        codes = shop.codes_of(shop.ids[:700:50]).tobytes()
+        items = [(item, code.tobytes()) for item, code in shop]
+        return items, [each.ids.tolist() for each in found], shown, codes, shop.about, shop.evidence
+
+
+def use_collection(path: Path) -> object:
+    """Read, change and check; whatever the file says is an answer, but nobody may be harmed."""
+    with thpi.open(path) as shop:
+        kind = shop.index.id_kind if not len(shop) else type(shop.ids.tolist()[0])
+        shop.add(X[:2], ["new one", "new two"] if kind is str else [10**6, 10**6 + 1])
+        shop.remove(shop.ids[:2])
+        shop.refresh()
+        shop.check()
+    return answer_of_collection(path)
 
 
 def mutate(data: bytes, other: bytes, rng: random.Random) -> tuple[str, bytes]:
@@ -87,7 +119,7 @@ def mutate(data: bytes, other: bytes, rng: random.Random) -> tuple[str, bytes]:
     return name, bytes(changed)
 
 
-def judge(path: Path, answer: Callable[[Path], object], right: object, error_class: type[Exception]) -> str:
+def judge(path: Path, answer: Callable[[Path], object], right: object, error_class: Errors) -> str:
     try:
         found = answer(path)
     except error_class as error:
@@ -132,16 +164,6 @@ def make_auto(path: Path, seed: int) -> None:
     thpi.AutoHasher(n_bits=4, relevance="target", random_state=seed).fit(X, privileged=X[:, :5]).save(path)
 
 
-def make_tuned(path: Path, text: bool) -> None:
-    index, codes = HammingIndex(20, 0.9), pack(np.random.RandomState(0).rand(155, 20) < 0.5)
-    ids = [f"item {i}" if text else i * 5 for i in range(155)]
-    index.add(codes[:150], ids[:150])
-    index.save(path)
-    with HammingIndex.open(path, "a") as index:
-        index.add(codes[150:], ids[150:])
-        index.remove(ids[3:5])
-
-
 def attack(scale: float, seed: int) -> Iterator[Outcome]:
     """Damage 5,000 files at scale 1."""
     rng = random.Random(seed)
@@ -151,6 +173,8 @@ def attack(scale: float, seed: int) -> Iterator[Outcome]:
             ("model", make_model, answer_of_model, thpi.ModelFileError),
             ("index, integer ids", lambda p, s: make_index(p, s, False), answer_of_index, IndexFileError),
             ("index, string ids", lambda p, s: make_index(p, s, True), answer_of_index, IndexFileError),
+            ("collection, integers", lambda p, s: make_collection(p, s, False), answer_of_collection, OF_COLLECTION),
+            ("collection, texts", lambda p, s: make_collection(p, s, True), answer_of_collection, OF_COLLECTION),
         ):
             make(path, 1)
             other = path.read_bytes()
@@ -174,22 +198,28 @@ def crafted(scale: float, seed: int) -> Iterator[Outcome]:
     faiss.omp_set_num_threads(1)  # a child has no threads of its parent
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "crafted"
-        kinds: list[tuple[Outcome, bytes, Callable[[bytes, random.Random], tuple[str, bytes]]]] = []
-        for name, make in (("ITQ", make_model), ("LapITQPlus", make_lap), ("AutoHasher", make_auto)):
-            make(path, 0)
-            kinds.append((Outcome(f"hostile file: {name}", 0), path.read_bytes(), craft_model))
-        for name, text in (("index, integer ids", False), ("index, string ids", True)):
-            make_tuned(path, text)
-            kinds.append((Outcome(f"hostile file: {name}", 0), path.read_bytes(), craft_index))
+        kinds: list[Any] = [
+            ("ITQ", make_model, craft_model, answer_of_model, thpi.ModelFileError),
+            ("LapITQPlus", make_lap, craft_model, answer_of_model, thpi.ModelFileError),
+            ("AutoHasher", make_auto, craft_model, answer_of_model, thpi.ModelFileError),
+            ("index, integers", lambda p, s: make_index(p, s, False), craft_index, answer_of_index, IndexFileError),
+            ("index, texts", lambda p, s: make_index(p, s, True), craft_index, answer_of_index, IndexFileError),
+        ]
+        for name, text in (("collection, integers", False), ("collection, texts", True)):
+            make = partial(make_collection, text=text)
+            kinds += [(name, make, craft_collection, use_collection, OF_COLLECTION)] * 2
+        outcomes: dict[str, Outcome] = {}
+        files: dict[str, bytes] = {}
         for number in range(max(30, round(2000 * scale))):
-            outcome, data, craft = kinds[number % len(kinds)]
-            what, changed = craft(data, random.Random(seed * 10**6 + number))
+            name, make, craft, answer, error = kinds[number % len(kinds)]
+            if name not in files:
+                make(path, 0)
+                outcomes[name], files[name] = Outcome(f"hostile file: {name}", 0), path.read_bytes()
+            what, changed = craft(files[name], random.Random(seed * 10**6 + number))
             path.write_bytes(changed)
-            answer, error = (
-                (answer_of_index, IndexFileError) if craft is craft_index else (answer_of_model, thpi.ModelFileError)
-            )
-            count(outcome, number, what, in_child(lambda: judge(path, answer, ANY, error)))  # noqa: B023
-    yield from (kind[0] for kind in kinds)
+            count(outcomes[name], number, what, in_child(lambda: judge(path, answer, ANY, error)))  # noqa: B023
+            Path(f"{path}-journal").unlink(missing_ok=True)
+    yield from outcomes.values()
 
 
 def count(outcome: Outcome, number: int, what: str, found: str) -> None:

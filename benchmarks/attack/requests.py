@@ -29,7 +29,8 @@ VECTOR = [0.5] * N_FEATURES
 BODIES: list[dict[str, Any]] = [
     {"vector": VECTOR, "k": 5},
     {"vectors": [VECTOR, VECTOR], "k": 3, "details": True, "rerank": 10},
-    {"id": 3, "k": 4, "include_self": True, "method": "LSH", "bits": 64},
+    {"id": 3, "k": 4, "include_self": True, "order": "hamming"},
+    {"codes": ["00" * 8], "model": "0" * 16, "side": "target"},
     {"ids": [10**6], "vectors": [VECTOR]},
     {"ids": [10**6 + 1], "codes": ["00" * 8], "model": "0" * 16},
 ]
@@ -37,12 +38,12 @@ PATHS = [
     "/search",
     "/items",
     "/about",
-    "/healthz",
+    "/health",
     "/metrics",
     "/items/3/picture",
-    "/items/3/vector",
+    "/items/nothing",
     "/",
-    "/openapi.json",
+    "/static/page.js",
 ]
 METHODS = ["GET", "POST", "DELETE", "PUT", "HEAD", "OPTIONS", "PATCH", "BREW"]
 KINDS = [
@@ -92,7 +93,7 @@ def hostile(rng: random.Random) -> bytes:
     body, headers = json.dumps(asked).encode(), [f"Authorization: Bearer {TOKEN}", "Connection: close"]
     for what in rng.sample(["value", "path", "method", "header", "body", "npy", "cut"], rng.choice([1, 1, 2])):
         if what == "value":
-            name = rng.choice([*asked, "k", "bits", "method", "radius", "ids", "codes", "vector"])
+            name = rng.choice([*asked, "k", "order", "side", "radius", "ids", "codes", "vector", "details"])
             asked[name] = rng.choice([*VALUES, VECTOR[1:], [VECTOR] * 3, [[1.0], [2.0, 3.0]], "\ud800"])
             body = json.dumps(asked).encode()
         elif what == "path":
@@ -168,6 +169,6 @@ def attack(scale: float, seed: int) -> Iterator[Outcome]:
                     for data, found in zip(sent, at_once([partial(send, server, each) for each in sent]), strict=True):
                         outcome.counts[str(found)] += 1
                         outcome.demand(str(found) in ALLOWED, f"{found} to {data[:300]!r}")
-                outcome.demand(server.ask("/healthz")[0] == 200, "the server does not answer any more")
+                outcome.demand(server.ask("/health")[0] == 200, "the server does not answer any more")
                 outcome.counts["log bytes"] = server.log.stat().st_size
                 yield outcome

@@ -13,8 +13,8 @@ from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
 
 from thpi import CCAITQ, CVH, BaseHasher, ITQPlus, LapITQPlus
-from thpi._input import some_rows
 from thpi._types import Array, Ints, MatrixLike, Seed
+from thpi.base import some_rows
 from thpi.evaluation import mean_average_precision, neighbour_radius, radius_relevance
 
 _METHODS: dict[str, Callable[[], BaseHasher]] = {

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from thpi.auto import AutoHasher
     from thpi.base import BaseHasher, Whole
     from thpi.collection import Collection, build, open
-    from thpi.comparison import compare
+    from thpi.comparison import ResidualQuantiser, compare
     from thpi.encoder import Encoder, load_encoder
     from thpi.evaluation import diagnose
     from thpi.hashers import (
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from thpi.identity import ModelMismatchError
     from thpi.model_file import ModelFileError
     from thpi.pairing import pair
-    from thpi.quantiser import ResidualQuantiser
     from thpi.registry import HASHERS, RELEVANCES, load, register
 
 _HOME = {
@@ -48,7 +47,7 @@ _HOME = {
     "ModelFileError": "model_file",
     "ModelMismatchError": "identity",
     "RELEVANCES": "registry",
-    "ResidualQuantiser": "quantiser",
+    "ResidualQuantiser": "comparison",
     "Whole": "base",
     "build": "collection",
     "compare": "comparison",

@@ -1,15 +1,14 @@
-"""Atomic writes: a reader sees the old content of a file or the new one, never a part; also of several files."""
+"""Atomic writes: a reader sees the old content of a file or the new one, never a part."""
 
 from __future__ import annotations
 
 import hashlib
 import io
-import json
 import os
 import re
 import secrets
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -54,62 +53,35 @@ def sha256_of(file: IO[bytes]) -> str:
 
 
 @contextmanager
-def atomic_file(path: PathLike) -> Iterator[IO[bytes]]:
-    """Open a temporary file beside ``path``, unbuffered and locked, and rename it to ``path`` once it is on disk.
+def atomic_path(path: PathLike) -> Iterator[Path]:
+    """Make an empty temporary file beside ``path``, locked, and rename it to ``path`` once it is on disk.
 
-    After the block the file is open; the caller closes it. If the block raises, ``path`` is unchanged and the temporary
-    file is gone. Where the system can, it has no name before it is complete, so that a kill leaves nothing either.
-    A link is followed, and the new file gets the permissions of the old one.
+    If the block raises, ``path`` is unchanged and the temporary file is gone; what a killed process leaves is removed
+    when ``path`` is written next. A link is followed, and the new file gets the permissions of the old one.
     """
     target = Path(os.path.realpath(path))
     old = _regular(target)
     remove_leftovers(target)
     file, temporary = _temporary(target)
-    try:
-        yield file
-        os.fsync(file.fileno())
-        _take_permissions(file, old)
-        if _links_nameless(target):
-            _link(file, temporary)
-        if fcntl is None:  # pragma: no cover - Windows renames closed files only
-            file.close()
-        os.replace(temporary, target)
-    except BaseException:
-        file.close()
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-@contextmanager
-def atomic_open(path: PathLike) -> Iterator[IO[bytes]]:
-    """Open a temporary file as :func:`atomic_file` does, buffered, and close it after the block."""
-    with atomic_file(path) as raw:
-        file = io.BufferedWriter(raw)
-        yield file
-        file.flush()
-    file.close()
-
-
-@contextmanager
-def atomic_path(path: PathLike) -> Iterator[Path]:
-    """Make an empty temporary file beside ``path`` for a library that wants a name, and rename it once it is on disk.
-
-    If the block raises, ``path`` is unchanged and the temporary file is gone.
-    """
-    target = Path(os.path.realpath(path))
-    old = _regular(target)
-    remove_leftovers(target)
-    file, temporary = _named_temporary(target)
     with file:  # its lock says that it is no leftover
         try:
             yield temporary
             os.fsync(file.fileno())
             _take_permissions(file, old)
+            if fcntl is None:  # pragma: no cover - Windows renames closed files only
+                file.close()
             os.replace(temporary, target)
             _sync_folder(target.parent)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
+
+
+@contextmanager
+def atomic_open(path: PathLike) -> Iterator[IO[bytes]]:
+    """Open the temporary file of :func:`atomic_path` for writing."""
+    with atomic_path(path) as temporary, open(temporary, "wb") as file:
+        yield file
 
 
 def atomic_write(path: PathLike, data: bytes | str) -> None:
@@ -121,7 +93,7 @@ def atomic_write(path: PathLike, data: bytes | str) -> None:
 def remove_leftovers(target: Path) -> None:
     """Remove the temporary files that killed writers of ``target`` left.
 
-    They have a name that only :func:`atomic_file` gives, and no process holds their lock.
+    They have a name that only :func:`atomic_path` gives, and no process holds their lock.
     """
     if fcntl is None:  # pragma: no cover - it is not known whether the writer lives
         return
@@ -135,17 +107,9 @@ def remove_leftovers(target: Path) -> None:
 
 
 def _temporary(target: Path) -> tuple[IO[bytes], Path]:
-    """Return a new file, locked, and its name, which it may get later."""
-    if _links_nameless(target):
-        file = _nameless(target.parent)
-        lock(file)
-        return file, _hidden_name(target)
-    return _named_temporary(target)
-
-
-def _named_temporary(target: Path) -> tuple[IO[bytes], Path]:
+    """Return a new file, locked, and its name."""
     while True:
-        temporary = _hidden_name(target)
+        temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}{_SUFFIX}")
         try:
             file = io.FileIO(temporary, "x+", opener=lambda name, flags: os.open(name, flags, 0o600))
             # Before the lock is held, another process may take the file for a leftover.
@@ -155,41 +119,6 @@ def _named_temporary(target: Path) -> tuple[IO[bytes], Path]:
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
-
-
-def _hidden_name(target: Path) -> Path:
-    return target.with_name(f".{target.name}.{secrets.token_hex(8)}{_SUFFIX}")
-
-
-def _nameless(folder: Path) -> io.FileIO:
-    return io.FileIO(folder, "r+", opener=lambda name, _: os.open(name, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600))
-
-
-def _link(file: IO[bytes], path: Path) -> None:
-    """Give a nameless file its name."""
-    # Any folder will do for an absolute path; without one, Python would link the entry of /proc itself.
-    os.link(f"/proc/self/fd/{file.fileno()}", path, src_dir_fd=file.fileno(), follow_symlinks=True)
-
-
-_linking: dict[int, bool] = {}
-
-
-def _links_nameless(target: Path) -> bool:
-    """Whether the file system has files without a name that can get one later; tried once for each."""
-    if not hasattr(os, "O_TMPFILE"):
-        return False
-    device = target.parent.stat().st_dev
-    if device not in _linking:
-        trial = _hidden_name(target)
-        try:
-            with _nameless(target.parent) as file:
-                _link(file, trial)
-            _linking[device] = True
-        except (OSError, NotImplementedError):
-            _linking[device] = False
-        finally:
-            trial.unlink(missing_ok=True)
-    return _linking[device]
 
 
 def _regular(target: Path) -> os.stat_result | None:
@@ -215,49 +144,6 @@ def _take_permissions(file: IO[bytes], old: os.stat_result | None) -> None:
                 mode = mode & ~0o070 | (mode & 0o007) << 3  # another group gets what everybody has
     if hasattr(os, "fchmod"):
         os.fchmod(file.fileno(), mode)
-
-
-def replace_together(journal: PathLike, writers: Mapping[Path, Callable[[Path], None]]) -> None:
-    """Replace several files at once; each function writes one of them, whole and on disk, to the path it is given.
-
-    The new files get names of their own. Then the journal is written, and from that moment the change is decided: the
-    files are renamed and the journal is removed. A kill before that moment leaves the old files; after it, the journal
-    is there, and :func:`finish_replacing` does what is left.
-    """
-    finish_replacing(journal)
-    new = {target: _new_name(target) for target in writers}
-    try:
-        for target, write in writers.items():
-            write(new[target])
-    except BaseException:
-        for path in new.values():
-            path.unlink(missing_ok=True)
-        raise
-    folder = Path(journal).absolute().parent
-    atomic_write(journal, json.dumps([os.path.relpath(target.absolute(), folder) for target in writers]))
-    _sync_folder(folder)
-    finish_replacing(journal)
-
-
-def finish_replacing(journal: PathLike) -> bool:
-    """Finish a change that :func:`replace_together` decided on; return whether there was one."""
-    path = Path(journal)
-    if not path.exists():
-        return False
-    try:
-        targets = [path.absolute().parent / str(name) for name in json.loads(path.read_bytes())]
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"{str(path)!r} is not a list of files to replace ({error}).") from None
-    for target in targets:
-        if _new_name(target).exists():  # else it has its name already
-            os.replace(_new_name(target), target)
-            _sync_folder(target.parent)
-    path.unlink()
-    return True
-
-
-def _new_name(target: Path) -> Path:
-    return target.with_name(f".{target.name}.new")
 
 
 def _sync_folder(folder: Path) -> None:

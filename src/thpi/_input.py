@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -12,8 +13,7 @@ from scipy import sparse
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_array, validate_data
 
-from thpi._numbers import check_numbers
-from thpi._types import Array, DType, InMemory, Ints, MatrixLike, is_sparse
+from thpi._types import Array, DType, InMemory, Ints, MatrixLike, check_numbers, is_sparse
 from thpi.pairing import align, check_index
 from thpi.rows import Rows, as_rows
 from thpi.solvers.blocks import spread
@@ -48,6 +48,7 @@ class Whole:
         self.array = array
 
 
+@dataclass(eq=False)
 class Views:
     """The validated rows that a method learns from; all but ``X`` may be None.
 
@@ -56,29 +57,24 @@ class Views:
     the type in which the target rows were given, which the model keeps.
     """
 
-    def __init__(
-        self,
-        X: Any,
-        S: Any = None,
-        S_U: Any = None,
-        X_more: InMemory | None = None,
-        y: Array | None = None,
-        dtype: DType | None = None,
-    ) -> None:
-        self.X, self.S, self.S_U, self.X_more, self.y = X, S, S_U, X_more, y
-        self.dtype: DType = X.dtype if dtype is None else dtype
+    X: Any
+    S: Any = None
+    S_U: Any = None
+    X_more: InMemory | None = None
+    y: Array | None = None
+    dtype: DType | None = None
+
+    def __post_init__(self) -> None:
+        if self.dtype is None:
+            self.dtype = self.X.dtype
         self.mean = column_mean(self.all_target)
 
     def take(self, rows: Ints) -> Views:
-        y = None if self.y is None else self.y[rows]
-        return Views(self.X[rows], None if self.S is None else self.S[rows], self.S_U, self.X_more, y, self.dtype)
+        X, S, y = (None if part is None else part[rows] for part in (self.X, self.S, self.y))
+        return replace(self, X=X, S=S, y=y)
 
     def with_source(self, more: InMemory) -> Views:
-        S_U = more if self.S_U is None else _stacked(self.S_U, more)
-        return Views(self.X, self.S, S_U, self.X_more, self.y, self.dtype)
-
-    def without_labels(self) -> Views:
-        return self if self.y is None else Views(self.X, self.S, self.S_U, self.X_more, dtype=self.dtype)
+        return replace(self, S_U=more if self.S_U is None else _stacked(self.S_U, more))
 
     @property
     def given(self) -> Any:
@@ -125,17 +121,23 @@ def pair_limit(views: Views) -> tuple[int, str]:
 
 def check_views(hasher: BaseHasher, X: Any, y: Any, privileged: Any, source: Any, target: Any) -> Views:
     """Check the arguments of ``fit`` and keep those that the method uses."""
-    if hasher.needs_privileged or hasher.uses_source:
-        check_index("privileged", privileged, X)
-        source = _aligned("source", source, "privileged", privileged)
-    if hasher.uses_target:
-        target = _aligned("target", target, "X", X)
-    if hasher.uses_labels:
-        check_index("y", y, X)
+    uses_pairs = hasher.needs_privileged or hasher.uses_source
+    source, target = (rows.array if isinstance(rows, Whole) else rows for rows in (source, target))
+    if hasattr(X, "columns") or hasattr(privileged, "columns"):  # rows with names
+        if uses_pairs:
+            check_index("privileged", privileged, X)
+            source = align("source", source, "privileged", privileged)
+        if hasher.uses_target:
+            target = align("target", target, "X", X)
+        if hasher.uses_labels:
+            check_index("y", y, X)
     X = _check_target(hasher, X)
-    S = _check_privileged(hasher, X, privileged, source)
+    S = _check_privileged(hasher, X, privileged, source) if uses_pairs else None
     S_U = _check_source(hasher, X, S, source) if S is not None and hasher.uses_source and source is not None else None
-    X_more = _check_more(hasher, X, target) if hasher.uses_target and target is not None else None
+    X_more = None
+    if hasher.uses_target and target is not None:
+        X_more = check_rows("target", some_rows(target, MAX_TARGET), X.dtype, min_rows=0)
+        _check_width("target", X_more, "X", X)
     labels = _check_labels(y, X.shape[0]) if hasher.uses_labels and y is not None else None
     dtype = X.dtype
     X, S, S_U, X_more = _alike(X, S, S_U, X_more)
@@ -148,29 +150,23 @@ def _alike(*parts: Any) -> Any:
     Products round differently in single precision and in another order, and a search from many starts may then end
     elsewhere: the same few rows must give the same answer, whatever they come in.
     """
-    held = [part for part in parts if part is not None and not isinstance(part, Rows)]
-    if len(held) < sum(part is not None for part in parts) or sum(_n_numbers(part) for part in held) > SMALL:
-        dtype = parts[0].dtype
-        return [part if part is None or isinstance(part, Rows) else part.astype(dtype, copy=False) for part in parts]
-    return [None if part is None else _in_double(part) for part in parts]
+    dtype = parts[0].dtype
+    held = [part for part in parts if part is not None]
+    sizes = [np.inf if isinstance(part, Rows) else part.data.size if is_sparse(part) else part.size for part in held]
+    few = sum(sizes) <= SMALL
 
+    def alike(part: Any) -> Any:
+        if part is None or isinstance(part, Rows):
+            return part
+        if few and not is_sparse(part):
+            return np.ascontiguousarray(part, dtype=np.float64)
+        return part.astype(np.float64 if few else dtype, copy=False)
 
-def _n_numbers(X: InMemory) -> int:
-    return int(X.data.size if is_sparse(X) else np.size(cast("Array", X)))
-
-
-def _in_double(X: InMemory) -> InMemory:
-    if is_sparse(X):
-        return X.astype(np.float64, copy=False)
-    return np.ascontiguousarray(cast("Array", X), dtype=np.float64)
-
-
-def _aligned(name: str, rows: Any, like_name: str, like: Any) -> Any:
-    return align(name, rows.array if isinstance(rows, Whole) else rows, like_name, like)
+    return [alike(part) for part in parts]
 
 
 def _check_target(hasher: BaseHasher, X: Any) -> Any:
-    rows = as_rows(X)
+    rows = elsewhere(X)
     if rows is None:
         options = {"accept_sparse": "csr", "dtype": FLOATS, "ensure_min_samples": 2}
         X = named_errors("X", lambda: validate_data(hasher, check_numbers("X", X), **options))
@@ -188,14 +184,14 @@ def _check_target(hasher: BaseHasher, X: Any) -> Any:
 
 
 def _check_privileged(hasher: BaseHasher, X: Any, privileged: Any, source: Any) -> Any:
-    if privileged is None and hasher.needs_privileged:
-        needed = "privileged=..., the source rows paired with the rows of X"
-        raise ValueError(f"{type(hasher).__name__} needs {needed}; got privileged=None.")
-    if privileged is None and hasher.uses_source and source is not None:
-        raise ValueError("source needs privileged=...: without pairs nothing says what its rows are.")
-    if privileged is None or not (hasher.needs_privileged or hasher.uses_source):
+    if privileged is None:
+        if hasher.needs_privileged:
+            needed = "privileged=..., the source rows paired with the rows of X"
+            raise ValueError(f"{type(hasher).__name__} needs {needed}; got privileged=None.")
+        if source is not None:
+            raise ValueError("source needs privileged=...: without pairs nothing says what its rows are.")
         return None
-    rows = as_rows(privileged)
+    rows = elsewhere(privileged)
     if rows is not None and isinstance(X, Rows):
         return rows  # their number is checked when both are read side by side
     S = check_rows("privileged", privileged if rows is None else rows.gather(), X.dtype)
@@ -205,23 +201,20 @@ def _check_privileged(hasher: BaseHasher, X: Any, privileged: Any, source: Any) 
 
 
 def _check_source(hasher: BaseHasher, X: Any, S: Any, source: Any) -> Any:
-    S_U: Any = as_rows(source)
+    S_U: Any = elsewhere(source)
     if S_U is None or not hasher.streams_source:
         if S_U is not None:
             # Rows that are elsewhere need not all be brought here if only some are used.
-            most = getattr(hasher, "max_unpaired", None)
-            source = S_U.gather() if most is None else some_rows(S_U, max(1, most))
+            source = some_rows(S_U, max(1, getattr(hasher, "max_unpaired", S_U.shape[0])))
         S_U = check_rows("source", source, X.dtype, min_rows=0)
-    if S_U.shape[1] != S.shape[1]:
-        raise ValueError(f"source has {S_U.shape[1]} columns and privileged has {S.shape[1]}; both must have the same.")
+    _check_width("source", S_U, "privileged", S)
     return S_U
 
 
-def _check_more(hasher: BaseHasher, X: Any, target: Any) -> InMemory:
-    X_more = check_rows("target", some_rows(target, MAX_TARGET), X.dtype, min_rows=0)
-    if X_more.shape[1] != X.shape[1]:
-        raise ValueError(f"target has {X_more.shape[1]} columns and X has {X.shape[1]}; both must have the same.")
-    return X_more
+def _check_width(name: str, rows: Any, like_name: str, like: Any) -> None:
+    n, wanted = rows.shape[1], like.shape[1]
+    if n != wanted:
+        raise ValueError(f"{name} has {n} columns and {like_name} has {wanted}; both must have the same.")
 
 
 def _check_labels(y: Any, n: int) -> Array:
@@ -233,9 +226,14 @@ def _check_labels(y: Any, n: int) -> Array:
     return labels if labels.ndim == 1 else np.asarray(labels != 0)
 
 
+def elsewhere(X: object) -> Rows | None:
+    """Return rows that are not in memory, to be read in blocks; None for all others."""
+    return None if type(X) is np.ndarray or is_sparse(X) else as_rows(X)
+
+
 def some_rows(value: T, most: int) -> T | Array:
     """Bring at most ``most`` rows, evenly spaced, into memory."""
-    rows = as_rows(value)
+    rows = elsewhere(value)
     n = _num_samples(value) if rows is None else rows.shape[0]
     if n <= most:
         return value if rows is None else rows.gather()

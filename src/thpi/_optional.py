@@ -30,7 +30,6 @@ PACKAGES = {
     "parquet": "pyarrow",
     "pgvector": "psycopg",
     "plots": "matplotlib",
-    "sqlite-vec": "sqlite_vec",
 }
 """A package of each extra that commands may need at their end."""
 

@@ -3,31 +3,68 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from thpi._input import FLOATS, TooManyBitsError, Views, Whole, check_views, dimension_limit, named_errors, pair_limit
-from thpi._numbers import check_numbers
-from thpi._params import count
-from thpi._types import Array, Codes, Constraints, Fitted, MatrixLike, PathLike, Seed
+from thpi._input import (
+    FLOATS,
+    TooManyBitsError,
+    Views,
+    Whole,
+    check_views,
+    dimension_limit,
+    named_errors,
+    pair_limit,
+    some_rows,
+)
+from thpi._types import Array, Codes, Constraints, Fitted, MatrixLike, PathLike, Seed, check_numbers
 from thpi.codes import n_bytes
-from thpi.drift import MEASURED, training_statistics
 from thpi.encoder import Coding, column_names, sums_up
 from thpi.hash_functions import ITEM_PARTS, HashFunction, hash_function_of
 from thpi.identity import fingerprint
-from thpi.kernels._threads import small_products
+from thpi.kernels.threads import small_products
 from thpi.model_file import save
 from thpi.rows import Rows
-from thpi.solvers.blocks import spread
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["BaseHasher", "TooManyBitsError", "Views", "Whole", "dimension_limit", "pair_limit"]
+__all__ = ["BaseHasher", "TooManyBitsError", "Views", "Whole", "dimension_limit", "pair_limit", "some_rows"]
+
+
+MEASURED = 10_000
+"""Training rows over which projections are measured at most, evenly spaced."""
+
+
+def parameter(default: Any, *allowed: object) -> Any:
+    """A parameter that may be any of these types or constraints of scikit-learn."""
+    return field(default=default, metadata={"allowed": list(allowed)})
+
+
+def weight(default: float) -> Any:
+    """A number of at least 0."""
+    return parameter(default, Interval(Real, 0, None, closed="left"))
+
+
+def positive(default: float) -> Any:
+    """A number above 0."""
+    return parameter(default, Interval(Real, 0, None, closed="neither"))
+
+
+def count(default: int, least: int = 1) -> Any:
+    """A whole number of at least ``least``."""
+    return parameter(default, Interval(Integral, least, None, closed="left"))
+
+
+def one_of(default: str, *others: str) -> Any:
+    """One of the words."""
+    return parameter(default, StrOptions({default, *others}))
 
 
 @dataclass(eq=False, repr=False)
@@ -38,6 +75,22 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     attributes from ``_fit``, at least ``projection_``. The hash function is ``sgn((x - mean_) projection_ - offset_)``,
     without ``offset_`` if ``_fit`` returns none. A method with another one overrides ``_hash_function`` by one of
     :mod:`thpi.hash_functions`, or ``_project``.
+
+    Parameters
+    ----------
+    n_bits : int, default=32
+        Length of a code. A method that limits it says so.
+    random_state : int, RandomState or None, default=None
+        Seed of all that is random in a method; methods that are not random accept it, so that all are built alike.
+
+    Attributes
+    ----------
+    mean_, projection_, offset_ : array
+        The hash function; ``offset_`` only where there is one.
+    codes_ : uint8 array of shape (n_samples, ceil(n_bits / 8))
+        Codes of the training rows; empty if these are on a cluster.
+    objective_, n_iter_, converged_ : array, int, bool
+        The objective after each iteration, their number, and whether ``tol`` was met.
     """
 
     summary: ClassVar[str] = ""
@@ -96,7 +149,7 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return self._hash_function.project(X, vars(self))
 
     @property
-    def _hash_name(self) -> str | None:
+    def hash_name(self) -> str | None:
         """Name of the hash function in model files; None if it is the method's own."""
         return self._hash_function.name if type(self)._project is BaseHasher._project else None
 
@@ -138,12 +191,12 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         before = dict(vars(self))
         try:
             self._validate_params()
-            views = self._check_views(X, y, privileged, source, target)
+            views = self.check_views(X, y, privileged, source, target)
             for name in [name for name in vars(self) if _is_fitted_name(name)]:
                 if name not in ("n_features_in_", "feature_names_in_"):
                     delattr(self, name)
             with small_products(self._n_read(views)):
-                self._set_fitted(views, self._fit(views, check_random_state(self.random_state)))
+                self.set_fitted(views, self._fit(views, check_random_state(self.random_state)))
                 if self.is_two_sided and (names := column_names(privileged)) is not None:
                     self.item_names_ = names
                 if not hasattr(self, "codes_"):
@@ -163,7 +216,8 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         n: int = views.X.shape[0]
         return n if views.S_U is None or hasattr(self, "max_unpaired") else max(n, views.S_U.shape[0])
 
-    def _set_fitted(self, views: Views, fitted: Fitted) -> Self:
+    def set_fitted(self, views: Views, fitted: Fitted) -> Self:
+        """Set what was learned from the rows, as ``fit`` does."""
         defaults = {"mean_": views.mean, "objective_": np.empty(0), "converged_": True}
         found: Fitted = defaults | fitted
         for name, value in found.items():
@@ -186,13 +240,13 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _measure(self, X: Any) -> None:
         """Keep the projections' mean, spread and signs, with which :mod:`thpi.drift` compares new rows."""
-        if isinstance(X, Rows):
-            if X.remote:
-                return  # another pass over a cluster is not worth it
-            some = X.take(spread(X.shape[0], MEASURED))
-        else:
-            some = X if X.shape[0] <= MEASURED else X[spread(X.shape[0], MEASURED)]
-        self.__dict__.update(training_statistics(self._project(some)))
+        if isinstance(X, Rows) and X.remote:
+            return  # another pass over a cluster is not worth it
+        projections = self._project(some_rows(X, MEASURED))
+        values = projections.astype(np.float64)
+        self.bit_share_ = (projections >= 0).mean(axis=0)
+        self.projection_mean_, self.projection_scale_ = values.mean(axis=0), values.std(axis=0)
+        self.n_measured_ = len(values)
 
     def transform(self, X: MatrixLike) -> Codes:
         """Packed codes (uint8), shape (n_samples, ceil(n_bits / 8)); see :mod:`thpi.codes` for the bytes.
@@ -207,12 +261,14 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         check_is_fitted(self, "projection_")
         save(self, path)
 
-    def _check_views(self, X: Any, y: Any, privileged: Any, source: Any, target: Any) -> Views:
+    def check_views(self, X: Any, y: Any, privileged: Any, source: Any, target: Any) -> Views:
+        """Check the arguments of ``fit`` and return the rows that the method learns from."""
         views = check_views(self, X, y, privileged, source, target)
-        self._check_bits(views)
+        self.check_bits(views)
         return views
 
-    def _check_bits(self, views: Views) -> None:
+    def check_bits(self, views: Views) -> None:
+        """Raise :class:`TooManyBitsError` if the rows do not allow ``n_bits``."""
         limit = self._max_bits(views)
         if limit is not None and self.n_bits > limit[0]:
             asked = f"n_bits={self.n_bits} is more than {type(self).__name__} can give for these data"
@@ -235,7 +291,8 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             return False
         return X.shape[0] > 0 and bool(X.shape[1] == vars(self).get("n_features_in_"))
 
-    def _check_fitted(self) -> None:
+    def check_fitted(self) -> None:
+        """Raise ``ValueError`` unless the fitted attributes fit each other: they may come from a damaged file."""
         self._hash_function.check(vars(self), self.n_features_in_, self.n_bits)
         if self.is_two_sided:
             self.source_side.check()

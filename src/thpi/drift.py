@@ -11,14 +11,11 @@ from math import erfc, sqrt
 
 import numpy as np
 
-from thpi._types import Array, Fitted, Floats, MatrixLike
+from thpi._types import Floats, MatrixLike
 from thpi.codes import unpack
 from thpi.encoder import Coding
 
-__all__ = ["MEASURED", "Drift", "drift", "training_statistics"]
-
-MEASURED = 10_000
-"""Training rows over which projections are measured at most, evenly spaced."""
+__all__ = ["Drift", "drift"]
 
 _ALPHA = 0.01
 _LEAST_SHIFT = 0.1  # standard deviations of a projection
@@ -59,21 +56,6 @@ class Drift:
             return text
         shift, bit = float(np.abs(self.shift).max()), int(np.abs(self.shift).argmax())
         return f"{text}; projection of bit {bit}: off by {shift:.2f} standard deviations"
-
-
-def training_statistics(projections: Array) -> Fitted:
-    """Return what a model keeps of the projections of its training rows.
-
-    >>> training_statistics(np.array([[1.0], [-1.0], [3.0], [1.0]]))["bit_share_"]
-    array([0.75])
-    """
-    values = np.asarray(projections, dtype=np.float64)
-    return {
-        "bit_share_": (np.asarray(projections) >= 0).mean(axis=0),
-        "projection_mean_": values.mean(axis=0),
-        "projection_scale_": values.std(axis=0),
-        "n_measured_": len(values),
-    }
 
 
 def drift(model: Coding, X: MatrixLike) -> Drift:

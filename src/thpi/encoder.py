@@ -1,16 +1,12 @@
-"""Coding rows with the hash function of a model file, without the method that learned it: no scikit-learn, no scipy.
+"""Coding rows with the hash function of a model file, without the method that learned it: numpy is all it needs.
 
->>> import tempfile
->>> from pathlib import Path
->>> import thpi
+What reads rows in blocks, from files or on a cluster, is imported when such rows come, and scipy when sparse ones do.
+
+>>> import thpi, thpi.model_file
 >>> X = np.random.RandomState(0).standard_normal((20, 5))
->>> with tempfile.TemporaryDirectory() as folder:
-...     thpi.ITQ(n_bits=4, random_state=0).fit(X).save(Path(folder) / "shop.thpi")
-...     encoder = thpi.load_encoder(Path(folder) / "shop.thpi")
->>> encoder
-Encoder of ITQ(n_bits=4)
->>> encoder.transform(X).shape
-(20, 1)
+>>> encoder = thpi.load_encoder(thpi.model_file.encode(thpi.ITQ(n_bits=4, random_state=0).fit(X)))
+>>> encoder, encoder.transform(X).shape
+(Encoder of ITQ(n_bits=4), (20, 1))
 """
 
 from __future__ import annotations
@@ -21,21 +17,22 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from thpi._numbers import check_numbers
 from thpi._types import Array, Codes, MatrixLike, PathLike, Signs, is_sparse
 from thpi.codes import n_bytes, pack_signs, unpack_signs
-from thpi.hash_functions import HASH_FUNCTIONS, ITEM_PARTS, LINEAR, HashFunction
+from thpi.hash_functions import HASH_FUNCTIONS, ITEM_PARTS, LINEAR, ONE_BLOCK, HashFunction
 from thpi.identity import fingerprint
 from thpi.model_file import Contents, read, usable
-from thpi.rows import Rows, as_rows
-from thpi.solvers.blocks import for_blocks, take_block
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
     from thpi.base import BaseHasher
+    from thpi.rows import Rows
 
 __all__ = ["Coding", "Encoder", "OneSidedError", "SourceSide", "load_encoder"]
+
+
+_FLOATS = (np.float64, np.float32)
 
 
 class OneSidedError(ValueError, AttributeError):
@@ -63,7 +60,7 @@ class Coding(ABC):
 
     @property
     @abstractmethod
-    def _hash_name(self) -> str | None:
+    def hash_name(self) -> str | None:
         """Name of the hash function in model files; None if it is the method's own."""
 
     @abstractmethod
@@ -80,10 +77,13 @@ class Coding(ABC):
 
     def decision_function(self, X: MatrixLike) -> Array:
         """Real-valued projections, one column per bit; their signs are the code. Shape (n_samples, n_bits)."""
-        X = self._check_new(X)
-        if isinstance(X, Rows):
-            return X.map(self._travelling()._project, self.n_bits, X.dtype)  # type: ignore[no-any-return]
-        return self._project(X)
+        rows = X if self._is_ready(X) else self._check_new(X, finite=False)
+        if (streamed := _streamed(rows)) is not None:
+            return streamed.map(self.light()._project, self.n_bits, streamed.dtype)  # type: ignore[no-any-return]
+        values, finite = self._project_finite(rows)
+        if not finite:
+            self._check_new(X)
+        return values
 
     @property
     def is_two_sided(self) -> bool:
@@ -104,11 +104,7 @@ class Coding(ABC):
         return SourceSide(self)
 
     def transform_source(self, S: MatrixLike) -> Codes:
-        """Packed codes of source rows, comparable with those of target rows; for two-sided models.
-
-        Items that have a source row are coded by it, those that have none by ``transform``, and queries by
-        ``transform`` or, better, by their projections (``decision_function``).
-        """
+        """Packed codes of source rows, comparable with those of target rows; for two-sided models."""
         return self.source_side.transform(S)
 
     def signs(self, X: MatrixLike) -> Signs:
@@ -116,14 +112,20 @@ class Coding(ABC):
         return unpack_signs(self._encode(X), self.n_bits)
 
     def _encode(self, X: Any) -> Codes:
-        codes, finite = self._encode_finite(self._check_new(X, finite=False))
+        rows = X if self._is_ready(X) else self._check_new(X, finite=False)
+        codes, finite = self._encode_finite(rows)
         if not finite:  # or the numbers are so large that their projections are not finite
             self._check_new(X)
         return codes
 
+    def _is_ready(self, X: Any) -> bool:
+        """Whether checks, which take longer than coding a row, would return ``X`` as it is, but for NaN."""
+        dense = type(X) is np.ndarray and X.ndim == 2 and X.dtype in _FLOATS
+        return dense and X.shape[0] > 0 and bool(X.shape[1] == self.n_features_in_)
+
     def _check_new(self, X: Any, finite: bool = True) -> Any:
         """Check new rows. Without ``finite``, NaN and infinity pass: the projection will show them."""
-        rows = as_rows(X)
+        rows = _streamed(X)
         if rows is None:
             return self._check_in_memory(X, finite)
         self._check_columns(rows.n_columns)
@@ -135,20 +137,30 @@ class Coding(ABC):
 
     def _encode_finite(self, X: Any) -> tuple[Codes, bool]:
         """Return the codes, and whether all projections are finite, which they are if X is."""
-        if isinstance(X, Rows):
-            return X.map(self._travelling()._encode_block, n_bytes(self.n_bits), np.uint8), True
+        if type(X) is np.ndarray and X.nbytes <= ONE_BLOCK:
+            values, finite = self._project_finite(X)
+            return pack_signs(values), finite
+        if (rows := _streamed(X)) is not None:
+            return rows.map(self.light()._encode_block, n_bytes(self.n_bits), np.uint8), True
+        from thpi.solvers.blocks import for_blocks, take_block
+
         # Block by block: the projections of a large collection need not fit into memory, its codes do.
         codes = np.empty((X.shape[0], n_bytes(self.n_bits)), dtype=np.uint8)
-        finite = []
+        checks = []
 
         def encode(rows: slice) -> None:
-            with np.errstate(invalid="ignore", over="ignore"):
-                values = self._project(take_block(X, rows))
+            values, finite = self._project_finite(take_block(X, rows))
             codes[rows] = pack_signs(values)
-            finite.append(sums_up(values))  # n_bits columns in place of a look at every number of X
+            checks.append(finite)
 
         for_blocks(encode, X)
-        return codes, all(finite)
+        return codes, all(checks)
+
+    def _project_finite(self, X: Any) -> tuple[Array, bool]:
+        """Return the projections, and whether their sum is finite: fewer numbers to look at than all of X."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            values = self._project(X)
+            return values, bool(np.isfinite(values.sum()))
 
     def _encode_block(self, block: Array) -> Codes:
         """Encode a block of unchecked rows; on a cluster, where the block is."""
@@ -157,7 +169,7 @@ class Coding(ABC):
             raise ValueError("X holds NaN or infinity.")
         return codes
 
-    def _travelling(self) -> Self:
+    def light(self) -> Self:
         """Return a copy without what belongs to the training rows, to be sent to the workers of a cluster."""
         light = copy(self)
         for name in ("codes_", "graph_"):
@@ -168,8 +180,13 @@ class Coding(ABC):
 class _Bare(Coding):
     """A hash function without the method that learned it."""
 
-    def __init__(self, function: HashFunction) -> None:
-        self._function = function
+    def __init__(self, function: HashFunction, method: str) -> None:
+        self._function, self._method = function, method
+
+    @property
+    def method_name(self) -> str:
+        """Name of the method in the registry."""
+        return self._method
 
     def transform(self, X: MatrixLike) -> Codes:
         """Packed codes (uint8), shape (n_samples, ceil(n_bits / 8)): those of the method, bit by bit."""
@@ -179,7 +196,7 @@ class _Bare(Coding):
         return self._function.project(X, vars(self))
 
     @property
-    def _hash_name(self) -> str:
+    def hash_name(self) -> str:
         return self._function.name
 
     def _check_in_memory(self, X: Any, finite: bool) -> Any:
@@ -188,6 +205,8 @@ class _Bare(Coding):
             few = ", ".join(map(str, fitted[:3]))
             other = f"{self._rows_name} has other feature names, or another order"
             raise ValueError(f"{other}, than the model was fitted on: {few}, ...")
+        from thpi._types import check_numbers
+
         X = check_numbers(self._rows_name, X)
         rows: Any = X.tocsr() if is_sparse(X) else np.asarray(X)
         if len(rows.shape) != 2 or 0 in rows.shape:
@@ -195,7 +214,7 @@ class _Bare(Coding):
         self._check_columns(rows.shape[1])
         if rows.dtype.kind == "c":
             raise ValueError(f"{self._rows_name} holds complex numbers; they must be real.")
-        if rows.dtype not in (np.float32, np.float64):
+        if rows.dtype not in _FLOATS:
             try:
                 rows = rows.astype(np.float64)
             except (ValueError, TypeError) as error:
@@ -208,16 +227,8 @@ class _Bare(Coding):
 class Encoder(_Bare):
     """The hash function of a model file; :func:`load_encoder` makes it.
 
-    Attributes
-    ----------
-    method_name : str
-        The method that learned it.
-    n_bits, n_features_in_ : int
-        Length of a code; number of columns of the rows.
-    feature_names_in_ : array of str
-        Names of these columns, if they had names.
-    mean_, projection_, codes_, ...
-        Everything else that the file holds under its name, except sparse matrices that coding does not need.
+    It has everything that the file holds under its name, such as ``mean_`` and ``codes_``, except sparse matrices that
+    coding does not need.
     """
 
     codes_: Codes
@@ -226,8 +237,8 @@ class Encoder(_Bare):
     converged_: bool
 
     def __init__(self, contents: Contents, function: HashFunction) -> None:
-        super().__init__(function)
-        self._method, self._params = contents.method, contents.params
+        super().__init__(function, contents.method)
+        self._params = contents.params
         vars(self).update(contents.fitted(sparse_ones=function.shapes))
         n_bits = contents.params["n_bits"]
         if not isinstance(n_bits, int) or n_bits < 1:
@@ -239,11 +250,6 @@ class Encoder(_Bare):
 
     def __repr__(self) -> str:
         return f"Encoder of {self.method_name}(n_bits={self.n_bits})"
-
-    @property
-    def method_name(self) -> str:
-        """Name of the method in the registry."""
-        return self._method
 
     @property
     def fingerprint_(self) -> str:
@@ -259,18 +265,17 @@ class Encoder(_Bare):
 class SourceSide(_Bare):
     """The hash function of source rows of a two-sided model; ``source_side`` of the model makes it.
 
-    It codes, exports and streams like any other, and has the fingerprint of the model: its codes and those of the
-    model's target rows can be compared.
+    It has the fingerprint of the model: its codes and those of target rows can be compared.
     """
 
     side = "source"
     _rows_name = "S"
 
     def __init__(self, model: Coding) -> None:
-        super().__init__(LINEAR)
+        super().__init__(LINEAR, model.method_name)
         self.mean_, self.projection_ = (vars(model)[name] for name in ITEM_PARTS)
         self.n_bits, self.n_features_in_ = model.n_bits, np.shape(self.mean_)[0]
-        self._name, self._fingerprint = model.method_name, model.fingerprint_
+        self._model = model.light()
         if (names := vars(model).get("item_names_")) is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
 
@@ -278,14 +283,9 @@ class SourceSide(_Bare):
         return f"Source side of {self.method_name}(n_bits={self.n_bits})"
 
     @property
-    def method_name(self) -> str:
-        """Name of the method in the registry."""
-        return self._name
-
-    @property
     def fingerprint_(self) -> str:
         """Identity of the two-sided model."""
-        return self._fingerprint
+        return self._model.fingerprint_
 
     def check(self) -> None:
         """Raise ``ValueError`` unless the parts fit each other."""
@@ -298,6 +298,15 @@ def sums_up(values: Array) -> bool:
         return bool(np.isfinite(values.sum()))
 
 
+def _streamed(X: Any) -> Rows | None:
+    """Return ``X`` as rows that are read in blocks, or None if it is a matrix in memory."""
+    if type(X) is np.ndarray or isinstance(X, (list, tuple)) or is_sparse(X):
+        return None
+    from thpi.rows import as_rows
+
+    return as_rows(X)
+
+
 def column_names(rows: Any) -> list[str] | None:
     """Names of the columns of a table, if all are texts."""
     names = list(getattr(rows, "columns", ()))
@@ -307,8 +316,8 @@ def column_names(rows: Any) -> list[str] | None:
 def load_encoder(path: PathLike | bytes) -> Encoder | BaseHasher:
     """Read the hash function of a model file, or of its bytes: it codes as :func:`thpi.load` does, and loads faster.
 
-    It needs numpy and safetensors only, and takes a tenth of the time: nothing that learns is imported. A hash function
-    that only the method itself knows, and a file of an earlier version, are read by ``thpi.load``.
+    Nothing that learns is imported. A hash function that only the method itself knows, and a file of an earlier
+    version, are read by ``thpi.load``.
 
     Raises ``FileNotFoundError``, or ``ModelFileError`` if the file is truncated, altered or foreign.
     """

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
-from typing import Literal, TypeAlias
+from importlib import import_module
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +14,6 @@ from sklearn.utils import check_random_state
 
 from thpi._types import Array, Codes, Ints, MatrixLike, Seed
 from thpi.codes import as_words, check_codes
-from thpi.kernels import pays_off
-from thpi.kernels._threads import n_threads, stream_in_order
 
 __all__ = ["hamming_knn_graph", "hamming_neighbors", "laplacian"]
 
@@ -24,9 +22,11 @@ __all__ = ["hamming_knn_graph", "hamming_neighbors", "laplacian"]
 Lists: TypeAlias = tuple[int, Ints, Ints, Ints, Ints]
 
 # Largest number of codes searched for at a time, and of entries in their lists (unless it is a single code): bounds the
-# memory used for ties. Both searches yield the same portions, so that random numbers are drawn in the same order.
+# memory used for ties. Random numbers are drawn portion by portion.
 _QUERIES = 1024
 _PAIRS = 2**22
+# Codes beyond the nearest that are asked for at once: with this many on the radius a second search is rarely needed.
+_MORE = 64
 
 
 def hamming_knn_graph(
@@ -108,8 +108,7 @@ def hamming_neighbors(
     queries_by_group = members[members < n_queries]
     group_by_query = group[queries_by_group]
     position = 0
-    search = _by_kernel if pays_off(len(first) * len(wanted)) else _by_faiss
-    for n_done, radius, limits, found, distance in search(packed[first], size, wanted, n_neighbors + 1):
+    for n_done, radius, limits, found, distance in _search(packed[first], size, wanted, n_neighbors + 1):
         groups = wanted[position : position + n_done]
         position += n_done
         slot = np.repeat(np.arange(len(groups)), np.diff(limits))
@@ -142,32 +141,24 @@ def _distinct(packed: Codes) -> tuple[Ints, Ints, Ints]:
     return first, group.ravel(), size
 
 
-def _by_kernel(codes: Codes, size: Ints, wanted: Ints, n_rows: int) -> Iterator[Lists]:
-    from thpi.kernels.hamming_neighbours import MultiIndex
-
-    used = np.flatnonzero(np.unpackbits(np.bitwise_or.reduce(codes, axis=0), bitorder="little"))
-    index = MultiIndex(as_words(codes), size, int(used.max(initial=0)) + 1)
-    blocks = [wanted[start : start + _QUERIES] for start in range(0, len(wanted), _QUERIES)]
-    tasks = (partial(index.nearest, block, n_rows, _PAIRS) for block in blocks)
-    for block, result in zip(blocks, stream_in_order(tasks, n_threads()), strict=True):
-        yield result
-        while result[0] < len(block):  # rare: too many ties, so the lists were cut
-            block = block[result[0] :]
-            result = index.nearest(block, n_rows, _PAIRS)
-            yield result
-
-
-def _by_faiss(codes: Codes, size: Ints, wanted: Ints, n_rows: int) -> Iterator[Lists]:
-    import faiss
-
+def _search(codes: Codes, size: Ints, wanted: Ints, n_rows: int) -> Iterator[Lists]:
+    faiss: Any = import_module("faiss")  # takes longer to import than codes to pack; its type hints lack some names
     index = faiss.IndexBinaryFlat(8 * codes.shape[1])
+    index.use_heap = False
     index.add(np.ascontiguousarray(codes))
+    # Every code has at least one row, so n_rows codes always hold enough; the others are for those on the radius.
+    k = min(n_rows + _MORE, len(codes))
     for start in range(0, len(wanted), _QUERIES):
         block = np.ascontiguousarray(codes[wanted[start : start + _QUERIES]])
-        # Every code has at least one row, so n_rows codes always suffice.
-        distances, nearest = index.search(block, min(n_rows, len(codes)))
+        distances, nearest = index.search(block, k)
+        distances = distances.astype(np.int64)
         reached = np.cumsum(size[nearest], axis=1) >= n_rows
-        radius = distances[np.arange(len(block)), reached.argmax(axis=1)].astype(np.int64)
+        radius = distances[np.arange(len(block)), reached.argmax(axis=1)]
+        within = distances <= radius[:, None]
+        n_near = within.sum(axis=1)
+        if n_near.max() < k and n_near.sum() <= _PAIRS:
+            yield len(block), radius, np.append(0, np.cumsum(n_near)), nearest[within], distances[within]
+            continue
         lists: list[tuple[Ints, Ints]] = []
         length = done = 0
         for query in range(len(block)):

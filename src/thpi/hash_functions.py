@@ -21,10 +21,13 @@ from typing import Any
 import numpy as np
 
 from thpi._types import Array, InMemory, is_sparse
-from thpi.solvers.blocks import centred_product
 
 __all__ = ["EIGENFUNCTION", "HASH_FUNCTIONS", "HashFunction", "KERNEL", "LINEAR", "OFFSET", "ITEM_PARTS"]
 __all__ += ["hash_function_of", "kernel_values", "squared_distances"]
+
+
+ONE_BLOCK = 2**20
+"""Dense rows of up to this many bytes are one block of :func:`thpi.solvers.blocks.row_blocks`, and coded directly."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,13 @@ class HashFunction:
 
 
 def _linear(X: Any, fitted: Mapping[str, Any]) -> Array:
-    return centred_product(X, fitted["mean_"], fitted["projection_"])
+    mean, W = fitted["mean_"], fitted["projection_"]
+    if type(X) is np.ndarray and X.nbytes <= ONE_BLOCK:
+        out = np.empty((X.shape[0], W.shape[1]), dtype=X.dtype)
+        return np.matmul(X - mean, W.astype(X.dtype, copy=False), out=out)
+    from thpi.solvers.blocks import centred_product
+
+    return centred_product(X, mean, W)
 
 
 def _offset(X: Any, fitted: Mapping[str, Any]) -> Array:

@@ -86,11 +86,11 @@ def check_same_model(one: tuple[str, str | None], other: tuple[str, str | None],
     if one[1] is not None and other[1] is not None:
         raise ModelMismatchError(
             f"{one[0]} is of model {one[1]}, but {other[0]} is of model {other[1]}: distances between codes of two "
-            f"models mean nothing. Use the model {one[1]}, or encode the rows again with one model (thpi encode)."
+            f"models mean nothing. Use the model {one[1]}, or encode the rows again with one model."
         )
     if not any_model:
         known, unknown = (one, other) if one[1] is not None else (other, one)
         raise ModelMismatchError(
             f"{unknown[0]} does not say which model made its codes; {known[0]} is of model {known[1]}. If they belong "
-            "together, accept it with --any-model (in Python any_model=True); else encode the rows again."
+            "together, accept it with any_model=True; else encode the rows again."
         )

@@ -1,24 +1,22 @@
-"""Learning anew from a collection that has grown: what changes, what search gains, and an index with the new codes."""
+"""Learning anew from a collection that has grown: what changes, what search gains, and new codes for all items."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
-from thpi._files import finish_replacing, replace_together
-from thpi._types import MatrixLike, PathLike
+from thpi._types import MatrixLike
 from thpi.base import BaseHasher
 from thpi.codes import paired_hamming_distances
-from thpi.evaluation import evaluate, label_relevance, nearest_relevance, query_mean
-from thpi.index import HammingIndex
-from thpi.index._ids import IdPositions, IdsLike, check_ids
+from thpi.collection import Collection, evidence_of
+from thpi.evaluation import Judged, evaluate, find_truth, query_mean
+from thpi.index import IdsLike, check_ids
 
-__all__ = ["Gain", "Refit", "finish_refit", "journal_of", "recoded", "refit", "save_refit"]
+__all__ = ["Gain", "Refit", "refit", "refit_collection"]
 
 _MEASURES = ("average_precision", "recall@10")
 _NEAR = 10
@@ -58,9 +56,9 @@ def refit(
     """Learn anew, with the method and parameters of ``old``, from old and new rows together.
 
     The gain is measured on rows drawn at random, at most a fifth and 1,000: they are queries among the other rows, and
-    a hasher that learned from the others only is compared with ``old``. Relevant are the 10 nearest rows by exact
-    search in the space that the method was fitted for (of the source, if its relevance is "source" or "groups"), or
-    rows of the same class. The hasher that is returned learned from all rows.
+    a hasher that learned from the others only is compared with ``old``. Relevant is what the method was fitted for
+    (:func:`thpi.evaluation.find_truth`): rows of the same label, or the 10 nearest (in source space, if its relevance
+    is "groups"). The hasher that is returned learned from all rows.
 
     The first ``n_old`` rows are those that the old model learned from. Queries are drawn from the others, which neither
     has seen, if these are at least 25; otherwise from all, which favours the old model.
@@ -74,90 +72,86 @@ def refit(
     if old.is_two_sided:
         raise ValueError(
             f"this {old.method_name} is two-sided: its items are coded by source rows, which refit does not recode. "
-            "Fit it anew, and encode the items anew (thpi encode --side source)."
+            "Build the collection anew."
         )
-    n = int(np.shape(cast("Any", X))[0])
+    n = _n_rows(X)
     if n < _LEAST_ROWS:
         raise ValueError(f"X has {n} rows; at least {_LEAST_ROWS} are needed to measure what search gains.")
     first = n_old if n - n_old >= _LEAST_ROWS else 0
     n_queries = min(_MOST_QUERIES, n // 5, (n - first) // 2)
     asked = np.sort(first + np.random.RandomState(random_state).permutation(n - first)[:n_queries])
-    rest = np.setdiff1d(np.arange(n), asked)
+    rest, labels = np.setdiff1d(np.arange(n), asked), None if y is None else np.asarray(y)
 
     def some(rows: Any, values: Any) -> Any:
         return None if values is None else _safe_indexing(values, rows)
 
     unpaired = {"source": source, "target": target}
     trial = clone(old).fit(some(rest, X), some(rest, y), privileged=some(rest, privileged), **unpaired)
-    space, relevant = _meaning(old, X, y, privileged)
-    if relevant == "the same class":
-        relevance = label_relevance(some(asked, space), some(rest, space))
-    else:
-        relevance = nearest_relevance(some(asked, space), some(rest, space), _NEAR)
+    judged = [Judged(some(rows, X), some(rows, labels), some(rows, privileged)) for rows in (asked, rest)]
+    meaning = old.get_params().get("relevance", "target")
+    # Of a whole collection the groups would take too long.
+    truth = find_truth("source" if meaning == "groups" else meaning, *judged, neighbours=_NEAR)
     means = []
     for hasher in (old, trial):
         codes = hasher.transform(some(asked, X)), hasher.transform(some(rest, X))
-        values = evaluate(*codes, relevance, hasher.n_bits, _MEASURES)
+        values = evaluate(*codes, truth.relevant, hasher.n_bits, _MEASURES)
         means.append({name: query_mean(cast("Any", value)).value for name, value in values.items()})
     new = clone(old).fit(X, y, privileged=privileged, **unpaired)
     changed = paired_hamming_distances(old.transform(X), new.transform(X)).mean() / old.n_bits
-    return Refit(new, float(changed), Gain(relevant, n_queries, len(rest), *means))
+    return Refit(new, float(changed), Gain(truth.words, n_queries, len(rest), *means))
 
 
-def _meaning(hasher: BaseHasher, X: Any, y: Any, privileged: Any) -> tuple[Any, str]:
-    relevance = hasher.get_params().get("relevance", "target")
-    if relevance == "labels" and y is not None and np.ndim(y) == 1:
-        return np.asarray(y), "the same class"
-    if relevance in ("source", "groups") and privileged is not None:
-        return privileged, f"the {_NEAR} nearest by the source"
-    return X, f"the {_NEAR} nearest rows"
+def _n_rows(X: Any) -> int:
+    return int(np.shape(X)[0])
 
 
-def recoded(index: HammingIndex, hasher: BaseHasher, X: MatrixLike, ids: IdsLike | None = None) -> HammingIndex:
-    """Return an index of the same items, in the same order, with the codes of another model.
+def refit_collection(
+    shop: Collection,
+    X: MatrixLike,
+    y: Any = None,
+    *,
+    ids: IdsLike | None = None,
+    target: MatrixLike | None = None,
+    target_ids: IdsLike | None = None,
+    write: bool = True,
+    about: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Refit:
+    """Learn anew, and put the new model and new codes of all items into the collection, in one transaction.
 
-    ``X`` has the rows of all items, and more if you like, under ``ids`` (default: 0, 1, ...). An item without a row is
-    a ``KeyError`` that names it. An index with ``recall`` is tuned again when it is first searched.
+    ``X`` and ``target`` together have the rows of all items, and more if you like, under ``ids`` and ``target_ids``
+    (default: 0, 1, ...). An item without a row is an error that names it, before any work. Texts and pictures of items
+    stay. Without ``write`` the collection stays as it is. ``about`` are facts for the ``about`` of the collection, such
+    as the tables. See :func:`refit` for further ``options``.
 
-    >>> import thpi
-    >>> X = np.random.RandomState(0).standard_normal((50, 4))
-    >>> one, other = (thpi.LSH(n_bits=8, random_state=seed).fit(X) for seed in (0, 1))
-    >>> index = HammingIndex(8)
-    >>> _ = index.add(one.transform(X[[7, 3]]), ids=[7, 3])
-    >>> bool((recoded(index, other, X).codes == other.transform(X[[7, 3]])).all())
-    True
+    >>> import tempfile, thpi
+    >>> X = np.random.RandomState(0).standard_normal((300, 16)) * np.arange(1, 17)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     shop = thpi.build(f"{folder}/shop.thpi", X[:100], bits=8)
+    ...     _ = shop.add(X[100:])
+    ...     found = refit_collection(shop, X, n_old=100)
+    ...     shop.model == found.hasher.fingerprint_, len(shop)
+    (True, 300)
     """
-    n = int(np.shape(cast("Any", X))[0])
-    known = check_ids(np.arange(n) if ids is None else ids, length=n, unique=True)
-    rows = IdPositions(known).find_all(index.ids, "has no row") if len(index) else np.empty(0, dtype=np.int64)
-    new = HammingIndex(hasher.n_bits, index.recall, random_state=index.random_state, model=hasher.fingerprint_)
-    if len(rows):
-        new.add(hasher.transform(_safe_indexing(X, rows)), index.ids)
-    return new
-
-
-def journal_of(model: PathLike) -> Path:
-    """Name of the file that is there while a model and its index are being replaced."""
-    path = Path(model)
-    return path.with_name(f"{path.name}.refit")
-
-
-def save_refit(
-    model: PathLike, hasher: BaseHasher, index: HammingIndex | None = None, index_file: PathLike | None = None
-) -> None:
-    """Replace a model file and, if given, the file of the index of its codes, together.
-
-    Both are written whole under other names before either is replaced. A kill leaves the old pair, or a file
-    ``<model>.refit`` that says that the new pair is complete; :func:`finish_refit` then gives it its names.
-    """
-    if (index is None) != (index_file is None):
-        raise ValueError(f"index_file={index_file!r}: index and index_file belong together.")
-    writers: dict[Path, Callable[[Path], None]] = {Path(model): hasher.save}
-    if index is not None and index_file is not None:
-        writers[Path(index_file)] = index.save
-    replace_together(journal_of(model), writers)
-
-
-def finish_refit(model: PathLike) -> bool:
-    """Finish a replacement that was interrupted; return whether there was one."""
-    return finish_replacing(journal_of(model))
+    old, n, more = shop.estimator(), _n_rows(X), 0 if target is None else _n_rows(target)
+    known = list(range(n + more))
+    if ids is not None:
+        others = [] if target_ids is None else check_ids(target_ids, length=more).tolist()
+        known = check_ids([*check_ids(ids, length=n).tolist(), *others], length=n + more, unique=True).tolist()
+    place = {item: row for row, item in enumerate(known)}
+    missing = [item for item in shop.ids.tolist() if item not in place]
+    if write and missing:
+        few = ", ".join(map(str, missing[:3])) + (", ..." if len(missing) > 3 else ".")
+        raise ValueError(f"X has no row for {len(missing):,} items of the collection: {few}")
+    # Arrays have no names of columns; the new model keeps those of the old one.
+    names = None if hasattr(X, "columns") else old.__dict__.pop("feature_names_in_", None)
+    found = refit(old, X, y, target=target, **options)
+    if not write:
+        return found
+    codes = np.vstack([found.hasher.transform(rows) for rows in (X, target) if rows is not None])
+    items = shop.ids
+    if names is not None:
+        found.hasher.feature_names_in_ = names
+    ours = codes[[place[item] for item in items.tolist()]]
+    shop.replace(found.hasher, ours, items, evidence=evidence_of(found.hasher), **(about or {}))
+    return found

@@ -13,33 +13,12 @@ from thpi import model_file
 from thpi._types import PathLike
 from thpi.auto import OFFERED, RELEVANCES, AutoHasher, Candidate
 from thpi.base import BaseHasher
-from thpi.hashers import (
-    CCAITQ,
-    CVH,
-    DSH,
-    ITQ,
-    LSH,
-    ClassITQ,
-    GroupITQ,
-    ITQPlus,
-    LapITQPlus,
-    NeighbourHash,
-    SpectralHashing,
-    TransferITQ,
-    TwoSidedITQ,
-)
+from thpi.hashers import METHODS
 
-__all__ = ["HASHERS", "RELEVANCES", "load", "methods_table", "needs", "register", "unregister"]
+__all__ = ["HASHERS", "RELEVANCES", "load", "needs", "register", "unregister"]
 
-HASHERS: dict[str, type[BaseHasher]] = {
-    method.__name__: method
-    for method in (
-        *(LSH, SpectralHashing, DSH, ITQ, CVH, CCAITQ),
-        *(ITQPlus, LapITQPlus),
-        *(TransferITQ, ClassITQ, GroupITQ, NeighbourHash, TwoSidedITQ, AutoHasher),
-    )
-}
-"""Every method by its name, from the plainest over the paper's to those that choose."""
+HASHERS: dict[str, type[BaseHasher]] = {method.__name__: method for method in METHODS} | {"AutoHasher": AutoHasher}
+"""Every method by its name, from the plainest to the one that chooses."""
 
 
 def load(path: PathLike | bytes) -> BaseHasher:
@@ -50,9 +29,10 @@ def load(path: PathLike | bytes) -> BaseHasher:
     >>> import tempfile
     >>> from pathlib import Path
     >>> import numpy as np
+    >>> import thpi
     >>> X = np.random.RandomState(0).standard_normal((20, 5))
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     ITQ(n_bits=4, random_state=0).fit(X).save(Path(folder) / "shop.thpi")
+    ...     thpi.ITQ(n_bits=4, random_state=0).fit(X).save(Path(folder) / "shop.thpi")
     ...     hasher = load(Path(folder) / "shop.thpi")
     >>> hasher
     ITQ(n_bits=4, random_state=0)
@@ -66,7 +46,8 @@ def register(method: type[BaseHasher], candidates: Mapping[str, Sequence[Mapping
     ``candidates`` are the parameters with which :class:`thpi.AutoHasher` tries it, by the name of a relevance. It is
     tried with the source if it uses one. Only a linear hash function, ``sgn((x - mean_) projection_)``, can be tried.
 
-    >>> class Signs(LSH):
+    >>> import thpi
+    >>> class Signs(thpi.LSH):
     ...     summary = "signs of random projections"
     >>> register(Signs, candidates={"target": [{}]})
     >>> from thpi.auto import candidates
@@ -102,32 +83,14 @@ def unregister(name: str) -> None:
 def needs(method: type[BaseHasher]) -> str:
     """What a method is fitted on, for tables.
 
-    >>> needs(LSH), needs(LapITQPlus), needs(ClassITQ)
+    >>> needs(HASHERS["LSH"]), needs(HASHERS["LapITQPlus"]), needs(HASHERS["ClassITQ"])
     ('target', 'pairs; optional: source', 'target; optional: labels, pairs, source, more target rows')
     """
-    optional = [
-        word
-        for word, used in (
-            ("labels", method.uses_labels),
-            ("pairs", method.uses_source and not method.needs_privileged),
-            ("source", method.uses_source),
-            ("more target rows", method.uses_target),
-        )
-        if used
-    ]
-    required = "pairs" if method.needs_privileged else "target"
+    used = {
+        "labels": method.uses_labels,
+        "pairs": method.uses_source and not method.needs_privileged,
+        "source": method.uses_source,
+        "more target rows": method.uses_target,
+    }
+    required, optional = "pairs" if method.needs_privileged else "target", [word for word in used if used[word]]
     return f"{required}; optional: {', '.join(optional)}" if optional else required
-
-
-def methods_table() -> str:
-    """The table of methods as Markdown, for the README and the documentation.
-
-    >>> print(methods_table().splitlines()[2])
-    | `LSH` | Gaussian random projections of centred data | target |
-    """
-    rows = [f"| `{name}` | {method.summary} | {needs(method)} |" for name, method in HASHERS.items()]
-    return "\n".join(["| class | what it does | needs |", "|---|---|---|", *rows])
-
-
-if __name__ == "__main__":
-    print(methods_table())

@@ -8,19 +8,22 @@ import numpy as np
 import pytest
 import typer
 
+import thpi
 from thpi.cli import run
-from thpi.cli._columns import as_ids
-from thpi.index import HammingIndex
+from thpi.tables import as_ids
 
 
 def test_control_characters_of_ids_do_not_reach_the_terminal(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    index = HammingIndex(8)
-    index.add(np.zeros((1, 1), dtype=np.uint8), ["\x1b[2Jcafé\r"])
-    index.save(tmp_path / "shop.index")
-    assert run(["index", "info", str(tmp_path / "shop.index")]) == 0
-    assert "\\x1b[2Jcafé\\r" in capsys.readouterr().out
+    about = {"title": "\x1b[31mshop"}
+    ids = ["\x1b[2Jcafé\r", "b", "c"]
+    thpi.build(tmp_path / "shop.thpi", np.eye(3), ids=ids, hasher=thpi.LSH(8, random_state=0), about=about).close()
+    for words in (["info"], ["search", "--id", "b"]):
+        assert run([words[0], str(tmp_path / "shop.thpi"), *words[1:]]) == 0
+        out = capsys.readouterr().out
+        assert "\\x1b[2Jcafé\\r" in out
+        assert "\x1b" not in out
 
 
 @pytest.mark.parametrize("missing", [None, float("nan"), ""])

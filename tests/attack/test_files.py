@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,34 +10,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from thpi.cli._columns import load_array
-from thpi.export import read_faiss, write_faiss
+from thpi.tables import load_array
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def test_a_faiss_file_is_one_file_and_recognised_if_it_is_torn(tmp_path: Path) -> None:
-    import faiss
-
-    path = tmp_path / "codes.faiss"
-    write_faiss(path, np.array([[1, 2], [3, 4]], dtype=np.uint8), 12, [7, 8])
-    assert os.listdir(tmp_path) == ["codes.faiss"]
-    assert faiss.read_index_binary(os.fspath(path)).ntotal == 2, "others read it"
-    data = path.read_bytes()
-    index_length = data.index(b"{")
-    for length in range(len(data)):
-        path.write_bytes(data[:length])
-        if length == index_length:  # a whole file of faiss
-            assert read_faiss(path).n_bits == 16
-            continue
-        with pytest.raises(ValueError, match=r"codes\.faiss"):
-            read_faiss(path)
-    for at in range(0, len(data), 3):
-        changed = bytearray(data)
-        changed[at] ^= 0x41
-        path.write_bytes(changed)
-        with pytest.raises(ValueError, match=r"codes\.faiss"):
-            read_faiss(path)
 
 
 def _csr(**changes: object) -> dict[str, object]:
@@ -81,8 +55,10 @@ def test_a_right_sparse_matrix_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_hostile_files_with_right_checksums_are_one_clear_error() -> None:
-    command = [sys.executable, "-m", "benchmarks.attack", "hostile files", "--scale", "0.1", "--seed", "7"]
+@pytest.mark.parametrize(("attack", "scale"), [("hostile files", 0.1), ("damaged files", 0.03), ("kills", 0.05)])
+def test_a_short_attack_finds_nothing(attack: str, scale: float) -> None:
+    """Hostile and damaged files are one clear error; what was acknowledged before a kill is there."""
+    command = [sys.executable, "-m", "benchmarks.attack", attack, "--scale", str(scale), "--seed", "7"]
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stdout + answer.stderr
-    assert "200 tried, 0 wrong" in answer.stdout
+    assert ", 0 wrong" in answer.stdout.splitlines()[-1]

@@ -254,7 +254,7 @@ def test_of_many_pairs_a_fold_learns_from_few_and_holds_out_the_more(monkeypatch
     S = rng.standard_normal((300, 5))
     X = np.hstack([S, rng.standard_normal((300, 5))])
     hasher = AutoHasher(8, relevance="source", max_pairs=60, random_state=0)
-    trial = hasher._trial(hasher._check_views(X, None, S, None, None), np.random.RandomState(0))
+    trial = hasher.trial(hasher.check_views(X, None, S, None, None), np.random.RandomState(0))
     folds = trial.linear.folds
     assert len(folds.division.kept) == 210
     for repeat, fold_of in enumerate(folds.fold_of):

@@ -44,8 +44,8 @@ def test_a_candidate_without_source_is_never_shown_one(relevance):
         scores.append([e["score"] for e in hasher.candidates_ if not e["uses_source"]])
     if not RELEVANCES[relevance].needs_source:
         assert scores[0] == scores[1]
-    views = hasher._check_views(X, y, S[:60], S[60:], None)
-    geometry = hasher._trial(views, np.random.RandomState(0)).linear.geometry
+    views = hasher.check_views(X, y, S[:60], S[60:], None)
+    geometry = hasher.trial(views, np.random.RandomState(0)).linear.geometry
     assert geometry.source is not None
     assert geometry.without_source.source is None
     assert geometry.without_source.views.S is None

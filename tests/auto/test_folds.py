@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from thpi.auto import RELEVANCES, FoldScores, Spaces
-from thpi.auto._folds import precisions_among
 from thpi.codes import pack_signs
-from thpi.evaluation import average_precision
+from thpi.evaluation import average_precision, average_precision_among
 
 
 def test_precision_of_a_row_among_the_others_leaves_the_row_out():
@@ -18,9 +17,9 @@ def test_precision_of_a_row_among_the_others_leaves_the_row_out():
     for row in range(12):
         others = np.delete(np.arange(12), row)
         expected.append(average_precision(codes[[row]], codes[others], relevant[[row]][:, others], 6)[0])
-    np.testing.assert_allclose(precisions_among(codes, relevant, 6), expected)
+    np.testing.assert_allclose(average_precision_among(codes, relevant, 6), expected)
     relevant[3] = False
-    assert np.isnan(precisions_among(codes, relevant, 6)[3])
+    assert np.isnan(average_precision_among(codes, relevant, 6)[3])
 
 
 def test_gain_and_its_error():

@@ -8,7 +8,7 @@ from sklearn.decomposition import PCA, TruncatedSVD
 
 import thpi
 from thpi import AutoHasher
-from thpi.auto._kernel_space import affordable_landmarks, fitted_on_these_rows
+from thpi.auto._auto import affordable_landmarks, fitted_on_these_rows
 from thpi.hash_functions import KERNEL
 from thpi.hashers._geometry import Learned
 
@@ -65,7 +65,7 @@ def test_inner_products_are_the_centred_kernel(use_lengths):
     rng = np.random.RandomState(0)
     X, S = rng.standard_normal((40, 5)) + 2, rng.standard_normal((40, 3))
     hasher = AutoHasher(6, relevance="source", kernel=True, use_lengths=use_lengths)
-    trial = hasher._trial(hasher._check_views(X, None, S, None, None), np.random.RandomState(0))
+    trial = hasher.trial(hasher.check_views(X, None, S, None, None), np.random.RandomState(0))
     centred = X - X.mean(axis=0)
     spaces = [centred / np.linalg.norm(centred, axis=1, keepdims=True), *([X] if use_lengths else [])]
     K = np.zeros((40, 40))

@@ -25,7 +25,7 @@ def views():
 def _trial(views, relevance="source", **params):
     options = {"n_landmarks": 500, "n_repeats": 1, "random_state": 0, "kernel": True, "use_lengths": True}
     hasher = AutoHasher(4, relevance=relevance, **(options | params))
-    return hasher._trial(hasher._check_views(*views), np.random.RandomState(0))
+    return hasher.trial(hasher.check_views(*views), np.random.RandomState(0))
 
 
 def _exponent(squared):

@@ -31,7 +31,7 @@ def _views(n=70):
 def _trial(views=None, relevance="source", **params):
     hasher = AutoHasher(6, relevance=relevance, kernel=False, **({"n_repeats": 2, "random_state": 0} | params))
     X, y, S, S_U, more = _views() if views is None else views
-    return hasher._trial(hasher._check_views(X, y, S, S_U, more), np.random.RandomState(0))
+    return hasher.trial(hasher.check_views(X, y, S, S_U, more), np.random.RandomState(0))
 
 
 @pytest.mark.parametrize("n_folds", [2, 3, 5])

@@ -58,18 +58,18 @@ def test_the_commands_say_it_in_the_same_words(pairs, how, tmp_path, capsys):
     X, S = pairs
     np.savez(tmp_path / "pairs.npz", target=X, right=S, wrong=_wrong(S, how))
     files, model = f"{tmp_path / 'pairs.npz'}:", str(tmp_path / "m.thpi")
-    fit = ["fit", files + "target", model, "--bits", "4", "--force", "--privileged"]
-    for words in ([*fit, files + "wrong"], ["info", model]):
+    build = ["build", model, files + "target", "--bits", "4", "--force", "--privileged"]
+    for words in ([*build, files + "wrong"], ["info", model]):
         assert run(words) == 0
         captured = capsys.readouterr()
         assert f"warning {WORDS}" in " ".join(captured.out.split())
         assert captured.err == ""
         assert run([*words, "--json"]) == 0
-        facts = json.loads(capsys.readouterr().out)
+        facts = json.loads(capsys.readouterr().out)["evidence"]
         assert facts["related"] is False
         assert facts["relation"] == relation(60, facts["pairs_r2"])
     diagnose = ["diagnose", files + "target", "--privileged", files + "wrong", "--bits", "4", "--folds", "2"]
     assert run([*diagnose, "--relevance", "target", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["relation"] == facts["relation"]
-    assert run([*fit, files + "right"]) == 0
+    assert run([*build, files + "right"]) == 0
     assert "warning" not in capsys.readouterr().out

@@ -128,7 +128,7 @@ def test_folds_of_a_part_of_the_pairs_do_not_choose_the_kernel(max_pairs, kernel
     S = rng.standard_normal((400, 12))
     X = S @ rng.standard_normal((12, 30)) + 0.1 * rng.standard_normal((400, 30))
     hasher = thpi.AutoHasher(8, relevance="source", sides="two", max_pairs=max_pairs, n_landmarks=32, random_state=0)
-    trial = hasher._trial(hasher._check_views(X, None, S, None, None), np.random.RandomState(0))
+    trial = hasher.trial(hasher.check_views(X, None, S, None, None), np.random.RandomState(0))
     scores = {candidate: SimpleNamespace(mean=float(candidate.kernel)) for candidate in trial.plan.two_sided}
     assert len(scores) == 2
     assert trial.best_two_sided(scores).kernel is kernel

@@ -5,9 +5,10 @@ import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import LeaveOneOut, cross_val_predict
 
-from thpi.auto._trial import least_r2, pairs_r2
+from thpi.auto._trial import pairs_r2
 from thpi.base import Views
 from thpi.hashers._geometry_hasher import ViewGeometry
+from thpi.solvers.loo_ridge import least_r2
 
 
 def _pairs_r2(X, S, S_U=None):

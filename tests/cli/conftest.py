@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import thpi
 from thpi.cli import run
 from thpi.datasets import load_digits_views
+from thpi.export import CodeTable, write_npy
+from thpi.index import HammingIndex
 
 N = 300
 
 
 @pytest.fixture(scope="session")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a folder with rows (kar), source rows (fou), labels, a model, codes, an index. Do not write in it."""
+    """Give a folder with rows (kar), source rows (fou), labels, a collection, a model, codes. Do not write in it."""
     folder = tmp_path_factory.mktemp("shop")
     digits = load_digits_views(target="kar", source="fou")
     rows = np.random.RandomState(0).permutation(digits.n)
@@ -24,17 +28,26 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     np.save(folder / "target.npy", X)
     np.savetxt(folder / "labels.txt", labels, fmt="%d")
     np.savez(folder / "views.npz", target=X, same=digits.source[rows[:N]], more=digits.source[rows[N : 3 * N]])
-    lines = ["sku,digit," + ",".join(f"kar{j}" for j in range(X.shape[1]))]
+    names = [f"kar{j}" for j in range(X.shape[1])]
+    lines = ["sku,digit," + ",".join(names)]
     lines += [f"A-{i:03d},{labels[i]}," + ",".join(map(repr, X[i].tolist())) for i in range(N)]
     (folder / "shop.csv").write_text("\n".join(lines) + "\n")
-    for arguments in (
-        ["fit", "shop.csv", "shop.thpi", "--ignore", "sku", "--ignore", "digit", "--bits", "24"],
-        ["encode", "shop.thpi", "shop.csv", "codes.npy", "--ids", "sku"],
-        ["index", "build", "codes.npy", "shop.index"],
-    ):
-        files = {"shop.csv", "shop.thpi", "codes.npy", "shop.index"}
-        assert run([str(folder / part) if part in files else part for part in arguments]) == 0
+    words = ["build", folder / "collection.thpi", folder / "shop.csv", "--id", "sku", "--ignore", "digit", "--bits", 24]
+    assert run([str(word) for word in words]) == 0
+    with thpi.open(folder / "collection.thpi") as made:
+        model, codes, ids = made.estimator(), made.codes_of(made.ids), made.ids
+    model.save(folder / "shop.thpi")
+    write_npy(folder / "codes.npy", CodeTable.checked(codes, ids, 24, model.fingerprint_))
+    index = HammingIndex(24, model=model.fingerprint_)
+    index.add(codes, ids)
+    index.save(folder / "shop.index")
     return folder
+
+
+@pytest.fixture
+def collection(shop: Path, tmp_path: Path) -> Path:
+    """Give a copy of the collection, to be changed."""
+    return Path(shutil.copy(shop / "collection.thpi", tmp_path / "collection.thpi"))
 
 
 @pytest.fixture

@@ -10,8 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import thpi
-from thpi.cli import _output as output
 from thpi.cli import run
 
 
@@ -34,72 +32,48 @@ def _without(monkeypatch, package):
 
 def test_a_page_needs_matplotlib(tmp_path, refused, monkeypatch):
     _without(monkeypatch, "matplotlib")
-    command = ["diagnose", tmp_path / "no.npy", "--privileged", tmp_path / "no.npy", "--output", tmp_path / "p.html"]
+    command = ["diagnose", tmp_path / "no.npy", "--privileged", tmp_path / "no.npy", "--html", tmp_path / "p.html"]
     assert "'matplotlib'; install it with: pip install \"thpi[plots]\"" in refused(command)
-    command = ["evaluate", tmp_path / "no.thpi", tmp_path / "no.npy", "--output", tmp_path / "p.svg"]
+    command = ["evaluate", tmp_path / "no.thpi", tmp_path / "no.npy", "--html", tmp_path / "p.html"]
     assert "'matplotlib'; install it with: pip install \"thpi[plots]\"" in refused(command)
 
 
-def test_codes_in_parquet_need_pyarrow(tmp_path, refused, monkeypatch):
-    _without(monkeypatch, "pyarrow")
-    wanted = "'pyarrow'; install it with: pip install \"thpi[parquet]\""
-    assert wanted in refused(["encode", tmp_path / "no.thpi", tmp_path / "no.npy", tmp_path / "c.parquet"])
-    assert wanted in refused(["export", tmp_path / "no.npy", tmp_path / "c.parquet"])
-
-
-def test_stores_need_their_packages(tmp_path, refused, monkeypatch):
+def test_stores_need_their_packages(shop, tmp_path, refused, monkeypatch):
     for package, target in (
         ("psycopg", "postgresql://localhost/shop"),
         ("pymilvus", tmp_path / "codes.db"),
-        ("sqlite_vec", tmp_path / "codes.sqlite"),
         ("lancedb", tmp_path / "codes.lancedb"),
     ):
         _without(monkeypatch, package)
-        assert f"'{package}'" in refused(["export", tmp_path / "no.npy", target])
+        assert f"'{package}'" in refused(["export", shop / "collection.thpi", target])
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs a folder that nobody can write to")
 def test_folders_that_take_no_files(tmp_path, shop, refused):
     no = tmp_path / "no.npy"
     for command in (
-        ["fit", no, "/proc/m.thpi"],
-        ["diagnose", no, "--privileged", no, "--output", "/proc/page.html"],
-        ["encode", no, no, "/proc/codes.npy"],
-        ["evaluate", no, no, "--output", "/proc/plot.png"],
-        ["index", "build", no, "/proc/shop.index"],
-        ["export", no, "/proc/codes.npy"],
+        ["build", "/proc/m.thpi", no],
+        ["build", tmp_path / "m.thpi", no, "--html", "/proc/page.html"],
+        ["diagnose", no, "--privileged", no, "--html", "/proc/page.html"],
+        ["evaluate", no, no, "--html", "/proc/page.html"],
+        ["export", shop / "collection.thpi", "/proc/codes.npy"],
     ):
         assert "cannot be written: " in refused(command)
-    assert "cannot be written: " in refused(["example", "/proc"])
+    assert "cannot be written: " in refused(["demo", "--tables", "/proc"])
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_folders_without_permission(tmp_path, refused):
     folder = tmp_path / "closed"
     folder.mkdir(mode=0o500)
-    assert "cannot be written: Permission denied" in refused(["fit", tmp_path / "no.npy", folder / "m.thpi"])
+    assert "cannot be written: Permission denied" in refused(["build", folder / "m.thpi", tmp_path / "no.npy"])
 
 
-def test_too_little_space(tmp_path, shop, refused):
-    """A sparse file of rows whose codes are larger than any disk."""
-    free = output.shutil.disk_usage(tmp_path).free
-    n = free // 11 + 2**20  # a code of 24 bits and its id take 11 bytes
-    header = {"descr": "|u1", "fortran_order": False, "shape": (n, 64)}
-    with open(tmp_path / "rows.npy", "wb") as file:
-        np.lib.format.write_array_header_1_0(file, header)
-        try:
-            file.truncate(file.tell() + n * 64)
-        except OSError:
-            pytest.skip("the file system has no files that large")
-    text = refused(["encode", shop / "shop.thpi", tmp_path / "rows.npy", tmp_path / "c.npy"])
-    assert "bytes are free there; it needs about" in text
-
-
-def test_a_port_that_is_taken(tmp_path, refused):
-    pytest.importorskip("fastapi", reason="needs the extra serve")
+def test_a_port_that_is_taken(shop, refused):
+    pytest.importorskip("granian", reason="needs the extra serve")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        text = refused(["serve", "--port", port, "--model", tmp_path / "no.thpi", "--index", tmp_path / "no.index"])
+        text = refused(["serve", shop / "collection.thpi", "--port", port])
     assert f"--port {port}: Address already in use" in text
 
 
@@ -107,22 +81,10 @@ def test_an_answer_is_printed_even_if_its_page_fails(pairs, tmp_path, capsys, mo
     def full(found):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("thpi.evaluation.models._diagnosis_page.diagnosis_page", full)
+    monkeypatch.setattr("thpi.evaluation.Diagnosis.to_html", full)
     command = ["diagnose", f"{pairs}:target", "--privileged", f"{pairs}:same", "--bits", "4", "--folds", "2"]
-    assert run([*command, "--relevance", "source", "--output", str(tmp_path / "page.html")]) == 2
+    assert run([*command, "--relevance", "source", "--html", str(tmp_path / "page.html")]) == 2
     captured = capsys.readouterr()
     assert "if relevant means near in source space" in " ".join(captured.out.split())
     assert captured.err == "error: [Errno 28] No space left on device\n"
     assert not (tmp_path / "page.html").exists()
-
-
-def test_what_fit_found_is_printed_even_if_the_model_cannot_be_saved(pairs, tmp_path, capsys, monkeypatch):
-    def full(self, path):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(thpi.BaseHasher, "save", full)
-    assert run(["fit", f"{pairs}:target", str(tmp_path / "m.thpi"), "--bits", "4"]) == 2
-    captured = capsys.readouterr()
-    assert "objective" in captured.out
-    assert "m.thpi" not in captured.out
-    assert "No space left" in captured.err

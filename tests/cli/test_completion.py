@@ -28,9 +28,8 @@ def _completions(words: str) -> list[str]:
     [
         ("thpi ", list(COMMANDS)),
         ("thpi ev", ["evaluate"]),
-        ("thpi index ", ["build", "add", "remove", "info"]),
-        ("thpi fit --pri", ["--privileged"]),
-        ("thpi fit --method ", list(thpi.HASHERS)),
+        ("thpi build --pri", ["--privileged"]),
+        ("thpi build --method ", list(thpi.HASHERS)),
     ],
 )
 def test_words_are_completed(words, expected):

@@ -43,7 +43,7 @@ def test_answers_in_words_json_and_a_page(
     ]
     command += ["--privileged", f"{files}/pairs.npz:same", "--source", f"{files}/pairs.npz:more"]
     command += ["--relevance", "labels", "--target", str(files / "shop.csv")]
-    assert run([*command, "--output", str(page)]) == 0
+    assert run([*command, "--html", str(page)]) == 0
     text = capsys.readouterr().out
     assert "60 pairs, 40 source rows without target, 60 target rows without source, 4 bits" in text
     assert "if relevant means same class, or a shared tag" in text
@@ -54,7 +54,7 @@ def test_answers_in_words_json_and_a_page(
     sentence = found["answers"][0]["sentence"]
     assert sentence.split(":")[0] in text
     assert sentence in page.read_text(encoding="utf-8")
-    assert run([*command, "--output", str(page)]) == 2
+    assert run([*command, "--html", str(page)]) == 2
     assert "--force replaces it" in capsys.readouterr().err
 
 

@@ -52,24 +52,25 @@ def test_every_option_of_a_command_line_in_the_docs_exists(page):
         assert set(OPTION.findall(line)) <= _options(name) | {"--help"}, line
 
 
-@pytest.mark.parametrize("name", ["fit", "diagnose", "evaluate", "encode", "search"])
+@pytest.mark.parametrize("name", ["build", "diagnose", "evaluate", "add", "search"])
 def test_every_command_that_reads_tables_takes_a_column_of_ids(name):
     assert {"--id", "--ids"} <= _options(name)
 
 
 def test_errors_about_tables_name_options_of_the_command(shop, tmp_path, refused):
     """A model that knows no names, and a table with a column of texts."""
-    pc, pq = pytest.importorskip("pyarrow.csv"), pytest.importorskip("pyarrow.parquet")
+    import pyarrow.csv as pc
+    import pyarrow.parquet as pq
+
     pq.write_table(pc.read_csv(shop / "shop.csv"), tmp_path / "shop.parquet")
-    model, index, out = tmp_path / "m.thpi", shop / "shop.index", tmp_path / "out"
-    assert run(["fit", str(shop / "target.npy"), str(model), "--bits", "24"]) == 0
+    model = tmp_path / "m.thpi"
+    assert run(["build", str(model), str(shop / "target.npy"), "--bits", "24"]) == 0
     for table in (shop / "shop.csv", tmp_path / "shop.parquet"):
         for name, words in {
-            "fit": ["fit", table, out],
+            "build": ["build", tmp_path / "out", table],
             "diagnose": ["diagnose", shop / "target.npy", "--privileged", table],
-            "encode": ["encode", model, table, out.with_suffix(".npy")],
-            "evaluate": ["evaluate", model, table],
-            "search": ["search", index, table, "--model", model],
+            "add": ["add", model, table],
+            "search": ["search", model, table],
         }.items():
             text = refused(words)
             assert "--id sku" in text

@@ -1,4 +1,4 @@
-"""Ids of every kind, from a table to codes, to an index, and back in the results of a search."""
+"""Ids of every kind, from a table to a collection, and back in the results of a search."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import json
 import numpy as np
 import pytest
 
+import thpi
 from thpi.cli import run
-from thpi.export import read_faiss, read_npy, read_parquet
 
 TEXTS = [
     "plain",
@@ -26,7 +26,6 @@ TEXTS = [
     "🧢",
 ]
 NUMBERS = [-5, 0, 7, 2**63 - 1, -(2**63), 42, 1, 2, 3, 4, 10**18]
-READ = {".npy": read_npy, ".parquet": read_parquet, ".faiss": read_faiss}
 
 
 @pytest.fixture(scope="module")
@@ -55,22 +54,13 @@ def table(request):
 
 
 @pytest.mark.parametrize("ids", [TEXTS, NUMBERS], ids=["texts", "numbers"])
-def test_ids_come_back_as_they_were(table, X, tmp_path, ids, capsys, refused):
-    rows, model, index = table(tmp_path, ids, X), tmp_path / "m", tmp_path / "i"
-    assert run(["fit", str(rows), str(model), "--bits", "5"]) == 0
-    for suffix, read in READ.items():
-        codes = tmp_path / f"codes{suffix}"
-        if suffix == ".faiss" and ids is TEXTS:
-            assert "integers only" in refused(["encode", model, rows, codes])
-            continue
-        assert run(["encode", str(model), str(rows), str(codes)]) == 0
-        assert read(codes).ids.tolist() == ids
-        again = tmp_path / f"again{suffix}"
-        assert run(["index", "build", str(codes), str(index), "--force"]) == 0
-        assert run(["export", str(index), str(again)]) == 0
-        assert read(again).ids.tolist() == ids
+def test_ids_come_back_as_they_were(table, X, tmp_path, ids, capsys):
+    rows, path = table(tmp_path, ids, X), tmp_path / "m"
+    assert run(["build", str(path), str(rows), "--bits", "5"]) == 0
+    with thpi.open(path) as made:
+        assert made.ids.tolist() == ids
     capsys.readouterr()
-    assert run(["search", str(index), str(rows), "--model", str(model), "-k", str(len(ids)), "--json"]) == 0
+    assert run(["search", str(path), str(rows), "-k", str(len(ids)), "--json"]) == 0
     answers = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     # Names of queries are texts in a csv file, and of the kind of the column in a parquet file.
     assert [str(answer["query"]) for answer in answers] == [str(name) for name in ids]
@@ -79,30 +69,53 @@ def test_ids_come_back_as_they_were(table, X, tmp_path, ids, capsys, refused):
         assert sorted(found, key=str) == sorted(ids, key=str)
         assert found[name] == 0
     for name in ids:
-        assert run(["search", str(index), f"--id={name}", "-k", "1", "--include-self", "--json"]) == 0
-        (hit,) = json.loads(capsys.readouterr().out)["neighbours"]
-        assert hit["distance"] == 0
+        assert run(["search", str(path), f"--id={name}", "-k", "20", "--json"]) == 0
+        answer = json.loads(capsys.readouterr().out)
+        assert answer["query"] == name
+        assert {hit["id"] for hit in answer["neighbours"]} == set(ids) - {name}
+    assert run(["remove", str(path), "--", *map(str, ids[:4])]) == 0
+    with thpi.open(path) as made:
+        assert made.ids.tolist() == ids[4:]
+    (tmp_path / "sold.txt").write_text("\n".join(str(name) for name in ids[8:10]), encoding="utf-8")
+    assert run(["remove", str(path), "--from", str(tmp_path / "sold.txt")]) == 0
+    with thpi.open(path) as made:
+        assert made.ids.tolist() == [*ids[4:8], *ids[10:]]
 
 
 def test_rows_on_standard_input_keep_their_names(table, X, tmp_path, capsys, monkeypatch):
-    rows, model, index = table(tmp_path, TEXTS, X), tmp_path / "m", tmp_path / "i"
+    rows, path = table(tmp_path, TEXTS, X), tmp_path / "m"
     if rows.suffix == ".parquet":
         pytest.skip("standard input is text")
-    assert run(["fit", str(rows), str(model), "--bits", "5"]) == 0
-    assert run(["encode", str(model), str(rows), str(tmp_path / "c.npy")]) == 0
-    assert run(["index", "build", str(tmp_path / "c.npy"), str(index)]) == 0
+    assert run(["build", str(path), str(rows), "--bits", "5"]) == 0
     capsys.readouterr()
-    monkeypatch.setattr("sys.stdin", io.StringIO(rows.read_text(encoding="utf-8"), newline=""))
-    assert run(["search", str(index), "-", "--model", str(model), "-k", "1", "--json"]) == 0
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(rows.read_bytes())))
+    assert run(["search", str(path), "-", "-k", "1", "--json"]) == 0
     answers = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [answer["query"] for answer in answers] == TEXTS
 
 
+def test_numbers_become_texts_in_a_collection_of_texts(X, tmp_path, refused):
+    for name, ids in (("a.csv", ["x", "y", "z"]), ("b.csv", [1, 2, 3]), ("c.csv", ["x2", "2", "4"])):
+        lines = ["id,p,q,r", *(f"{i},{a},{b},{c}" for i, (a, b, c) in zip(ids, X[:3, :3].tolist(), strict=True))]
+        (tmp_path / name).write_text("\n".join(lines))
+    path = tmp_path / "m"
+    assert run(["build", str(path), str(tmp_path / "a.csv"), "--bits", "2"]) == 0
+    assert run(["add", str(path), str(tmp_path / "b.csv")]) == 0
+    with thpi.open(path) as made:
+        assert made.ids.tolist() == ["x", "y", "z", "1", "2", "3"]
+    assert "ids='2' is in the collection already" in refused(["add", path, tmp_path / "c.csv"])
+    with thpi.open(path) as made:
+        assert len(made) == 6
+    assert run(["build", str(path), str(tmp_path / "b.csv"), "--bits", "2", "--force"]) == 0
+    assert "are of kind string; the ids stored here are int64" in refused(["add", path, tmp_path / "c.csv"])
+
+
 def test_a_row_without_an_id_is_named(tmp_path, refused):
-    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     (tmp_path / "x.csv").write_text("id,x,y\na,1,2\n,3,5\nb,4,4\n")
-    assert run(["fit", str(tmp_path / "x.csv"), str(tmp_path / "m"), "--bits", "2"]) == 0
     pq.write_table(pa.table({"id": ["a", None], "x": [1, 2], "y": [3, 4]}), tmp_path / "x.parquet")
     pq.write_table(pa.table({"id": [1.5, 2.5], "x": [1, 2], "y": [3, 4]}), tmp_path / "f.parquet")
     for name, words in (("x.csv", "no id in row 1"), ("x.parquet", "no id in row 1"), ("f.parquet", "the id 1.5 in")):
-        assert words in refused(["encode", tmp_path / "m", tmp_path / name, tmp_path / "c.npy"])
+        assert words in refused(["build", tmp_path / "m", tmp_path / name, "--bits", 2])

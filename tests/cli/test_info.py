@@ -10,53 +10,65 @@ from thpi.cli import run
 from thpi.datasets import load_digits_views
 
 
-def _facts(path, capsys):
+def test_it_tells_what_a_collection_holds_and_where_it_came_from(shop, capsys):
+    path = shop / "collection.thpi"
     assert run(["info", str(path), "--json"]) == 0
-    return json.loads(capsys.readouterr().out)
-
-
-def test_it_tells_what_each_file_holds(shop, capsys):
-    model = _facts(shop / "shop.thpi", capsys)
-    assert (model["method"], model["bits"], model["features"], model["fitted_on"]) == ("ITQ", 24, 64, 300)
-    assert model["columns"] == [f"kar{j}" for j in range(64)]
-    assert model["objective"] == thpi.load(shop / "shop.thpi").objective_.tolist()
-    index = _facts(shop / "shop.index", capsys)
-    assert (index["codes"], index["bits"], index["ids"], index["search"]) == (300, 24, "string", "exact")
-    codes = _facts(shop / "codes.npy", capsys)
-    assert (codes["rows"], codes["bits"], codes["format"]) == (300, 24, "npy")
-
-
-@pytest.mark.parametrize("name", ["shop.thpi", "shop.index", "codes.npy"])
-def test_it_can_be_read(shop, capsys, name):
-    assert run(["info", str(shop / name)]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["method"], facts["bits"], facts["features"], facts["items"]) == ("ITQ", 24, 64, 300)
+    assert facts["columns"] == [f"kar{j}" for j in range(64)]
+    assert facts["evidence"]["rows"] == 300
+    assert facts["tables"] == {"data": "shop.csv"}
+    assert (facts["thpi"], facts["settings"]["random_state"], facts["intact"]) == (thpi.__version__, 0, True)
+    with thpi.open(path) as made:
+        assert (facts["version"], facts["fingerprint"]) == (made.version, made.model)
+    assert run(["info", str(path)]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert name in lines[0]
+    assert "collection.thpi" in lines[0]
     assert any(line.split() == ["bits", "24"] for line in lines)
+    assert any(line.split() == ["learned", "from", "300", "rows", "of", "shop.csv"] for line in lines)
 
 
-def test_damaged_and_foreign_files_are_one_line(shop, tmp_path, refused):
-    for name, message in (("shop.thpi", "not a usable thpi model"), ("shop.index", "not a usable thpi index")):
-        data = bytearray((shop / name).read_bytes())
-        data[-5] ^= 1
-        (tmp_path / name).write_bytes(data)
-        assert message in refused(["info", tmp_path / name])
-    assert "is not a thpi model, a thpi index, or codes" in refused(["info", shop / "shop.csv"])
-    assert "is a folder" in refused(["info", tmp_path])
+def test_damaged_and_foreign_files_are_one_line(shop, collection, tmp_path, refused):
+    data = collection.read_bytes()
+    with thpi.open(collection) as made:
+        code = made.codes_of(["A-200"]).tobytes()
+    at = data.rindex(code)  # wherever it is: in a row, or in the page that is searched
+    for place in (data.index(code), at, len(data) // 2):
+        broken = bytearray(data)
+        broken[place] ^= 1
+        (tmp_path / "broken.thpi").write_bytes(broken)
+        refused(["info", tmp_path / "broken.thpi"])
+    assert "is not a thpi collection" in refused(["info", shop / "shop.csv"])
     assert "does not exist" in refused(["info", tmp_path / "no"])
+    assert run(["info", str(collection)]) == 0
+
+
+def test_an_empty_collection_can_be_read(collection, capsys):
+    with thpi.open(collection) as made:
+        made.remove(made.ids)
+    assert run(["info", str(collection)]) == 0
+    assert "items" in capsys.readouterr().out
 
 
 def test_drift(shop, tmp_path, capsys, refused):
+    path = shop / "collection.thpi"
     new = load_digits_views(target="kar", source="fou")
     rows = np.random.RandomState(0).permutation(new.n)[300:]  # those that are not in the shop
     np.save(tmp_path / "new.npy", new.target[rows])
     np.save(tmp_path / "sevens.npy", new.target[rows][new.labels[rows] == 7])
     for name, drifted in (("new.npy", False), ("sevens.npy", True)):
-        assert run(["info", str(shop / "shop.thpi"), "--drift", str(tmp_path / name), "--json"]) == 0
+        assert run(["info", str(path), "--drift", str(tmp_path / name), "--json"]) == 0
         found = json.loads(capsys.readouterr().out)
         assert found["drifted"] is drifted
         assert found["measured_rows"] == 300
         assert len(found["share_change"]) == len(found["shift"]) == 24
-    assert run(["info", str(shop / "shop.thpi"), "--drift", str(shop / "shop.csv")]) == 0  # columns by name
+    assert run(["info", str(path), "--drift", str(shop / "shop.csv")]) == 0  # columns by name
     assert "no clear difference (p = 1)" in capsys.readouterr().out
-    assert "a model is needed here" in refused(["info", shop / "shop.index", "--drift", tmp_path / "new.npy"])
-    assert "--drift='gone.npy' does not exist" in refused(["info", shop / "shop.thpi", "--drift", "gone.npy"])
+    assert "--drift='gone.npy' does not exist" in refused(["info", path, "--drift", "gone.npy"])
+
+
+@pytest.mark.parametrize("words", [["--drift", "views.npz:same"]])
+def test_rows_of_another_width_are_refused(shop, refused, words):
+    assert "columns of features; the model was fitted on 64" in refused(
+        ["info", shop / "collection.thpi", words[0], shop / words[1]]
+    )

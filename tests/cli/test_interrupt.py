@@ -13,8 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from thpi.export import read_npy, write_npy
-from thpi.index import HammingIndex
+import thpi
 
 pytestmark = [
     pytest.mark.slow,
@@ -46,35 +45,35 @@ def _interrupt(process: subprocess.Popen[str]) -> int:
     return process.returncode
 
 
-@pytest.mark.parametrize("command", ["fit", "encode"])
-def test_while_the_data_are_still_coming(shop, tmp_path, command):
+@pytest.mark.parametrize("command", ["build", "add"])
+def test_while_the_data_are_still_coming(collection, shop, tmp_path, command):
     """The data are a pipe that stays open: the command is certain to be in the middle of its work."""
-    pipe, output = tmp_path / "data.csv", tmp_path / "out.npy"
+    pipe, before = tmp_path / "data.csv", collection.read_bytes()
     os.mkfifo(pipe)
-    arguments = ["fit", pipe, output] if command == "fit" else ["encode", shop / "shop.thpi", pipe, output]
-    process = _start(arguments)
+    process = _start([command, tmp_path / "out.thpi" if command == "build" else collection, pipe])
     with open(pipe, "w") as data:  # opens once the command reads
         data.write((shop / "shop.csv").read_text().partition("\n")[0] + "\n")
         data.flush()
         assert _interrupt(process) == 130
-    assert list(tmp_path.iterdir()) == [pipe]
+    assert set(tmp_path.iterdir()) == {pipe, collection}
+    assert collection.read_bytes() == before
 
 
 def test_while_fitting(shop, tmp_path):
-    """A fit that would take hours; an old model stays as it was."""
-    model = tmp_path / "m.thpi"
-    shutil.copy(shop / "shop.thpi", model)
-    before = model.read_bytes()
-    process = _start(["fit", shop / "target.npy", model, "--force", "--set", "max_iter=100000000", "--set", "tol=0",
+    """A fit that would take hours; an old collection stays as it was."""
+    path = tmp_path / "m.thpi"
+    shutil.copy(shop / "collection.thpi", path)
+    before = path.read_bytes()
+    process = _start(["build", path, shop / "target.npy", "--force", "--set", "max_iter=100000000", "--set", "tol=0",
                       "--set", "n_init=1000000"])  # fmt: skip
     time.sleep(2)  # wherever it is by then, in the imports or in the fit
     assert _interrupt(process) == 130
-    assert model.read_bytes() == before
-    assert list(tmp_path.iterdir()) == [model]
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_while_reading_queries(shop):
-    process = _start(["search", shop / "shop.index", "-", "--model", shop / "shop.thpi"])
+    process = _start(["search", shop / "collection.thpi", "-", "-k", "1"])
     assert process.stdin is not None
     # More than a pipe holds: once this is written, the command has begun to read.
     process.stdin.write((str([0.0] * 64) + " " * 2000 + "\n") * 200)
@@ -82,23 +81,31 @@ def test_while_reading_queries(shop):
     assert _interrupt(process) == 130
 
 
-@pytest.mark.parametrize("command", ["build", "add", "export"])
-def test_at_any_moment_the_output_is_whole_or_not_there(tmp_path, command):
+@pytest.mark.parametrize("command", ["build", "add", "remove"])
+def test_at_any_moment_the_collection_is_whole_or_not_there(tmp_path, command):
     """Interrupted at moments spread over the run: the old content or the new one, nothing else, nothing beside it."""
-    n = 200_000
-    codes = np.random.RandomState(0).randint(256, size=(n, 8), dtype=np.uint8)
-    write_npy(tmp_path / "codes.npy", codes, 64, ids=np.arange(10, 10 + n))
+    n = 60_000
+    X = np.random.RandomState(0).standard_normal((n, 8))
+    np.save(tmp_path / "rows.npy", X)
+    (tmp_path / "ids.txt").write_text("\n".join(map(str, range(10, 10 + n))))
+    small, large = tmp_path / "small.thpi", tmp_path / "large.thpi"
+    thpi.build(small, X[:1000], hasher=thpi.LSH(8, random_state=0), ids=range(-1000, 0)).close()
     outcomes = set()
+    if command == "remove":
+        shutil.copy(small, large)
+        with thpi.open(large) as made:
+            made.add(X, range(10, 10 + n))
     for wait in (0.4, 0.8, 1.2):
         folder = tmp_path / f"{wait}"
         folder.mkdir()
-        output = folder / ("out.npy" if command == "export" else "out.index")
-        arguments: list[object] = ["index", command, tmp_path / "codes.npy", output]
+        path = folder / "out.thpi"
+        arguments: list[object] = ["build", path, tmp_path / "rows.npy", "--method", "LSH", "--bits", 8]
         if command == "add":
-            _small_index(output)
-            arguments = ["index", "add", output, tmp_path / "codes.npy"]
-        if command == "export":
-            arguments = ["export", tmp_path / "codes.npy", output]
+            shutil.copy(small, path)
+            arguments = ["add", path, tmp_path / "rows.npy", "--id", tmp_path / "ids.txt"]
+        if command == "remove":
+            shutil.copy(large, path)
+            arguments = ["remove", path, "--from", tmp_path / "ids.txt"]
         process = _start(arguments)
         try:
             process.wait(wait)
@@ -107,9 +114,9 @@ def test_at_any_moment_the_output_is_whole_or_not_there(tmp_path, command):
         else:
             process.communicate()
             assert process.returncode == 0
-        assert set(folder.iterdir()) <= {output}
-        outcomes.add(_size(output))
-    assert outcomes <= ({1, n + 1} if command == "add" else {None, n})
+        assert set(folder.iterdir()) <= {path}
+        outcomes.add(_size(path))
+    assert outcomes <= ({None, n} if command == "build" else {1000, n + 1000})
 
 
 # The first line of the program does what the second does: the interrupt must not come before either.
@@ -124,7 +131,7 @@ main()
 
 def test_from_the_first_moment_to_the_last(shop):
     """In the imports, in the work, or when Python ends: exit code 130, or 0 where all work was done; no traceback."""
-    command = [sys.executable, "-c", _FIRST, "info", str(shop / "shop.thpi")]
+    command = [sys.executable, "-c", _FIRST, "info", str(shop / "collection.thpi")]
     codes = set()
     for wait in (*np.linspace(0, 0.05, 6), *np.linspace(0.06, 1, 12)):
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -271,13 +278,9 @@ def test_other_errors_that_cannot_be_raised_are_still_shown():
     assert "ZeroDivisionError" in found.stderr
 
 
-def _small_index(path: Path) -> None:
-    index = HammingIndex(64)
-    index.add(np.zeros((1, 8), dtype=np.uint8), ids=[1])
-    index.save(path)
-
-
 def _size(path: Path) -> int | None:
     if not path.exists():
         return None
-    return len(read_npy(path).codes) if path.suffix == ".npy" else len(HammingIndex.open(path))
+    with thpi.open(path) as made:
+        made.check()
+        return len(made)

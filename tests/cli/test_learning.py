@@ -10,11 +10,10 @@ import pytest
 
 import thpi
 from thpi.cli import run
-from thpi.export import read_npy, read_parts
 
 PAIRS, TARGET = slice(10, 40), slice(0, 40)  # of 60 items; the source has all but the first ten
 IDS = {"text": [f"item {i}" for i in range(60)], "number": list(range(1000, 940, -1))}
-QUICK = ("pictures.csv", "m.thpi", "--bits", "4", "--method", "TransferITQ")
+QUICK = ("m.thpi", "pictures.csv", "--bits", "4", "--method", "TransferITQ")
 
 
 @pytest.fixture(scope="module")
@@ -55,8 +54,13 @@ def tables(request, items, tmp_path):
     return tmp_path
 
 
-def _fit(folder, *words):
-    return run(["fit", *(str(folder / word) if word.endswith((".csv", ".npy", ".thpi")) else word for word in words)])
+def _build(folder, *words):
+    return run(["build", *(str(folder / word) if word.endswith((".csv", ".npy", ".thpi")) else word for word in words)])
+
+
+def _hasher(folder):
+    with thpi.open(folder / "m.thpi") as made:
+        return made.hasher
 
 
 def _check(folder, items):
@@ -64,32 +68,37 @@ def _check(folder, items):
     X, S, _ = items
     expected = thpi.TransferITQ(4, random_state=0)
     expected.fit(X[PAIRS], privileged=S[PAIRS], source=S[40:], target=X[:10])
-    model = thpi.load(folder / "m.thpi")
+    with thpi.open(folder / "m.thpi") as made:
+        model = made.hasher
+        assert len(made) == 40
+        by_id = dict(zip(map(str, made.ids), made.codes_of(made.ids), strict=True))
+    ids = [line.split(",")[0] for line in (folder / "pictures.csv").read_text().splitlines()[1:]]
+    np.testing.assert_array_equal([by_id[name] for name in ids], expected.transform(X[TARGET]))
     assert model.feature_names_in_.tolist() == [f"x{j}" for j in range(6)]
     np.testing.assert_allclose(model.projection_, expected.projection_, atol=1e-6)
 
 
 def test_two_tables_are_sorted_out_by_id(tables, items, capsys):
-    assert _fit(tables, *QUICK, "--privileged", "texts.csv", "--json") == 0
+    assert _build(tables, *QUICK, "--privileged", "texts.csv", "--json") == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["pairs"] == {"n_pairs": 30, "n_target": 10, "n_source": 20}
-    assert (facts["rows"], facts["features"]) == (30, 6)
+    assert (facts["evidence"]["rows"], facts["items"]) == (30, 40)
     _check(tables, items)
-    assert _fit(tables, *QUICK, "--privileged", "texts.csv", "--force") == 0
+    assert _build(tables, *QUICK, "--privileged", "texts.csv", "--force") == 0
     words = " ".join(capsys.readouterr().out.split())
     assert "pairs by id: 30 pairs, 10 target rows without a source, 20 source rows without a target" in words
 
 
 def test_source_rows_are_matched_too_and_their_columns_found_by_name(tables, items, refused):
-    assert _fit(tables, *QUICK, "--privileged", "some.csv", "--source", "more.csv") == 0
+    assert _build(tables, *QUICK, "--privileged", "some.csv", "--source", "more.csv") == 0
     _check(tables, items)
-    command = ["fit", tables / "pictures.csv", tables / "n", "--bits", 4, "--privileged", tables / "texts.csv"]
+    command = ["build", tables / "n", tables / "pictures.csv", "--bits", 4, "--privileged", tables / "texts.csv"]
     assert "more.csv': 30 ids occur more than once: " in refused([*command, "--source", tables / "more.csv"])
     (tables / "few.csv").write_text("id,s0,s1,s3\nnew,1,2,3\n")
     assert "has no column 's2', which is one of the features" in refused([*command, "--source", tables / "few.csv"])
     (tables / "many.csv").write_text("id,s0,s1,s2,s3,s4\nnew,1,2,3,4,5\n")
     assert "has a column 's4', which is not one of the features" in refused([*command, "--source", tables / "many.csv"])
-    ignored = [*command, "--method", "TransferITQ", "--source", tables / "many.csv", "--ignore", "s4"]
+    ignored = [*command, "--force", "--method", "TransferITQ", "--source", tables / "many.csv", "--ignore", "s4"]
     assert run([str(word) for word in ignored]) == 0
 
 
@@ -98,7 +107,7 @@ def test_further_target_rows_are_matched_too(tables, items):
     (tables / "a.csv").write_text("\n".join([lines[0], *lines[1:31]]))
     (tables / "b.csv").write_text("\n".join([lines[0], *lines[31:]]))
     words = ("--privileged", "texts.csv", "--target", "b.csv", "--method", "TransferITQ", "--bits", "4")
-    assert _fit(tables, "a.csv", "m.thpi", *words) == 0
+    assert _build(tables, "m.thpi", "a.csv", *words) == 0
     _check(tables, items)
 
 
@@ -106,34 +115,36 @@ def test_any_column_may_hold_the_ids(tables, items):
     for name in ("pictures.csv", "texts.csv"):
         text = (tables / name).read_text()
         (tables / name).write_text(text.replace("id", "sku", 1))
-    assert _fit(tables, *QUICK, "--privileged", "texts.csv", "--id", "sku") == 0
+    assert _build(tables, *QUICK, "--privileged", "texts.csv", "--id", "sku") == 0
     _check(tables, items)
 
 
 def test_ids_are_no_features_of_later_tables_either(tables, items, capsys):
     X = items[0][TARGET]
-    np.save(tables / "x.npy", X)
-    assert _fit(tables, "x.npy", "m.thpi", "--bits", "4") == 0  # a model that knows no names
-    model, table, codes = str(tables / "m.thpi"), str(tables / "pictures.csv"), tables / "c.npy"
-    assert run(["encode", model, table, str(codes)]) == 0
-    np.testing.assert_array_equal(read_npy(codes).codes, thpi.load(model).transform(X))
-    assert run(["evaluate", model, table, "--n-queries", "5", "--neighbours", "5"]) == 0
-    assert run(["index", "build", str(codes), str(tables / "i")]) == 0
+    np.save(tables / "x.npy", X[:30])
+    assert _build(tables, "m.thpi", "x.npy", "--bits", "4") == 0  # a model that knows no names
+    path, table = str(tables / "m.thpi"), str(tables / "pictures.csv")
     capsys.readouterr()
-    assert run(["search", str(tables / "i"), table, "--model", model, "-k", "1", "--json"]) == 0
+    assert run(["search", path, table, "-k", "1", "--json"]) == 0
     answers = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [str(answer["query"]) for answer in answers] == [str(name) for name in read_npy(codes).ids]
+    ids = [line.split(",")[0] for line in (tables / "pictures.csv").read_text().splitlines()[1:]]
+    assert [str(answer["query"]) for answer in answers] == ids
+    if ids[0].isdigit():
+        assert run(["add", path, table]) == 0
+        with thpi.open(path) as made:
+            np.testing.assert_array_equal(made.codes_of([int(name) for name in ids]), made.hasher.transform(X))
 
 
 def test_columns_in_another_order_give_the_same_codes(tables):
-    assert _fit(tables, "pictures.csv", "m.thpi", "--bits", "4") == 0
+    assert _build(tables, "m.thpi", "pictures.csv", "--bits", "4") == 0
     rows = [line.split(",") for line in (tables / "pictures.csv").read_text().splitlines()]
-    (tables / "turned.csv").write_text("\n".join(",".join(row[::-1]) for row in rows))
-    for name in ("pictures", "turned"):
-        assert run(["encode", str(tables / "m.thpi"), str(tables / f"{name}.csv"), str(tables / f"{name}.npy")]) == 0
-    first, second = (read_npy(tables / f"{name}.npy") for name in ("pictures", "turned"))
-    np.testing.assert_array_equal(first.codes, second.codes)
-    assert first.ids.tolist() == second.ids.tolist()
+    turned = [row[::-1] for row in rows]
+    (tables / "turned.csv").write_text("\n".join(",".join([*row[:-1], f"9{i}"]) for i, row in enumerate(turned)))
+    text = (tables / "turned.csv").read_text().replace("90", "id", 1)
+    (tables / "turned.csv").write_text(text)
+    assert run(["add", str(tables / "m.thpi"), str(tables / "turned.csv")]) == 0
+    with thpi.open(tables / "m.thpi") as made:
+        np.testing.assert_array_equal(made.codes_of(made.ids[:40]), made.codes_of(made.ids[40:]))
 
 
 def test_files_without_names_stay_by_position(tables, items, refused, capsys):
@@ -143,17 +154,17 @@ def test_files_without_names_stay_by_position(tables, items, refused, capsys):
     _write(tables / "no_id.csv", _features("s", S[TARGET]))
     expected = thpi.TransferITQ(4, random_state=0).fit(X[TARGET], privileged=S[TARGET]).projection_
     for name, more in (("s.npy", ()), ("plain.csv", ()), ("no_id.csv", ("--ignore", "id"))):
-        assert _fit(tables, *QUICK, "--privileged", name, "--force", *more) == 0
+        assert _build(tables, *QUICK, "--privileged", name, "--force", *more) == 0
         assert "by position: row i of both is one item" in " ".join(capsys.readouterr().out.split())
-        np.testing.assert_allclose(thpi.load(tables / "m.thpi").projection_, expected, atol=1e-9)
-    text = refused(["fit", tables / "pictures.csv", tables / "n", "--bits", 4, "--privileged", tables / "no_id.csv"])
+        np.testing.assert_allclose(_hasher(tables).projection_, expected, atol=1e-9)
+    text = refused(["build", tables / "n", tables / "pictures.csv", "--bits", 4, "--privileged", tables / "no_id.csv"])
     assert "DATA has the column of ids 'id', but --privileged" in text
     assert "--ignore id pairs rows by position" in text
-    assert "so no column 'sku'" in refused(["fit", tables / "s.npy", tables / "n", "--id", "sku", "--bits", 4])
+    assert "so no column 'sku'" in refused(["build", tables / "n", tables / "s.npy", "--id", "sku", "--bits", 4])
 
 
 def test_ids_that_cannot_be_joined_are_named(tables, refused):
-    command = ["fit", tables / "pictures.csv", tables / "n", "--bits", 4, "--privileged"]
+    command = ["build", tables / "n", tables / "pictures.csv", "--bits", 4, "--privileged"]
     lines = (tables / "texts.csv").read_text().splitlines()
     (tables / "twice.csv").write_text("\n".join([*lines, lines[1], lines[2]]))
     assert "twice.csv': 2 ids occur more than once: " in refused([*command, tables / "twice.csv"])
@@ -174,15 +185,15 @@ def test_labels_are_a_column_a_file_by_id_or_a_file_by_position(tables, items):
         ("pictures.csv", f"{tables}/kinds.csv"),
         ("pictures.csv", f"{tables}/lines.txt"),
     ):
-        words = (data, "m.thpi", "--bits", "4", "--labels", labels, "--force", "--method", "ClassITQ")
-        assert _fit(tables, *words, "--privileged", "texts.csv") == 0
-        found.append(thpi.load(tables / "m.thpi").projection_)
+        words = ("m.thpi", data, "--bits", "4", "--labels", labels, "--force", "--method", "ClassITQ")
+        assert _build(tables, *words, "--privileged", "texts.csv") == 0
+        found.append(_hasher(tables).projection_)
     for other in found[1:]:
         np.testing.assert_array_equal(other, found[0])
 
 
 def test_blank_labels_and_labels_of_one_row_are_refused(tables, refused):
-    command = ["fit", tables / "named.csv", tables / "n", "--bits", 4, "--method", "ClassITQ"]
+    command = ["build", tables / "n", tables / "named.csv", "--bits", 4, "--method", "ClassITQ"]
     lines = (tables / "named.csv").read_text().splitlines()
     lines[5] = lines[5].replace("k1", " ", 1)
     (tables / "named.csv").write_text("\n".join(lines))
@@ -195,37 +206,48 @@ def test_blank_labels_and_labels_of_one_row_are_refused(tables, refused):
     by_id = [*command, "--force", "--ignore", "kind", "--labels"]
     assert "of 40 rows have none (" in refused([*by_id, f"{tables}/kinds.csv:kind"])
     assert "--labels 'id': all 40 rows have labels of their own" in refused([*by_id, "id"])
-    evaluate = ["evaluate", tables / "n", tables / "named.csv", "--n-queries", 10, "--labels"]
-    assert "1 of 40 rows have none" in refused([*evaluate, "kind"])
-    assert "no row of DATA has the label of any query" in refused([*evaluate, "id"])
 
 
 def test_a_method_that_uses_no_pairs_learns_from_all_target_rows(tables, capsys):
-    words = ("pictures.csv", "m.thpi", "--bits", "3", "--privileged", "texts.csv", "--force", "--json", "--method")
-    assert _fit(tables, *words, "ITQ") == 0
+    words = ("m.thpi", "pictures.csv", "--bits", "3", "--privileged", "texts.csv", "--force", "--json", "--method")
+    assert _build(tables, *words, "ITQ") == 0
     captured = capsys.readouterr()
-    assert json.loads(captured.out)["rows"] == 40
+    facts = json.loads(captured.out)
+    assert (facts["evidence"]["rows"], facts["items"]) == (40, 40)
     assert "--privileged is not used" in captured.err
-    assert _fit(tables, *words, "ITQPlus") == 0
-    assert "10 target rows without a source are not used: ITQPlus learns from pairs only" in capsys.readouterr().err
+    assert _build(tables, *words, "ITQPlus") == 0
+    captured = capsys.readouterr()
+    facts = json.loads(captured.out)
+    assert (facts["evidence"]["rows"], facts["items"]) == (30, 40)
+    told = "10 target rows without a source are coded, but not learned from: ITQPlus learns from pairs only"
+    assert told in captured.err
 
 
 def test_parquet_tables_are_joined_alike(tables, items, refused):
-    pc, pq = pytest.importorskip("pyarrow.csv"), pytest.importorskip("pyarrow.parquet")
+    import pyarrow.csv as pc
+    import pyarrow.parquet as pq
+
     for name in ("pictures", "texts"):
         pq.write_table(pc.read_csv(tables / f"{name}.csv"), tables / f"{name}.parquet")
-    words = ["fit", tables / "pictures.parquet", tables / "m.thpi", "--privileged", tables / "texts.parquet"]
+    words = ["build", tables / "m.thpi", tables / "pictures.parquet", "--privileged", tables / "texts.parquet"]
     assert run([str(word) for word in [*words, "--bits", 4, "--method", "TransferITQ"]]) == 0
     _check(tables, items)
     (tables / "folder").mkdir()
     (tables / "pictures.parquet").rename(tables / "folder" / "a.parquet")
-    words[1] = tables / "folder"
-    assert "one of them is not read into memory" in refused([*words, "--force"])
-    assert run(["fit", str(tables / "folder"), str(tables / "f.thpi"), "--bits", "4"]) == 0
-    assert thpi.load(tables / "f.thpi").n_features_in_ == 6
-    assert run(["encode", str(tables / "f.thpi"), str(tables / "folder"), str(tables / "codes")]) == 0
+    words[2] = tables / "folder"
+    assert "DATA is not read into memory, and cannot be joined" in refused([*words, "--force"])
+    assert run(["build", str(tables / "f.thpi"), str(tables / "folder"), "--bits", "4"]) == 0
     lines = (tables / "pictures.csv").read_text().splitlines()[1:]
-    assert [str(name) for name in read_parts(tables / "codes").ids] == [line.split(",")[0] for line in lines]
+    with thpi.open(tables / "f.thpi") as made:
+        assert made.hasher.n_features_in_ == 6
+        assert [str(name) for name in made.ids] == [line.split(",")[0] for line in lines]
+
+
+def test_further_rows_without_ids_cannot_be_items_beside_those_with(tables, items, refused):
+    np.save(tables / "more.npy", items[0][:5])
+    command = ["build", tables / "n", tables / "pictures.csv", "--bits", 4, "--target", tables / "more.npy"]
+    text = "--target has no column of ids, and DATA has one"
+    assert text in refused([*command, "--method", "TransferITQ", "--privileged", tables / "texts.csv"])
 
 
 @pytest.mark.slow

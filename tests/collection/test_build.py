@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import thpi
+import thpi.rows
 from thpi.collection import Collection, Details
 
 
@@ -86,3 +87,11 @@ def test_the_same_rows_and_seed_give_the_same_bytes(tmp_path, views):
     for name in ("a", "b"):
         thpi.build(tmp_path / name, views[0], bits=8, about={"title": "t"}).close()
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_rows_that_are_read_in_blocks_are_coded_in_blocks(tmp_path, views):
+    X = views[0]
+    rows = thpi.rows.Blocks(lambda: iter([X[:25], X[25:]]))
+    with thpi.build(tmp_path / "a.thpi", rows, bits=4, hasher=thpi.LSH(4, random_state=0)) as shop:
+        np.testing.assert_array_equal(shop.index.codes, shop.hasher.transform(X))
+        assert shop.ids.tolist() == list(range(60))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import tempfile
 import threading
 from pathlib import Path
@@ -15,8 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 import thpi
 from tests.collection.conftest import IDS
 from thpi.codes import hamming_distances
-from thpi.collection import Collection, Details, write
-from thpi.collection import _pages as pages
+from thpi.collection import Collection, CollectionFileError, Details, _collection, _file, write
 from thpi.index import HammingIndex
 
 
@@ -34,13 +34,6 @@ def test_an_item_is_not_its_own_neighbour(shop, hasher, rows):
     distances = hamming_distances(hasher.transform(rows[5:6]), hasher.transform(rows[:30]))[0]
     order = [IDS[at] for at in np.argsort(distances, kind="stable") if at != 5]
     assert shop.search(id="A-5", k=6).ids[0].tolist() == order[:6]
-
-
-def test_within_a_radius(shop, hasher, rows):
-    codes = hasher.transform(rows[:2])
-    distances = hamming_distances(codes, hasher.transform(rows[:30]))
-    for found, expected in zip(shop.radius_search(codes, 3), distances, strict=True):
-        assert set(found.ids) == {IDS[at] for at in np.flatnonzero(expected <= 3)}
 
 
 def test_what_was_given_comes_back(shop, hasher, rows):
@@ -71,7 +64,7 @@ def test_the_estimator_is_the_one_that_learned(shop, hasher, rows):
         (["new", "new"], ValueError, "new"),
         ([1, 2], ValueError, "string"),
         (["new"], ValueError, "1 entries for 2 codes"),
-        (None, ValueError, "ids of this collection are texts"),
+        (None, ValueError, "the ids stored here are strings"),
     ],
 )
 def test_items_are_added_all_or_none(shop, rows, ids, error, words):
@@ -95,6 +88,32 @@ def test_a_search_takes_rows_or_an_id(shop, rows):
     for given in ({}, {"queries": rows[:1], "id": "A-1"}):
         with pytest.raises(ValueError, match="rows or the id"):
             shop.search(**given)
+
+
+def test_ids_of_an_array_are_ids(tmp_path, hasher, rows):
+    write(tmp_path / "n.thpi", hasher, hasher.transform(rows[:3]), [4, 9, 2], about={}, details={9: Details("nine")})
+    with Collection(tmp_path / "n.thpi") as shop:
+        item = shop.ids[1]
+        assert shop.details(item) == Details("nine")
+        assert item in shop
+        assert shop.search(id=item, k=2).ids.shape == (1, 2)
+        shop.remove(shop.ids[:1])
+        assert shop.ids.tolist() == [9, 2]
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        shop.remove([9])
+
+
+@pytest.mark.parametrize("item", ["a\0b", "\\u0000", '"', "\n", "\N{SNOWMAN}", "", "'; DROP TABLE item; --"])
+def test_any_text_is_an_id(path, rows, item):
+    with Collection(path) as shop:
+        shop.add(rows[40:42], [item, "other"])
+        shop.check()
+        assert item in shop
+    with Collection(path) as shop:
+        assert shop.ids.tolist()[-2:] == [item, "other"]
+        np.testing.assert_array_equal(shop.codes_of([item]), shop.hasher.transform(rows[40:41]))
+        shop.remove([item])
+        shop.check()
 
 
 def test_numbers_go_on_from_the_largest_id(tmp_path, hasher, rows):
@@ -138,6 +157,42 @@ def test_another_model_takes_the_place_of_the_first(shop, path, rows):
         shop.replace(other, other.transform(rows[:29]), IDS[1:])
 
 
+def test_a_model_is_read_with_its_codes(path, rows):
+    """Another process replaces the model before this one has read it."""
+    other = thpi.LSH(12, random_state=1).fit(rows)
+    with Collection(path) as late, Collection(path) as shop:
+        shop.replace(other, other.transform(rows[:30]), IDS)
+        found, expected = late.search(rows[40:45], 4), shop.search(rows[40:45], 4)
+        np.testing.assert_array_equal(found.ids, expected.ids)
+        np.testing.assert_array_equal(late.hasher.transform(rows), other.transform(rows))
+        assert late.model == other.fingerprint_
+
+
+def test_a_search_never_mixes_two_models(path, rows):
+    """A row is at distance 0 of its own code, whichever model there is."""
+    models = [thpi.LSH(12, random_state=seed).fit(rows) for seed in (1, 2)]
+    wrong, done = [], threading.Event()
+
+    def search() -> None:
+        while not done.is_set():
+            found = shop.search(rows[:5], 1)
+            if found.distances.any():
+                wrong.append(found)
+
+    with Collection(path) as shop:
+        shop.replace(models[0], models[0].transform(rows[:30]), IDS)
+        threads = [threading.Thread(target=search) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for turn in range(30):
+            model = models[turn % 2]
+            shop.replace(model, model.transform(rows[:30]), IDS)
+        done.set()
+        for thread in threads:
+            thread.join()
+    assert not wrong
+
+
 def test_changes_of_others_are_seen_after_a_refresh(shop, path, rows):
     with Collection(path) as other:
         assert not shop.refresh()
@@ -151,6 +206,22 @@ def test_changes_of_others_are_seen_after_a_refresh(shop, path, rows):
         shop.add(rows[:1], ["mine"])
         other.add(rows[1:2], ["theirs"])  # sees the first one before it writes
         assert other.ids.tolist()[-2:] == ["mine", "theirs"]
+
+
+def test_searches_go_on_if_the_file_is_damaged(shop, path, rows):
+    before, whole = shop.search(rows[:3], 4), path.read_bytes()
+    damaged = whole.replace(b'["A-0"', b'["B-0"')
+    assert damaged != whole
+    for content in (damaged, b"", b"something else"):
+        path.with_name("new").write_bytes(content)
+        path.with_name("new").replace(path)
+        with pytest.raises(CollectionFileError, match="shop"):
+            shop.refresh()
+        np.testing.assert_array_equal(shop.search(rows[:3], 4).ids, before.ids)
+    path.with_name("new").write_bytes(whole)
+    path.with_name("new").replace(path)
+    shop.refresh()
+    assert shop.ids.tolist() == IDS
 
 
 def test_a_file_that_was_replaced_is_the_one_that_is_read_and_changed(shop, path, hasher, rows):
@@ -197,10 +268,8 @@ class Changes(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.length, pages.LENGTH = pages.LENGTH, 4
-        self.modules = [module for module in (thpi.collection._items, thpi.collection._collection)]
-        for module in self.modules:
-            module.LENGTH = 4
+        self.length = _file.LENGTH
+        _file.LENGTH = _collection.LENGTH = 4
         self.folder = tempfile.TemporaryDirectory()
         path = Path(self.folder.name) / "c.thpi"
         write(path, self.model, np.empty((0, 2), np.uint8), [], about={})
@@ -211,8 +280,7 @@ class Changes(RuleBasedStateMachine):
         for each in self.both:
             each.close()
         self.folder.cleanup()
-        for module in (*self.modules, pages):
-            module.LENGTH = self.length
+        _file.LENGTH = _collection.LENGTH = self.length
 
     @rule(which=st.integers(0, 1), new=st.lists(st.integers(0, 40), min_size=1, max_size=9, unique=True))
     def add(self, which, new):

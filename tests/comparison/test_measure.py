@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from thpi.comparison._measure import Cut, Truth, measured, near_in_source, same_label
+from thpi.comparison._measure import Cut, Truth, measured
 from thpi.evaluation import paired_difference
 
 rng = np.random.RandomState(0)
@@ -32,14 +32,6 @@ def test_rows_tied_with_the_last_count_and_recall_is_at_most_one():
     truth = Truth(np.array([[0.0]]), database, [Cut(2, 2), Cut(2, 5)])
     recalls = truth.recalls(np.array([[0, 3, 1, 2, 4]]))
     assert [values.tolist() for values in recalls.values()] == [[1.0], [1.0]]
-
-
-def test_other_meanings_count_relevant_rows_among_the_first():
-    found = np.array([[0, 1, 2], [2, 1, 0]])
-    labels = same_label(np.array(["a", "b"]), np.array(["a", "b", "a"]), 2)
-    assert labels.shares(found).tolist() == [0.5, 0.5]
-    source = near_in_source(np.array([[0.0], [9.0]]), np.array([[0.0], [1.0], [9.0]]), 2)
-    assert source.shares(found).tolist() == [1.0, 1.0]
 
 
 def test_the_interval_is_students_and_within_zero_and_one():

@@ -9,7 +9,6 @@ import pytest
 import thpi.datasets._bundled as bundled_package
 from experiments.datasets import info, load_openclipart_mobilenet
 from thpi.datasets import SHOP_ROLES, PairedDataset, load_shop
-from thpi.web.pictures import image_file
 from tools.make_shop import make
 
 BUNDLED = Path(str(bundled_package.__file__)).parent
@@ -42,7 +41,7 @@ def test_no_picture_is_there_twice(shop: PairedDataset) -> None:
 
 
 def test_pictures_are_files_that_the_page_shows(shop: PairedDataset) -> None:
-    assert {image_file(picture)[1] for picture in shop.pictures} == {"image/webp"}
+    assert {(picture[:4], picture[8:12]) for picture in shop.pictures} == {(b"RIFF", b"WEBP")}
 
 
 @pytest.mark.slow

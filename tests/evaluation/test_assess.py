@@ -72,7 +72,7 @@ def test_every_line_is_that_of_all_orders_tried_by_hand(tiny):
 def test_relevance_may_be_sparse_or_a_function_and_blocks_change_nothing(tiny, monkeypatch):
     hasher, queries, database, relevant = tiny
     first = assess(hasher, queries, database, relevant, k=[1, 5], curves=True)
-    monkeypatch.setattr("thpi.evaluation.models._assess._BLOCK_PAIRS", 2 * N_DATABASE)
+    monkeypatch.setattr("thpi.evaluation._evaluate._BLOCK_PAIRS", 2 * N_DATABASE)
     for form in (sparse.csr_array(relevant), lambda start, stop: relevant[start:stop]):
         again = assess(hasher, queries, database, form, k=[5, 1], curves=True)
         assert again.measures == first.measures

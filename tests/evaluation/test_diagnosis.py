@@ -13,8 +13,7 @@ from thpi.auto import RELEVANCES
 from thpi.base import TooManyBitsError, Whole
 from thpi.evaluation import Answer, PairedDifference
 from thpi.evaluation.models._diagnose import _by_score
-from thpi.evaluation.models._folds import divide
-from thpi.evaluation.models._learning_curve import LearningCurve
+from thpi.evaluation.models._learning_curve import LearningCurve, divide
 from thpi.rows import Blocks
 
 FEW = {"n_bits": 8, "random_state": 0}
@@ -95,7 +94,7 @@ def test_bad_input_is_named():
 
 def _views(relevance, X, S, source=None, y=None, target=None):
     hasher = AutoHasher(4, relevance=relevance, random_state=0)
-    return hasher, hasher._check_views(X, y, S, source, target)
+    return hasher, hasher.check_views(X, y, S, source, target)
 
 
 def test_folds_of_groups_are_those_of_the_graph_over_all_source_rows():
@@ -135,8 +134,8 @@ def test_a_fold_learns_what_fit_learns():
     X, S, _ = _classes(90, np.random.RandomState(0))
     hasher, views = _views("source", X, S)
     fold = next(iter(divide(hasher, views, RELEVANCES["source"], 3)))
-    trial = hasher._trial(fold.training, np.random.RandomState(0))
-    chosen = hasher._decide(trial).chosen
+    trial = hasher.trial(fold.training, np.random.RandomState(0))
+    chosen = hasher.decide(trial).chosen
     train, _ = next(iter(KFold(3, shuffle=True, random_state=0).split(X)))
     auto = AutoHasher(4, relevance="source", random_state=0).fit(X[train], privileged=S[train])
     assert trial.learn(chosen)["projection_"].tobytes() == auto.projection_.tobytes()
@@ -217,7 +216,7 @@ def test_verdicts(mean, low, high, verdict):
 def test_the_page_is_whole_and_names_are_escaped(informative):
     from xml.etree import ElementTree
 
-    from thpi.evaluation.models._diagnosis_page import draw_curve
+    from thpi.evaluation.models._figures import draw_curve
 
     found = informative.answers[0]
     bad = "<script>alert('&')</script>"

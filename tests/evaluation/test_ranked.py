@@ -5,10 +5,18 @@ import pytest
 from scipy import sparse
 from sklearn.metrics import average_precision_score
 
-from thpi.evaluation import MEASURES, average_precision, evaluate, ranked_average_precision
-from thpi.evaluation._ranked import Ranked, is_of_ranks
+from thpi.evaluation import (
+    MEASURES,
+    average_precision,
+    average_precision_among,
+    evaluate,
+    evaluate_distances,
+    ranked_average_precision,
+)
 
 from . import brute_force
+
+RANKS = ("average_precision", "precision", "recall", "ndcg")
 
 
 def test_equals_walking_through_all_tie_orders(tied_case):
@@ -44,18 +52,44 @@ def test_relevance_of_another_shape_is_refused():
         ranked_average_precision([[1.0, 2.0]], [[True, False, True]])
 
 
-def test_a_measure_is_of_ranks_if_stretching_all_distances_does_not_change_it(middle_case):
+@pytest.mark.parametrize("relevance", [lambda grades: grades > 0, lambda grades: grades], ids=["boolean", "graded"])
+def test_a_measure_is_of_ranks_if_stretching_all_distances_does_not_change_it(middle_case, monkeypatch, relevance):
     queries, database, grades, distances = middle_case
+    relevant = relevance(grades)
+    monkeypatch.setattr("thpi.evaluation._evaluate._BLOCK_PAIRS", 3 * len(database))  # several blocks
     for measure in MEASURES.values():
-        if is_of_ranks(measure):
-            asked = f"{measure.name}@5" if measure.parameter else measure.name
-            hamming = evaluate(queries, database, grades > 0, 12, [asked])[asked]
-            parameter = [5] if measure.parameter else []
-            found = np.ravel(measure.compute(Ranked(3.7 * distances, grades > 0), *parameter))
-            np.testing.assert_allclose(found, hamming, rtol=1e-12)
-    assert {name for name, measure in MEASURES.items() if is_of_ranks(measure)} == {
-        "average_precision",
-        "precision",
-        "recall",
-        "ndcg",
-    }
+        asked = f"{measure.name}@5" if measure.parameter else measure.name
+        if measure.name in RANKS:
+            (found,) = evaluate_distances(3.7 * distances, relevant, [asked]).values()
+            np.testing.assert_allclose(found, evaluate(queries, database, relevant, 12, [asked])[asked], rtol=1e-12)
+        else:
+            with pytest.raises(ValueError, match=f"'{asked}', which needs codes"):
+                evaluate_distances(distances, relevant, [asked])
+
+
+def test_distances_may_be_a_function_of_a_shape(middle_case, monkeypatch):
+    _, _, grades, distances = middle_case
+    expected = evaluate_distances(distances, grades, ["recall@3", "ndcg@9"])
+    monkeypatch.setattr("thpi.evaluation._evaluate._BLOCK_PAIRS", distances.shape[1])  # a query at a time
+    found = evaluate_distances(lambda rows: distances[rows], grades, ["recall@3", "ndcg@9"], shape=distances.shape)
+    for name, values in expected.items():
+        np.testing.assert_array_equal(found[name], values)
+    with pytest.raises(ValueError, match="shape=None"):
+        evaluate_distances(lambda rows: distances[rows], grades)
+    with pytest.raises(ValueError, match="list of names"):
+        evaluate_distances(distances, grades, "recall@3")
+    with pytest.raises(ValueError, match="finite numbers"):
+        evaluate_distances([[np.nan]], [[True]])
+
+
+def test_among_all_others_a_row_is_no_answer_to_itself():
+    rng = np.random.default_rng(4)
+    codes, relevant = rng.integers(0, 8, (30, 1), dtype=np.uint8), rng.random((30, 30)) < 0.2
+    np.fill_diagonal(relevant, False)
+    relevant[7] = False
+    found = average_precision_among(codes, relevant, 3)
+    for row in range(30):
+        rest = np.delete(np.arange(30), row)
+        expected = average_precision(codes[[row]], codes[rest], relevant[[row]][:, rest], 3)
+        np.testing.assert_allclose(found[[row]], expected, rtol=1e-12)
+    assert np.isnan(found[7])

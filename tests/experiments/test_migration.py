@@ -81,4 +81,3 @@ def test_what_is_refused(turned, change, message):
     arguments = {"old": turned[0], "new": turned[1], "n_bits": 16, "n_listed": 50} | change
     with pytest.raises(ValueError, match=message):
         migrate(**arguments)
-

@@ -12,15 +12,27 @@ import shutil
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
+from benchmarks.stores import SEARCHES
 from thpi.codes import hamming_distances
-from thpi.export import STORES, EngineStore, StoreInfo, settle_ties
-from thpi.index import HammingIndex
+from thpi.export import (
+    DESTINATIONS,
+    CodeTable,
+    Destination,
+    LanceDB,
+    Milvus,
+    Mirrored,
+    PgVector,
+    SqliteVec,
+    Store,
+)
 
 
 @pytest.fixture(scope="session")
@@ -48,7 +60,7 @@ def milvus_address(milvus_uri: str) -> str:
 
 @pytest.fixture
 def sqlite_vec_address(tmp_path_factory: pytest.TempPathFactory) -> str:
-    pytest.importorskip("sqlite_vec", reason="needs sqlite-vec: pip install 'thpi[sqlite-vec]'")
+    pytest.importorskip("sqlite_vec", reason="needs sqlite-vec")
     return str(tmp_path_factory.mktemp("sqlite") / "codes.sqlite")
 
 
@@ -69,90 +81,102 @@ def address_of(request: pytest.FixtureRequest) -> Callable[[str], str]:
     return address
 
 
-class ToyStore(EngineStore):
-    """A store from outside the package, on an engine that is a dict of dicts and orders equal distances badly."""
+class ToyStore(Store):
+    """A store from outside the package, on an engine that is a dict of dicts, without transactions."""
 
-    kept: ClassVar[dict[tuple[str, str], tuple[str, dict[Any, np.ndarray]]]] = {}
+    kept: ClassVar[dict[tuple[str, str], tuple[str, dict[Any, tuple[bytes, str | None]]]]] = {}
 
-    def _connect(self, address: str, token: str) -> None:
+    def _connect(self, address: str) -> None:
         self.key = address, self.table
 
     def _description(self) -> str | None:
         return self.kept[self.key][0] if self.key in self.kept else None
 
-    def _create(self, kind: str, about: str) -> None:
+    def _create(self, about: str) -> None:
         self.kept[self.key] = about, {}
 
-    @property
-    def items(self) -> dict[Any, np.ndarray]:
-        return self.kept[self.key][1]
+    def _drop(self) -> None:
+        del self.kept[self.key]
 
-    def _insert(self, ids: np.ndarray, codes: np.ndarray) -> None:
-        self.items.update(zip(ids.tolist(), codes, strict=True))
+    def _insert(self, ids: list[Any], codes: np.ndarray, texts: Any) -> None:
+        rows = zip(map(bytes, codes), [None] * len(ids) if texts is None else texts, strict=True)
+        self.kept[self.key][1].update(zip(ids, rows, strict=True))
 
-    def _delete(self, ids: np.ndarray) -> None:
-        for item in ids.tolist():
-            del self.items[item]
+    def _delete(self, ids: list[Any]) -> None:
+        for item in ids:
+            del self.kept[self.key][1][item]
 
-    def _find(self, ids: np.ndarray) -> list[tuple[Any, np.ndarray]]:
-        return [(item, self.items[item]) for item in ids.tolist() if item in self.items]
+    def _rows(self) -> Iterator[tuple[Any, bytes, str | None]]:
+        return ((item, *row) for item, row in list(self.kept[self.key][1].items()))
 
-    def _nearest(self, queries: np.ndarray, k: int) -> list[list[tuple[float, int, Any]]]:
-        return settle_ties(self._near, queries, min(k, len(self.items)))
 
-    def _near(self, queries: np.ndarray, limit: int | None, radius: int | None) -> list[Any]:
-        codes = np.array(list(self.items.values()), dtype=np.uint8).reshape(-1, queries.shape[1])
-        distances = hamming_distances(queries, codes)
-        found = [sorted(zip(row.tolist(), itertools.count(), self.items, strict=False)) for row in distances]
-        worst_first = [sorted(hits, key=lambda hit: (hit[0], -hit[1])) for hits in found]
-        return [[hit for hit in hits if radius is None or hit[0] <= radius][:limit] for hits in worst_first]
+@contextmanager
+def search_toy(address: str, table: str, n_bits: int) -> Iterator[Any]:
+    rows = ToyStore.kept[address, table][1]
+    codes = np.frombuffer(b"".join(code for code, _ in rows.values()), dtype=np.uint8).reshape(len(rows), -1)
 
-    def _rows(self) -> Iterator[tuple[Any, np.ndarray]]:
-        return iter(list(self.items.items()))
+    def search(query: np.ndarray, k: int) -> tuple[list[int], list[Any]]:
+        distances = hamming_distances(query[None], codes)[0]
+        order = np.argsort(distances, kind="stable")[:k]
+        return distances[order].tolist(), [list(rows)[row] for row in order]
 
-    def _count(self) -> int:
-        return len(self.items)
-
-    def _largest_id(self) -> int:
-        return max(self.items, default=-1)
+    yield search
 
 
 @pytest.fixture
-def toy_store(monkeypatch: pytest.MonkeyPatch) -> StoreInfo:
-    """Register a store from outside the package."""
+def toy_store(monkeypatch: pytest.MonkeyPatch) -> Destination:
+    """Register a store from outside the package: this entry is all it takes."""
     monkeypatch.setattr(ToyStore, "kept", {})
-    store = StoreInfo("toy", "a dict in memory", ToyStore, prefixes=("toy://",))
-    monkeypatch.setitem(STORES, store.name, store)
-    return store
+    entry = Destination.of_store("toy", "a dict in memory", ("toy://",), ToyStore)
+    monkeypatch.setitem(DESTINATIONS, entry.name, entry)
+    return entry
 
 
 @pytest.fixture
-def toy_address(toy_store: StoreInfo) -> str:
+def toy_address(toy_store: Destination) -> str:
     return "toy://here"
 
 
+CONNECT: dict[str, Callable[[str, str], Store]] = {
+    "pgvector": PgVector,
+    "sqlite-vec": SqliteVec,
+    "lancedb": LanceDB,
+    "milvus": Milvus,
+    "toy": ToyStore,
+}
 _names, _run = itertools.count(), uuid.uuid4().hex[:8]
 
 
-@pytest.fixture(params=["index", *(pytest.param(name, marks=pytest.mark.slow) for name in STORES), "toy"])
-def make_store(request: pytest.FixtureRequest, address_of: Callable[[str], str]) -> Iterator[Callable[..., Any]]:
-    """Give a function that makes an empty store of a width: an index, each registered store, and a toy one.
+@dataclass
+class Engine:
+    """One engine with a table that nothing else uses."""
 
-    A new store needs a fixture ``<name>_address`` that starts its engine (``-`` in the name becomes ``_``).
-    """
-    opened: list[Any] = []
+    name: str
+    address: str
+    table: str
 
-    def make(n_bits: int, table: str | None = None, model: str | None = None, any_model: bool = False) -> Any:
-        if request.param == "index":
-            return HammingIndex(n_bits, model=model)
-        name = f"{table or f'codes_{next(_names)}'}_{_run}".replace("-", "_")
-        address = address_of(request.param)
-        connect = STORES[request.param].connect
-        opened.append(connect(address, name, n_bits=n_bits, token="", model=model, any_model=any_model))
-        return opened[-1]
+    @property
+    def embedded(self) -> bool:
+        return "://" not in self.address
 
-    make.engine = request.param  # type: ignore[attr-defined]
-    make.embedded = f"THPI_TEST_{request.param.upper()}" not in os.environ  # type: ignore[attr-defined]
-    yield make
-    for store in opened:
-        store.close()
+    def open(self) -> Store:
+        return CONNECT[self.name](self.address, self.table)
+
+    def mirror(self, items: CodeTable, *, force: bool = False) -> Mirrored:
+        with self.open() as store:
+            return store.mirror(items, force=force)
+
+    def rows(self) -> list[tuple[Any, bytes, str | None]]:
+        with self.open() as store:
+            return sorted(store)
+
+    def search(self, query: np.ndarray, k: int, n_bits: int) -> tuple[list[int], list[Any]]:
+        """Search as users of the engine do."""
+        with (SEARCHES | {"toy": search_toy})[self.name](self.address, self.table, n_bits) as search:
+            return search(query, k)
+
+
+@pytest.fixture(params=[*(pytest.param(name, marks=pytest.mark.slow) for name in CONNECT if name != "toy"), "toy"])
+def engine(request: pytest.FixtureRequest, address_of: Callable[[str], str]) -> Engine:
+    """Each registered store, and a toy one. A new store needs a fixture ``<name>_address`` that starts its engine."""
+    return Engine(request.param, address_of(request.param), f"codes_{next(_names)}_{_run}")

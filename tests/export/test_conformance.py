@@ -1,213 +1,144 @@
-"""One suite over all engines: same data, same answers up to ties."""
+"""One suite over all engines: a table mirrors a collection, and its codes are searched as they are."""
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.export.conftest import CONNECT, Engine
 from thpi.codes import hamming_distances, pack
-from thpi.export import copy_codes
+from thpi.export import DESTINATIONS, CodeTable
 from thpi.identity import ModelMismatchError
-from thpi.index import HammingIndex
 
 WIDTHS = [1, 7, 12, 64, 100]
+MODEL, OTHER = "c4e8709f0e821f23", "0d1f6f3f1c8e9b7a"
 
 
 def random_codes(n: int, n_bits: int, seed: int = 0) -> np.ndarray:
     return pack(np.random.RandomState(seed).rand(n, n_bits) < 0.5)
 
 
+def table(codes: np.ndarray, ids: Any, n_bits: int, texts: Any = None, model: str | None = MODEL) -> CodeTable:
+    return CodeTable.checked(codes, ids, n_bits, model)._replace(texts=texts)
+
+
+def expected(items: CodeTable) -> list[tuple[Any, bytes, str | None]]:
+    texts = items.texts or [None] * len(items.ids)
+    return sorted(zip(items.ids.tolist(), map(bytes, items.codes), texts, strict=True))
+
+
+def test_every_store_of_the_registry_is_in_the_suite() -> None:
+    assert {name for name, entry in DESTINATIONS.items() if not entry.is_file} == set(CONNECT) - {"toy"}
+
+
 @pytest.mark.parametrize("n_bits", WIDTHS)
 @pytest.mark.parametrize("kind", ["int64", "string"])
-def test_same_answers_as_brute_force(make_store: Any, n_bits: int, kind: str) -> None:
+def test_the_engine_finds_what_brute_force_finds(engine: Engine, n_bits: int, kind: str) -> None:
     codes = random_codes(300, n_bits)
     ids = [7 * i - 900 for i in range(300)] if kind == "int64" else [f'item {i}"\\ü' for i in range(300)]
-    queries = random_codes(9, n_bits, seed=1)
-    store = make_store(n_bits)
-    store.add(codes[:200], ids[:200])
-    store.add(codes[200:], ids[200:])
-    true = hamming_distances(queries, codes)
-    where = {item: row for row, item in enumerate(ids)}
-    found = store.search(queries, 20)
-    assert found.distances.shape == found.ids.shape == (9, 20)
-    np.testing.assert_array_equal(found.distances, np.sort(true, axis=1)[:, :20])
-    for i in range(9):
-        rows = [where[item] for item in found.ids[i]]
-        assert len(set(rows)) == 20
-        np.testing.assert_array_equal(true[i, rows], found.distances[i])
-    expected = np.argsort(true, axis=1, kind="stable")[:, :20]
-    assert found.ids.tolist() == [[ids[row] for row in rows] for rows in expected]
+    assert engine.mirror(table(codes, ids, n_bits)) == (300, 0, False)
+    assert engine.rows() == expected(table(codes, ids, n_bits))
+    row_of = {item: row for row, item in enumerate(ids)}
+    for query in random_codes(5, n_bits, seed=1):
+        true = hamming_distances(query[None], codes)[0]
+        distances, found = engine.search(query, 20, n_bits)
+        assert distances == np.sort(true)[:20].tolist()
+        assert [true[row_of[item]] for item in found] == distances
+        assert len(set(found)) == 20
 
 
-def test_ties_of_the_kth_are_in_the_order_of_insertion(make_store: Any) -> None:
-    """Far more items at the distance of the k-th than are asked for, in an order that no id has."""
-    codes = random_codes(900, 3)
-    ids = np.random.RandomState(2).permutation(900)
-    store = make_store(3)
-    for start in range(0, 900, 300):
-        store.add(codes[start : start + 300], ids[start : start + 300])
-    queries = random_codes(6, 3, seed=1)
-    order = np.argsort(hamming_distances(queries, codes), axis=1, kind="stable")
-    for k in (1, 10, 200, 899):
-        np.testing.assert_array_equal(store.search(queries, k).ids, ids[order[:, :k]])
-
-
-@pytest.mark.parametrize("n_bits", WIDTHS)
-def test_codes_come_back_bit_for_bit(make_store: Any, n_bits: int) -> None:
-    codes = random_codes(64, n_bits)
-    store = make_store(n_bits)
-    store.add(codes, [f"n{i}" for i in range(64)])
-    np.testing.assert_array_equal(store.get_codes([f"n{i}" for i in range(63, -1, -1)]), codes[::-1])
-    np.testing.assert_array_equal(np.stack([code for _, code in store]), codes)
-    assert [item for item, _ in store] == [f"n{i}" for i in range(64)]
-
-
-def test_every_single_bit_keeps_its_place(make_store: Any) -> None:
+def test_every_single_bit_keeps_its_place(engine: Engine) -> None:
     codes = pack(np.eye(19, dtype=bool))
-    store = make_store(19)
-    store.add(codes)
-    np.testing.assert_array_equal(store.get_codes(range(19)), codes)
-    np.testing.assert_array_equal(store.search(codes, 1).ids[:, 0], np.arange(19))
+    engine.mirror(table(codes, None, 19))
+    assert [code for _, code, _ in engine.rows()] == [code.tobytes() for code in codes]
+    for row, code in enumerate(codes):
+        assert engine.search(code, 1, 19) == ([0], [row])
 
 
-MODEL, OTHER = "c4e8709f0e821f23", "0d1f6f3f1c8e9b7a"
+def test_a_table_follows_its_collection(engine: Engine) -> None:
+    """Items are added without a word; what the collection has not is removed on request, and nothing else changes."""
+    codes = random_codes(60, 24)
+    first, more = table(codes[:40], np.arange(40), 24), table(codes, np.arange(60), 24)
+    assert engine.mirror(first) == (40, 0, False)
+    assert engine.mirror(first) == (0, 0, False)
+    assert engine.mirror(more) == (20, 0, False)
+    changed = codes.copy()
+    changed[7] = ~changed[7]
+    stays = np.arange(60) != 3
+    less = table(changed[stays], np.arange(60)[stays], 24)
+    with pytest.raises(ValueError, match=r"has 2 items that the collection has not.*--force removes them"):
+        engine.mirror(less)
+    assert engine.rows() == expected(more)
+    assert engine.mirror(less, force=True) == (1, 2, False)
+    assert engine.rows() == expected(less)
+    assert engine.mirror(table(codes[:0], np.arange(0), 24), force=True) == (0, 59, False)
+    assert engine.rows() == []
 
 
-def test_a_table_says_which_model_made_its_codes(make_store: Any) -> None:
-    if make_store.engine == "index":
-        pytest.skip("an index in memory is not opened again; tests/index has the file")
-    table = f"made_by_{make_store.engine}"
-    store = make_store(16, table, MODEL)
-    store.add(random_codes(3, 16))
-    assert store.model == make_store(16, table, MODEL).model == MODEL
-    with pytest.raises(ModelMismatchError, match=rf"{MODEL}.*{OTHER}"):
-        make_store(16, table, OTHER)
-    with pytest.raises(ModelMismatchError, match=OTHER):
-        make_store(16, table, OTHER, any_model=True)
-    assert len(store) == 3
+def test_texts_come_along(engine: Engine) -> None:
+    codes, texts = random_codes(4, 8), ["red", None, "ü ☃ 'quoted'", "two\nlines"]
+    items = table(codes, ["a", "b", "c", "d"], 8, texts)
+    assert engine.mirror(items).added == 4
+    known = {item: text for item, _, text in engine.rows()}
+    assert {item: text or None for item, text in known.items()} == dict(zip("abcd", texts, strict=True))
+    assert engine.mirror(items) == (0, 0, False)
+    assert engine.mirror(items._replace(texts=["blue", *texts[1:]]), force=True) == (1, 1, False)
+    plain = table(codes, ["a", "b", "c", "d"], 8)
+    with pytest.raises(ValueError, match=r"was made for {'texts': True}.*--force replaces all of it"):
+        engine.mirror(plain)
+    assert engine.mirror(plain, force=True) == (4, 0, True)
+    assert engine.rows() == expected(plain)
 
 
-def test_a_table_of_codes_from_elsewhere_is_accepted_on_request(make_store: Any) -> None:
-    if make_store.engine == "index":
-        pytest.skip("an index in memory is not opened again; tests/index has the file")
-    table = f"made_elsewhere_{make_store.engine}"
-    make_store(16, table).add(random_codes(3, 16))
-    assert make_store(16, table).model is None
-    with pytest.raises(ModelMismatchError, match=r"--any-model \(in Python any_model=True\)"):
-        make_store(16, table, MODEL)
-    assert make_store(16, table, MODEL, any_model=True).model is None
+def test_codes_of_two_models_never_meet(engine: Engine) -> None:
+    engine.mirror(table(random_codes(3, 16), None, 16))
+    others = table(random_codes(3, 16, seed=1), None, 16, model=OTHER)
+    for items in (others, others._replace(model=None)):
+        with pytest.raises(ModelMismatchError, match=rf"is of model {MODEL}, but the collection is of model"):
+            engine.mirror(items)
+    with engine.open() as store:
+        assert store.about is not None
+        assert (store.about["model"], store.about["n_bits"]) == (MODEL, 16)
+    assert engine.rows() == expected(table(random_codes(3, 16), None, 16))
+    assert engine.mirror(others, force=True) == (3, 0, True)
+    assert engine.rows() == expected(others)
+    wider = table(random_codes(5, 40), [f"n{i}" for i in range(5)], 40, model=OTHER)
+    with pytest.raises(ValueError, match="n_bits"):
+        engine.mirror(wider)
+    assert engine.mirror(wider, force=True).replaced
+    assert engine.rows() == expected(wider)
 
 
-def test_codes_are_copied_to_a_store_of_their_model(make_store: Any) -> None:
-    store = make_store(16, None, MODEL)
-    for model, any_model, copied in (
-        (OTHER, True, False),
-        (None, False, False),
-        (None, True, True),
-        (MODEL, False, True),
-    ):
-        source = HammingIndex(16, model=model)
-        source.add(random_codes(2, 16), ids=[f"{model} {i}" for i in range(2)])
-        before = len(store)
-        with contextlib.nullcontext() if copied else pytest.raises(ModelMismatchError):
-            copy_codes(source, store, any_model=any_model)
-        assert len(store) == before + 2 * copied
+def test_ids_at_the_edges(engine: Engine) -> None:
+    ends = [-(2**63), -1, 0, 2**63 - 1]
+    codes = random_codes(4, 8)
+    if engine.name == "milvus":
+        for wrong in (ends[0], ends[-1]):
+            with pytest.raises(ValueError, match=rf"ids={wrong} is .* which Milvus does not take"):
+                engine.mirror(table(codes[:1], [wrong], 8))
+        ends[0], ends[-1] = ends[0] + 1, ends[-1] - 1
+    engine.mirror(table(codes, ends, 8))
+    assert engine.rows() == expected(table(codes, ends, 8))
+    engine.mirror(table(codes[1:], ends[1:], 8), force=True)
+    assert engine.rows() == expected(table(codes[1:], ends[1:], 8))
 
 
-def test_empty_store(make_store: Any) -> None:
-    store = make_store(16)
-    assert len(store) == 0
-    assert list(store) == []
-    assert store.search(random_codes(3, 16), 5).ids.shape == (3, 0)
-    with pytest.raises(KeyError, match="5"):
-        store.get_codes([5])
-    with pytest.raises(KeyError, match="5"):
-        store.remove([5])
-
-
-def test_an_emptied_store_is_empty(make_store: Any) -> None:
-    store = make_store(16)
-    store.add(random_codes(3, 16))
-    store.remove([0, 1, 2])
-    assert (len(store), list(store)) == (0, [])
-    assert store.search(random_codes(2, 16), 5).ids.shape == (2, 0)
-    assert store.search(random_codes(2, 16)[:0], 5).ids.shape == (0, 0)
-    assert len(store.add(random_codes(2, 16))) == 2
-
-
-def test_k_beyond_the_number_of_items_gives_all(make_store: Any) -> None:
-    store = make_store(8)
-    store.add(random_codes(4, 8))
-    assert store.search(random_codes(2, 8), 10**6).ids.shape == (2, 4)
-
-
-def test_remove_and_add_again(make_store: Any) -> None:
-    codes = random_codes(50, 24)
-    store = make_store(24)
-    store.add(codes)
-    store.remove([3, 40])
-    assert len(store) == 48
-    assert [item for item, _ in store] == [i for i in range(50) if i not in (3, 40)]
-    with pytest.raises(KeyError, match="40"):
-        store.remove([4, 40])
-    assert len(store) == 48, "a failed removal removes nothing"
-    store.add(codes[3:4], [3])
-    assert [item for item, _ in store][-1] == 3
-    assert store.search(codes[3:4], 1).distances[0, 0] == 0
-    assert store.add(codes[:2]).tolist() == [50, 51], "without ids it numbers on"
-
-
-@pytest.mark.parametrize("ids", [[1, 2, 1], ["a", "b", "a"]])
-def test_duplicates_are_refused_by_name(make_store: Any, ids: list[Any]) -> None:
-    store = make_store(8)
-    with pytest.raises(ValueError, match=repr(ids[0])):
-        store.add(random_codes(3, 8), ids)
-    store.add(random_codes(1, 8), ids[:1])
-    with pytest.raises(ValueError, match=repr(ids[0])):
-        store.add(random_codes(2, 8), ids[1:])
-    assert len(store) == 1, "all or none"
-
-
-def test_wrong_arguments_are_named(make_store: Any) -> None:
-    store = make_store(16)
-    store.add(random_codes(3, 16))
-    for wrong, message in [
-        (lambda: store.add(random_codes(2, 8)), "codes"),
-        (lambda: store.add(random_codes(2, 16), [1.5, 2.5]), "ids"),
-        (lambda: store.add(random_codes(2, 16), [7]), "ids"),
-        (lambda: store.add(random_codes(1, 16), ["text"]), "kind"),
-        (lambda: store.search(random_codes(1, 24), 3), "codes|queries"),
-        (lambda: store.search(random_codes(1, 16), 0), "k=0"),
-        (lambda: store.search(random_codes(1, 16), "3"), "k='3'"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            wrong()
-    assert len(store) == 3
-
-
-def test_hostile_ids_are_only_text(make_store: Any) -> None:
-    ids = ["'; DROP TABLE codes; --", '"] or id != "', "\\", "%s", "{0}", "", " ", "☃ ünï"]
-    if make_store.engine == "milvus" and make_store.embedded:
+def test_hostile_ids_are_only_text(engine: Engine) -> None:
+    ids = ["'; DROP TABLE codes; --", "''", '"] or id != "', "\\", "\\'", "%s", "{0}", "", " ", "--", "/* */", "☃ ünï"]
+    if engine.name == "milvus" and engine.embedded:
         with pytest.raises(ValueError, match="DROP TABLE"):
-            make_store(16).add(random_codes(1, 16), ids[:1])
-        ids[0] = "; DROP TABLE codes; --"
+            engine.mirror(table(random_codes(1, 16), ids[:1], 16))
+        ids = [item for item in ids if "'" not in item]
     codes = random_codes(len(ids), 16)
-    store = make_store(16)
-    store.add(codes, ids)
-    np.testing.assert_array_equal(store.get_codes(ids), codes)
-    store.remove(ids[:2])
-    assert [item for item, _ in store] == ids[2:]
+    engine.mirror(table(codes, ids, 16))
+    assert engine.rows() == expected(table(codes, ids, 16))
+    engine.mirror(table(codes[::2], ids[::2], 16), force=True)
+    assert engine.rows() == expected(table(codes[::2], ids[::2], 16))
 
 
-def test_copy_between_stores(make_store: Any) -> None:
-    codes = random_codes(37, 20)
-    store, back = make_store(20), HammingIndex(20)
-    source = HammingIndex(20)
-    source.add(codes, [f"x{i}" for i in range(37)])
-    assert copy_codes(source, store, batch_size=10) == 37
-    assert copy_codes(store, back, batch_size=10) == 37
-    np.testing.assert_array_equal(back.codes, codes)
-    assert back.ids.tolist() == source.ids.tolist()
+@pytest.mark.parametrize("name", ["", "a b", "1a", 'x"; DROP TABLE students; --', "../up", "ü", "nul\0", "a" * 256])
+def test_names_of_tables_are_checked(engine: Engine, name: str) -> None:
+    with pytest.raises(ValueError, match="table="):
+        CONNECT[engine.name](engine.address, name)

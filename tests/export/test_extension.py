@@ -1,93 +1,66 @@
-"""A store that is registered from outside is reached by the command line; the conformance suite runs on it too."""
+"""A destination that is registered from outside, in one place; the conformance suite runs on the toy store too."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from thpi import export
+import thpi
 from thpi.cli import run
-from thpi.codes import pack
-from thpi.export import FORMATS, STORES, StoreInfo, read_npy, write_npy
-
-MODEL = "c4e8709f0e821f23"
+from thpi.collection import Collection
+from thpi.export import DESTINATIONS, Destination
 
 
 @pytest.fixture
-def codes(tmp_path: Path) -> Path:
-    path = tmp_path / "codes.npy"
-    write_npy(path, pack(np.random.RandomState(0).rand(40, 12) < 0.5), 12, [f"n{i}" for i in range(40)], MODEL)
-    return path
+def shop(tmp_path: Path) -> Collection:
+    X = np.random.RandomState(0).standard_normal((40, 16))
+    return thpi.build(tmp_path / "shop.thpi", X, bits=12, ids=[f"n{i}" for i in range(40)])
 
 
-@pytest.mark.parametrize("how", [["toy://shop"], ["elsewhere", "--format", "toy"]])
-def test_export_finds_it_by_address_and_by_name(
-    toy_store: StoreInfo, codes: Path, how: list[str], capsys: pytest.CaptureFixture[str]
+def test_the_command_finds_a_store_by_its_form(
+    toy_store: Destination, shop: Collection, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(["export", str(codes), *how, "--table", "shop", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {
-        "target": how[0],
-        "format": "toy",
-        "table": "shop",
-        "codes": 40,
-        "bits": 12,
-        "codes_there": 40,
-    }
-    store = toy_store.connect(how[0], "shop", n_bits=None, token="", model=MODEL, any_model=False)
-    stored, expected = dict(store), read_npy(codes)
-    assert list(stored) == expected.ids.tolist()
-    np.testing.assert_array_equal(np.stack(list(stored.values())), expected.codes)
+    from tests.export.conftest import ToyStore
 
-
-def test_the_lists_name_it(toy_store: StoreInfo, codes: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["export", "--formats"]) == 0
-    listed = capsys.readouterr().out
-    assert all(name in listed for name in [*FORMATS, *STORES])
-    assert "a dict in memory" in listed
-    assert run(["export", str(codes), "x", "--format", "nothing"]) == 2
-    assert capsys.readouterr().err.rstrip().endswith(f"{', '.join([*FORMATS, *STORES])} or onnx.")
-    assert run(["export", str(codes), "x.txt"]) == 2
+    assert run(["export", str(shop.path), "toy://shop", "--table", "items", "--json"]) == 0
+    about = {"target": "toy://shop", "format": "toy", "table": "items", "items": 40, "bits": 12}
+    about |= {"fingerprint": shop.model, "added": 40, "removed": 0, "replaced": False}
+    assert json.loads(capsys.readouterr().out) == about
+    with ToyStore("toy://shop", "items") as store:
+        assert {item: code for item, code, _ in store} == {item: bytes(code) for item, code in shop}
+    assert run(["export", str(shop.path), "x.txt"]) == 2
     assert "toy://" in capsys.readouterr().err
 
 
-def test_a_file_format_from_outside(
-    codes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_kind_of_file_from_outside(
+    shop: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def write(path, codes, n_bits, ids, model):
-        np.savez(Path(path).with_suffix(".npz"), codes=codes, n_bits=n_bits, model=model)
-        Path(path).with_suffix(".npz").replace(path)
+    def write(collection: Collection, target: str) -> dict[str, int]:
+        Path(target).write_text("\n".join(f"{item},{code.tobytes().hex()}" for item, code in collection))
+        return {"lines": len(collection)}
 
-    toy = replace(FORMATS["npy"], name="toyfile", suffix=".toy", signatures=(b"PK",), write=write)
-    monkeypatch.setitem(FORMATS, toy.name, toy)
-    assert run(["export", str(codes), str(tmp_path / "codes.toy"), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["format"] == "toyfile"
-    assert np.load(tmp_path / "codes.toy")["n_bits"] == 12
-    assert np.load(tmp_path / "codes.toy")["model"] == MODEL
+    monkeypatch.setitem(DESTINATIONS, "hex", Destination("hex", "lines of hexadecimal digits", (".hex",), write))
+    target = tmp_path / "codes.hex"
+    assert run(["export", str(shop.path), str(target), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"target": str(target), "format": "hex", "lines": 40}
+    assert target.read_text().splitlines()[7] == f"n7,{shop.codes_of(['n7']).tobytes().hex()}"
+    assert run(["export", str(shop.path), str(target)]) == 2
+    assert "exists already" in capsys.readouterr().err
+    assert run(["export", str(shop.path), str(target), "--force", "--texts"]) == 2
+    assert "texts=True is not for hex; for: parquet, pgvector" in capsys.readouterr().err
 
 
 def test_it_is_gone_afterwards() -> None:
-    assert "toy" not in STORES
-    assert "toyfile" not in FORMATS
+    assert not {"toy", "hex"} & set(DESTINATIONS)
 
 
-def test_the_registries_import_no_engine() -> None:
-    """Commands that open a file of codes read the registries, so these must import neither stores nor libraries."""
-    code = "import sys, thpi.export; thpi.export.STORES, thpi.export.FORMATS; print(*sys.modules)"
+def test_the_registry_imports_no_engine() -> None:
+    code = "import sys, thpi.export; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     modules = set(done.stdout.split())
-    assert not modules & {"sklearn", "scipy", "pyarrow", "pymilvus", "apsw", "sqlite3", "lancedb", "psycopg"}
-    ours = {name for name in modules if name.startswith("thpi.export.")}
-    assert ours == {"thpi.export._files", "thpi.export._store", "thpi.export._table"}
-
-
-def test_every_public_name_is_found() -> None:
-    assert all(hasattr(export, name) for name in export.__all__)
-    assert set(export.__all__) <= set(dir(export))
-    with pytest.raises(AttributeError, match="nothing"):
-        export.nothing  # noqa: B018
+    assert not modules & {"sklearn", "scipy", "pyarrow", "pymilvus", "apsw", "sqlite3", "lancedb", "psycopg", "onnx"}

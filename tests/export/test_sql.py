@@ -5,14 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from benchmarks.stores import sqlite_with_vec
 from thpi.codes import hamming_distances, pack
-from thpi.export import STORES, write_parquet
+from thpi.export import CodeTable, LanceDB, Milvus, PgVector, SqliteVec, Store, write_parquet
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "stores.md"
 MODEL = "c4e8709f0e821f23"
@@ -46,7 +49,7 @@ def codes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> np.ndarray:
     monkeypatch.chdir(tmp_path)
     codes = pack(np.random.RandomState(0).rand(500, 16) < np.linspace(0.1, 0.9, 16))
     codes[7] = QUERY
-    write_parquet("codes.parquet", codes, 16, model=MODEL)
+    write_parquet("codes.parquet", CodeTable.checked(codes, None, 16, MODEL))
     for reordered in (np.packbits(np.unpackbits(QUERY, bitorder="little")), QUERY[:, ::-1]):
         assert (
             hamming_distances(reordered.reshape(1, 2), codes)[0].tolist() != hamming_distances(QUERY, codes)[0].tolist()
@@ -54,12 +57,9 @@ def codes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> np.ndarray:
     return codes
 
 
-def filled(store: str, address: str, codes: np.ndarray, table: str = "codes") -> str:
-    opened = STORES[store].connect(address, table, n_bits=16, token="", model=MODEL, any_model=False)
-    try:
-        opened.add(codes)
-    finally:
-        opened.close()
+def filled(connect: Callable[[str, str], Store], address: str, codes: np.ndarray, table: str = "codes") -> str:
+    with connect(address, table) as store:
+        store.mirror(CodeTable.checked(codes, None, 16, MODEL))
     return address
 
 
@@ -68,7 +68,7 @@ def test_postgresql(codes: np.ndarray, postgres_dsn: str) -> None:
     import psycopg
 
     exact, create, approximate = blocks("PostgreSQL")
-    filled("pgvector", postgres_dsn, codes)
+    filled(PgVector, postgres_dsn, codes)
     with psycopg.connect(postgres_dsn, autocommit=True) as connection:
         assert whole(connection.execute(exact).fetchall()) == nearest(codes)
         connection.execute(create)
@@ -89,11 +89,8 @@ def test_postgresql(codes: np.ndarray, postgres_dsn: str) -> None:
 
 
 def test_sqlite(codes: np.ndarray, sqlite_vec_address: str) -> None:
-    from thpi.export import SqliteVec
-
     exact, create, insert, faster = blocks("SQLite")
-    with SqliteVec(filled("sqlite-vec", sqlite_vec_address, codes), "codes") as store:
-        connection = store._engine  # has sqlite-vec loaded
+    with closing(sqlite_with_vec(filled(SqliteVec, sqlite_vec_address, codes))) as connection:
         assert whole(connection.execute(exact)) == nearest(codes)
         connection.execute(create)
         connection.execute(insert)
@@ -106,7 +103,7 @@ def test_sqlite(codes: np.ndarray, sqlite_vec_address: str) -> None:
 @pytest.mark.slow
 def test_milvus(codes: np.ndarray, milvus_uri: str) -> None:
     (example,) = blocks("Milvus", "py")
-    filled("milvus", milvus_uri, codes, "sql_codes")
+    filled(Milvus, milvus_uri, codes, "sql_codes")
     example = example.replace('"http://localhost:19530"', repr(milvus_uri)).replace('"codes"', '"sql_codes"')
     _check_rows(example, codes, "distance")
 
@@ -114,7 +111,7 @@ def test_milvus(codes: np.ndarray, milvus_uri: str) -> None:
 @pytest.mark.slow
 def test_lancedb(codes: np.ndarray, lancedb_address: str) -> None:
     (example,) = blocks("LanceDB", "py")
-    filled("lancedb", lancedb_address, codes)
+    filled(LanceDB, lancedb_address, codes)
     _check_rows(example.replace('"shop.lancedb"', repr(lancedb_address)), codes, "_distance")
 
 
@@ -141,7 +138,7 @@ def test_duckdb(codes: np.ndarray) -> None:
 def test_duckdb_with_any_width_ids_of_text_and_a_parameter(codes: np.ndarray, n_bits: int) -> None:
     duckdb = pytest.importorskip("duckdb", reason="needs duckdb")
     codes = pack(np.random.RandomState(1).rand(300, n_bits) < 0.5)
-    write_parquet("codes.parquet", codes, n_bits, [f"item {i}" for i in range(300)])
+    write_parquet("codes.parquet", CodeTable.checked(codes, [f"item {i}" for i in range(300)], n_bits))
     distances = hamming_distances(codes[3:4], codes)[0]
     sql = blocks("DuckDB")[0].replace(r"'\x05\x80'", "$query")
     with duckdb.connect() as connection:

@@ -186,7 +186,7 @@ def test_every_method_starts_at_itq_if_there_are_as_many_dimensions_as_bits(n_bi
     assert (whole.itq is None) == (n_bits > 6)
     if whole.itq is not None:
         expected = ITQ(n_bits, random_state=3).fit(X).projection_
-        np.testing.assert_allclose(whole.back(whole.geometry.plain().projection), expected, atol=1e-9)
+        np.testing.assert_allclose(whole.fitted(whole.geometry.plain())["projection_"], expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3])

@@ -16,10 +16,10 @@ from thpi.auto import Candidate
 from thpi.base import Views
 from thpi.evaluation import nearest_relevance
 from thpi.hashers._class_itq import taught_by_labels
-from thpi.hashers._coordinates import few_coordinates
 from thpi.hashers._geometry import Geometry
 from thpi.hashers._geometry_hasher import ViewGeometry
 from thpi.hashers._group_itq import taught_by_groups
+from thpi.hashers._source_features import few_coordinates
 from thpi.hashers._transfer_itq import taught_by_source
 
 METHODS = (TransferITQ, ClassITQ, GroupITQ, NeighbourHash, AutoHasher)
@@ -158,7 +158,7 @@ def test_groups_of_the_source_are_taught_by_all_pairs(rows, monkeypatch):
 
 def test_wide_rows_in_few_coordinates_keep_their_distances(monkeypatch):
     """More rows than twice the coordinates, more columns than rows; ten directions hold all of it."""
-    monkeypatch.setattr("thpi.hashers._coordinates.MAX_COORDINATES", 24)
+    monkeypatch.setattr("thpi.hashers._source_features.MAX_COORDINATES", 24)
     rng = np.random.RandomState(0)
     X = rng.standard_normal((90, 10)) @ rng.standard_normal((10, 200)) + 5.0
     found = few_coordinates(X, X.mean(axis=0), 8)
@@ -176,13 +176,16 @@ def test_a_method_that_does_not_learn_in_a_geometry_has_the_mean_of_what_it_lear
     found = []
     for target in (None, more):
         hasher = AutoHasher(8, random_state=0)
-        trial = hasher._trial(hasher._check_views(X, None, S, S_U, target), np.random.RandomState(0), scored=False)
+        trial = hasher.trial(hasher.check_views(X, None, S, S_U, target), np.random.RandomState(0), scored=False)
         found.append(trial.learn(candidate))
-    if uses_source:  # it knows pairs alone
-        np.testing.assert_allclose(found[1]["mean_"], X.mean(axis=0))
-        np.testing.assert_allclose(found[1]["projection_"], found[0]["projection_"], atol=1e-9)
-    else:
-        np.testing.assert_allclose(found[1]["mean_"], np.vstack([X, more]).mean(axis=0))
+    assert "offset_" not in found[0]
+    both, P = np.vstack([X, more]), found[1]["projection_"]
+    # The projections of what it learned from have the mean 0: without a source it knows all rows, with one the pairs.
+    learned_from = X if uses_source else both
+    np.testing.assert_allclose(
+        (learned_from - both.mean(axis=0)).mean(axis=0) @ P, found[1].get("offset_", 0), atol=1e-9
+    )
+    assert len(found[1]["objective_"]) > 1
 
 
 def test_rows_that_are_not_in_memory(rows, tmp_path, monkeypatch):

@@ -125,7 +125,7 @@ def test_a_torn_source_side_is_refused(pairs):
     hasher = fitted(pairs)
     hasher.item_projection_ = hasher.item_projection_[:, :4]
     with pytest.raises(ValueError, match="do not fit"):
-        hasher._check_fitted()
+        hasher.check_fitted()
 
 
 def test_sparse_wide_sources(pairs):

@@ -99,8 +99,9 @@ def test_many_integer_ids_use_little_memory_and_are_found() -> None:
     index = HammingIndex(8)
     for part in np.array_split(ids, 40):
         index.add(np.zeros((len(part), 1), dtype=np.uint8), part)
-    assert len(index._positions._recent) < 20_000
-    assert index._positions.find(ids).tolist() == list(range(100_000))
+    positions = index._known()
+    assert len(positions._recent) < 20_000
+    assert positions.find(ids).tolist() == list(range(100_000))
     assert 1 not in index
     with pytest.raises(ValueError, match=f"ids={ids[5]} "):
         index.add(np.zeros((1, 1), dtype=np.uint8), ids[5:6])

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +7,6 @@ import pytest
 
 from thpi.codes import pack, paired_hamming_distances
 from thpi.index import HammingIndex
-from thpi.index._stored_report import read_report
 from thpi.index._tune import KINDS, Approximate, _climb, build
 
 
@@ -91,7 +89,8 @@ def test_first_search_tunes_and_reaches_the_target() -> None:
     assert (report.n, report.k) == (12_000, 10)
     assert {row.kind for row in report.kinds} == {"exact", *KINDS}
     assert report.kind in str(report)
-    assert report.chosen.milliseconds <= report.kinds[0].milliseconds
+    chosen = next(row for row in report.kinds if row.kind == report.kind)
+    assert chosen.milliseconds <= report.kinds[0].milliseconds
 
 
 def test_more_than_the_tuned_k_is_exact() -> None:
@@ -109,27 +108,6 @@ def test_small_index_stays_exact() -> None:
         assert recall(index, QUERIES, 3) == 1.0
     assert index.report_ is not None
     assert index.report_.kind == "exact"
-
-
-def test_report_and_choice_survive_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("thpi.index._tune._timed", lambda search, queries: (_Falling.next(), search()))
-    _Falling.value = 1e9
-    index = HammingIndex(64, recall=0.9, random_state=4)
-    index.add(CODES)
-    index.tune(10, kinds=["ivf"])
-    index.save(tmp_path / "i")
-    opened = HammingIndex.open(tmp_path / "i")
-    assert opened.report_ == index.report_
-    np.testing.assert_array_equal(opened.search(QUERIES, 10).ids, index.search(QUERIES, 10).ids)
-    assert opened._state.approximate is not None
-    assert opened._state.approximate.parameters == index._state.approximate.parameters  # type: ignore[union-attr]
-
-
-def test_report_is_json() -> None:
-    index = HammingIndex(64, recall=0.9)
-    index.add(CODES[:100])
-    report = index.tune(5, queries=QUERIES)
-    assert read_report(json.loads(json.dumps(report.to_dict())), 64) == report
 
 
 def test_exact_index_and_unknown_kind_are_refused() -> None:
@@ -157,14 +135,22 @@ def test_effort_rises_if_the_held_out_queries_fall_short() -> None:
     assert row.note == ""
 
 
-def test_warming_up_builds_what_a_first_search_would(tmp_path: Path) -> None:
-    index = HammingIndex(64, recall=0.9)
-    index.add(CODES)
-    index.warm_up()
+def test_warming_up_tunes_as_a_first_search_would() -> None:
+    index, other = HammingIndex(64, recall=0.9), HammingIndex(64)
+    for each in (index, other):
+        each.add(CODES)
+        each.warm_up()
     assert index.report_ is not None
-    index.save(tmp_path / "tuned.index")
-    opened = HammingIndex.open(tmp_path / "tuned.index", "r")
-    assert opened._state.approximate is None
-    opened.warm_up()
-    assert (opened._state.approximate is None) == (opened.report_.kind == "exact")
-    np.testing.assert_array_equal(opened.search(QUERIES, 10).ids, index.search(QUERIES, 10).ids)
+    assert (index._state.approximate is None) == (index.report_.kind == "exact")
+    assert other.report_ is None
+
+
+def test_a_saved_index_is_tuned_anew(tmp_path: Path) -> None:
+    index = HammingIndex(64, recall=0.9, random_state=4)
+    index.add(CODES)
+    index.tune(10)
+    index.save(tmp_path / "i")
+    opened = HammingIndex.open(tmp_path / "i")
+    assert opened.report_ is None
+    assert recall(opened, QUERIES, 10) >= 0.85
+    assert opened.report_ is not None

@@ -5,7 +5,7 @@ import threading
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from thpi.kernels._threads import n_threads, one_blas_thread, own_threads, run_in_order, small_products
+from thpi.kernels.threads import n_threads, one_blas_thread, own_threads, run_in_order, small_products
 
 
 def test_limits_of_other_libraries_hold():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import thpi
-from thpi.rows import MAPPED_FROM, Blocks, Mapped, Parquet, Stacked, _rows, as_rows
+from thpi.rows import MAPPED_FROM, Blocks, Mapped, Parquet, _rows, as_rows
 from thpi.solvers.moments import shifted_moments
 
 
@@ -35,7 +35,8 @@ KINDS = {
     "function": lambda X, folder: Blocks(lambda: iter(_cut(X))),
     "parquet": _parquet,
     "memory map": _mapping,
-    "stacked": lambda X, folder: Stacked(X[:100], Blocks(_cut(X[100:]))),
+    "below": lambda X, folder: Blocks(_cut(X[100:])).below(X[:100]),
+    "beside": lambda X, folder: Blocks(_cut(X[:, :5])).beside(Blocks(_cut(X[:, 5:], (500, 7000, 20_000)))),
 }
 
 

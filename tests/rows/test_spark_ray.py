@@ -13,10 +13,9 @@ import numpy as np
 import pytest
 
 import thpi
-from thpi.export import read_parts
+from thpi.export import read_parquet
 
 pd = pytest.importorskip("pandas", reason="needs pandas: pip install 'thpi[frames]'")
-pytest.importorskip("pyarrow", reason="needs pyarrow: pip install 'thpi[parquet]'")
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,8 +31,7 @@ def test_codes_are_those_of_the_model(engine: str, tmp_path: Path) -> None:
     (program,) = (block for block in blocks if re.search(rf"^(from|import) (py)?{engine}\b", block, re.MULTILINE))
     X = np.random.RandomState(0).standard_normal((60, 5)).astype(np.float32)
     frame = pd.DataFrame(X, columns=list("abcde"))
-    hasher = thpi.ITQ(5, random_state=0).fit(frame)
-    hasher.save(tmp_path / "shop.thpi")
+    shop = thpi.build(tmp_path / "shop.thpi", frame, bits=5)
     (tmp_path / "rows").mkdir()
     for part in range(3):
         rows = frame.iloc[20 * part : 20 * part + 20]
@@ -44,8 +42,8 @@ def test_codes_are_those_of_the_model(engine: str, tmp_path: Path) -> None:
     command = [sys.executable, "program.py"]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-3000:]
-    table = read_parts(tmp_path / "codes")
-    found = dict(zip(table.ids.tolist(), table.codes.tolist(), strict=True))
-    expected = hasher.transform(frame).tolist()
+    tables = [read_parquet(file) for file in (tmp_path / "codes").iterdir()]
+    found = {item: code for table in tables for item, code in zip(table.ids, table.codes.tolist(), strict=True)}
+    expected = shop.hasher.transform(frame).tolist()
     assert found == {f"item {i}": code for i, code in enumerate(expected)}
-    assert (table.n_bits, table.model) == (5, hasher.fingerprint_)
+    assert {(table.n_bits, table.model) for table in tables} == {(5, shop.model)}

@@ -10,25 +10,20 @@ from thpi.solvers.moments import centred_product
 
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_both_ways_give_the_same_bits(dtype, index, monkeypatch):
-    pytest.importorskip("numba")
+def test_a_sparse_product_has_the_dtype_of_the_rows(dtype, index):
     X = sparse.random(200, 50, density=0.1, format="csr", dtype=dtype, random_state=0)
     X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
     W = np.asfortranarray(np.random.RandomState(0).standard_normal((50, 9)).astype(dtype))
     mean = np.asarray(X.mean(axis=0)).ravel().astype(dtype)
-    products = []
-    for compiled in (True, False):
-        monkeypatch.setattr(blocks, "pays_off", lambda n_words, compiled=compiled: compiled)
-        products.append(centred_product(X, mean, W))
-    assert products[0].dtype == dtype
-    assert products[0].tobytes() == products[1].tobytes()
-    np.testing.assert_allclose(products[0], (X.toarray() - mean) @ W, atol=1e-5)
+    found = centred_product(X, mean, W)
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, (X.toarray() - mean) @ W, atol=1e-5)
 
 
 @pytest.mark.parametrize("n", [1, 63, 64, 65, 200])
 def test_one_block_and_many_have_the_same_sums(n, monkeypatch):
     """Integers, so that the order of adding does not matter; the limit is 64 rows."""
-    monkeypatch.setattr(blocks, "_CACHED", 64 * 8 * 3)
+    monkeypatch.setattr(blocks, "CACHED", 64 * 8 * 3)
     X = np.random.RandomState(0).randint(9, size=(n, 3)).astype(float)
     seen: list[slice] = []
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from thpi.solvers import neighbour_embedding, procrustes, quantisation, slack_quantisation
-from thpi.solvers.descent import AscentError, check_descent
+from thpi.solvers.procrustes import AscentError, check_descent
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

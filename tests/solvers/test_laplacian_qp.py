@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 from sklearn.datasets import load_digits
 from sklearn.neighbors import kneighbors_graph
 
-from thpi.solvers import blocks
+from thpi.solvers import balance, laplacian_qp
 from thpi.solvers.balance import project_balanced_box
 from thpi.solvers.laplacian_qp import BoxQP, laplacian_box_qp
 
@@ -122,7 +122,7 @@ def test_momentum_saves_half_of_the_iterations_of_plain_projected_gradients(digi
     K = X @ np.random.RandomState(1).randn(64, 2) / 8
     found = laplacian_box_qp(K, L, lambda2, tol=1e-7, max_iter=5000)
     solver = BoxQP(L, lambda2, np.float64)
-    B, multiplier, (_, pull) = np.zeros_like(K), np.zeros(2), solver._scaled(K)
+    B, multiplier, pull = np.zeros_like(K), np.zeros(2), K * (solver.inverse[:, None] / (solver.bound * lambda2))
     for _ in range(2 * found.n_iter):
         B = project_balanced_box(solver.averaging @ B + pull, solver.inverse, multiplier)
     goal = objective(found.B, K, L, lambda2)
@@ -196,33 +196,31 @@ def test_float32_stays_float32(digits):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "options", "message"),
+    ("arguments", "message"),
     [
-        ((np.zeros(3), np.zeros((3, 3)), 1.0), {}, "K must be"),
-        ((np.zeros((3, 1)), np.zeros((2, 2)), 1.0), {}, "laplacian must have shape"),
-        ((np.zeros((3, 1)), np.zeros((3, 3)), -1.0), {}, "lambda2=-1.0"),
-        ((np.zeros((3, 1)), np.zeros((3, 3)), np.inf), {}, "lambda2=inf"),
-        ((np.full((3, 1), np.nan), np.zeros((3, 3)), 1.0), {}, "finite"),
-        ((np.zeros((3, 1)), np.full((3, 3), np.nan), 1.0), {}, "finite"),
-        ((np.zeros((3, 1)), np.zeros((3, 3)), 1.0), {"start": np.zeros((2, 1))}, "start"),
-        ((np.zeros((3, 1)), np.zeros((3, 3)), 1.0), {"tol": -1}, "tol=-1"),
-        ((np.zeros((3, 1)), np.zeros((3, 3)), 1.0), {"max_iter": 0}, "max_iter=0"),
+        ((np.zeros(3), np.zeros((3, 3)), 1.0), "K must be"),
+        ((np.zeros((3, 1)), np.zeros((2, 2)), 1.0), "laplacian must have shape"),
+        ((np.zeros((3, 1)), np.zeros((3, 3)), -1.0), "lambda2=-1.0"),
+        ((np.zeros((3, 1)), np.zeros((3, 3)), np.inf), "lambda2=inf"),
+        ((np.full((3, 1), np.nan), np.zeros((3, 3)), 1.0), "finite"),
+        ((np.zeros((3, 1)), np.full((3, 3), np.nan), 1.0), "finite"),
     ],
 )
-def test_wrong_arguments_are_named(arguments, options, message):
+def test_wrong_arguments_are_named(arguments, message):
     with pytest.raises(ValueError, match=message):
-        laplacian_box_qp(*arguments, **options)
+        laplacian_box_qp(*arguments)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_the_compiled_product_changes_no_bit(digits, dtype, monkeypatch):
-    pytest.importorskip("numba")
+@pytest.mark.parametrize("lambda2", [0.1, 3.0])
+def test_the_direct_way_of_small_data_changes_no_bit(digits, dtype, lambda2, monkeypatch):
     K, L = digits
-    results = []
-    for compiled in (True, False):
-        monkeypatch.setattr(blocks, "pays_off", lambda n_words, compiled=compiled: compiled)
-        results.append(laplacian_box_qp(K.astype(dtype), L, 0.1, tol=1e-4))
-    assert results[0].B.tobytes() == results[1].B.tobytes()
+    direct = laplacian_box_qp(K.astype(dtype), L, lambda2, tol=1e-4)
+    for module in (balance, laplacian_qp):
+        monkeypatch.setattr(module, "CACHED", -1)
+    by_blocks = laplacian_box_qp(K.astype(dtype), L, lambda2, tol=1e-4)
+    assert direct.n_iter == by_blocks.n_iter
+    assert direct.B.tobytes() == by_blocks.B.tobytes()
 
 
 # ---------------------------------------------------------------- one step at a time

@@ -12,9 +12,11 @@ from thpi import LapITQPlus
 from thpi.datasets import load_digits_views
 from thpi.graph import laplacian
 from thpi.solvers.balance import as_signs, balanced_signs
+from thpi.solvers.moments import cross_moment
+from thpi.solvers.pair_moments import PairMoments
 from thpi.solvers.procrustes import random_orthonormal
 from thpi.solvers.quantisation import iterative_quantisation
-from thpi.solvers.slack_quantisation import PairMoments, cross_moment, slack_quantisation
+from thpi.solvers.slack_quantisation import slack_quantisation
 from thpi.solvers.swap_descent import GraphCodes
 
 
@@ -193,13 +195,13 @@ def _many_views(n=5000, p=9, q=7, dtype=np.float64):
 def test_objective_and_steps_are_those_of_the_rows(
     true_loss, n_bits, lambda1, dtype, rtol, iterations_of_a_moment, monkeypatch
 ):
-    monkeypatch.setattr("thpi.solvers.slack_quantisation._MOMENT_ITERATIONS", iterations_of_a_moment)
+    monkeypatch.setattr("thpi.solvers.pair_moments._MOMENT_ITERATIONS", iterations_of_a_moment)
     X, S, rng = _many_views(dtype=dtype)
     moments = PairMoments(X, S, n_bits=n_bits, lambda1=lambda1, true_loss=true_loss)
     assert (moments.C is None) == (iterations_of_a_moment == 0)
     R, P = random_orthonormal(9, n_bits, rng), random_orthonormal(7, n_bits, rng)
     positive = rng.rand(n_bits, 5000) < 0.5
-    moments.set_codes(positive, None)
+    moments.set_codes(positive)
     B, XR, SP = np.where(positive.T, 1.0, -1.0), X.astype(float) @ R, S.astype(float) @ P
     np.testing.assert_allclose(moments.pull(R, P).T, (1 + lambda1) * XR + lambda1 * SP, atol=100 * rtol)
     trace = -2 * np.sum(B * ((1 + lambda1) * XR + lambda1 * SP)) + 2 * lambda1 * np.sum(XR * SP)
@@ -215,9 +217,9 @@ def test_changed_bits_bring_the_moments_up_to_date(part):
     X, S, rng = _many_views()
     moments = PairMoments(X, S, n_bits=6, lambda1=0.1, true_loss=False)
     former = rng.rand(6, 5000) < 0.5
-    moments.set_codes(former, None)
+    moments.set_codes(former)
     positive = former ^ (rng.rand(6, 5000) < part)
-    moments.set_codes(positive, former)
+    moments.set_codes(positive)
     B = np.where(positive.T, 1.0, -1.0)
     np.testing.assert_allclose(moments.XB, X.T @ B, atol=1e-9)
     np.testing.assert_allclose(moments.SB, S.T @ B, atol=1e-9)

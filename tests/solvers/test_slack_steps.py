@@ -9,7 +9,8 @@ import pymanopt
 import pytest
 from scipy import linalg, sparse
 
-from thpi.solvers.slack_quantisation import PairMoments, slack_quantisation
+from thpi.solvers.pair_moments import PairMoments
+from thpi.solvers.slack_quantisation import slack_quantisation
 from thpi.solvers.swap_descent import GraphCodes, SwapDescent
 
 WEIGHTS = [0.0, 0.01, 0.5, 5.0, 50.0]
@@ -25,7 +26,7 @@ class Problem:
         self.B = np.where(rng.rand(n, c) < 0.5, 1.0, -1.0)
         self.R, self.P = self.frame(p, c, rng), self.frame(q, c, rng)
         self.moments = PairMoments(self.X, self.S, n_bits=c, lambda1=lambda1, true_loss=true_loss)
-        self.moments.set_codes((self.B > 0).T, None)
+        self.moments.set_codes((self.B > 0).T)
 
     @staticmethod
     def frame(rows, columns, rng):

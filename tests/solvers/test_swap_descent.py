@@ -8,7 +8,7 @@ from scipy import sparse
 
 from thpi.solvers.balance import balanced_signs
 from thpi.solvers.laplacian_qp import laplacian_box_qp
-from thpi.solvers.swap_descent import SwapDescent, _best_pair
+from thpi.solvers.swap_descent import SwapDescent
 
 
 def balanced_descent(B, K, L, lambda2, max_swaps=None):
@@ -63,20 +63,84 @@ def test_never_rises_keeps_balance_and_ends_without_a_better_swap(n, lambda2, co
             assert objective(swapped, K, L, lambda2)[column] >= previous[column] - 1e-9
 
 
-def test_pair_is_the_best_of_all_pairs():
+@pytest.mark.parametrize("compiled", [False, True])
+def test_every_swap_is_the_best_of_all_pairs(compiled, monkeypatch):
+    if compiled:
+        pytest.importorskip("numba")
+    monkeypatch.setattr("thpi.solvers.swap_descent.pays_off", lambda n_words: compiled)
     rng = np.random.RandomState(0)
+    n_adjacent = 0
     for _ in range(200):
-        n = rng.randint(2, 12)
-        L = random_laplacian(rng, n, rng.rand())
-        up, down = rng.randn(2, n)
-        side = rng.rand(n) < 0.5
-        side[:2] = True, False
-        up[~side], down[side] = np.inf, np.inf
-        csr = sparse.csr_array(L)
-        change, i, j = _best_pair(up, down, csr, 0.7, int(np.diff(csr.indptr).max()) + 1)
-        changes = up[:, None] + down - 8 * 0.7 * L
-        assert change == pytest.approx(changes.min())
-        assert change == pytest.approx(changes[i, j])
+        n, lambda2 = 2 * rng.randint(1, 12), 10 ** rng.uniform(-2, 1)
+        L, K = random_laplacian(rng, n, rng.rand()), rng.randn(n, 1)
+        before = balanced_signs(rng.randn(n, 1), rng)
+        for _ in range(4):
+            ups, downs = (np.flatnonzero(before[:, 0] == side) for side in (1, -1))
+            changes = np.empty((len(ups), len(downs)))
+            for place in np.ndindex(*changes.shape):
+                trial = before.copy()
+                trial[[ups[place[0]], downs[place[1]]]] *= -1
+                changes[place] = (objective(trial, K, L, lambda2) - objective(before, K, L, lambda2)).item()
+            after = balanced_descent(before, K, L, lambda2, max_swaps=1)
+            if changes.min() > -1e-9:
+                np.testing.assert_array_equal(after, before)
+                break
+            i, j = (
+                side[at]
+                for side, at in zip((ups, downs), np.unravel_index(changes.argmin(), changes.shape), strict=True)
+            )
+            np.testing.assert_array_equal(np.flatnonzero(after != before), sorted([i, j]))
+            n_adjacent += bool(L[i, j])
+            before = after
+    assert n_adjacent > 20
+
+
+def _whole_numbers(rng, n):
+    """Equal weights and linear terms: many equal costs, and sums without rounding."""
+    W = np.triu(rng.rand(n, n) < 4 / n, 1).astype(float)
+    W = W + W.T
+    return np.diag(W.sum(axis=1)) - W, rng.randint(-3, 4, (n, 8)).astype(float)
+
+
+def _unequal(rng, n):
+    """Weights of all sizes and rows without edges: a swap can change costs by more than is foreseen."""
+    W = np.triu((rng.rand(n, n) < 3 / n) * 10 ** rng.uniform(-2, 2, (n, n)), 1)
+    W = W + W.T
+    return np.diag(W.sum(axis=1)) - W, rng.randn(n, 8) * 10 ** rng.uniform(-1, 2, (n, 1))
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("lambda2", [1 / 64, 1 / 4, 4.0])
+@pytest.mark.parametrize("problem", [_whole_numbers, _unequal])
+def test_a_descent_is_one_best_swap_after_the_other(compiled, lambda2, problem, monkeypatch):
+    """Each call begins with costs and heaps of its own; within one they are kept up to date."""
+    if compiled:
+        pytest.importorskip("numba")
+    monkeypatch.setattr("thpi.solvers.swap_descent.pays_off", lambda n_words: compiled)
+    for seed, n in enumerate([6, 7, 11, 12, 21, 40, 41, 60, 61, 90]):
+        rng = np.random.RandomState(seed)
+        L, K = problem(rng, n)
+        start = balanced_signs(rng.randn(n, 8), rng)
+        by_one = [start]
+        for _ in range(n):
+            by_one.append(balanced_descent(by_one[-1], K, L, lambda2, max_swaps=1))
+        for swaps in (2, 3, 5, n):
+            found = balanced_descent(start, K, L, lambda2, max_swaps=swaps)
+            np.testing.assert_array_equal(found, by_one[swaps])
+
+
+def test_of_equal_swaps_the_first_is_made():
+    """In the order of (cost of i, i, cost of j, j)."""
+    for seed in range(40):
+        rng = np.random.RandomState(seed)
+        L, K = _whole_numbers(rng, 12)
+        before = balanced_signs(rng.randn(12, 8), rng)
+        after = balanced_descent(before, K, L, 0.25, max_swaps=1)
+        costs = L.diagonal()[:, None] - 2 * before * (0.5 * L @ before - 2 * K)
+        for b, cost, found in zip(before.T, costs.T, after.T, strict=True):
+            pairs = product(np.flatnonzero(b > 0), np.flatnonzero(b < 0))
+            change, *_, i, _, j = min((cost[i] + cost[j] - 2 * L[i, j], cost[i], i, cost[j], j) for i, j in pairs)
+            np.testing.assert_array_equal(np.flatnonzero(found != b), sorted([i, j]) if change < 0 else [])
 
 
 def test_without_graph_it_finds_the_balanced_signs():

@@ -1,25 +1,21 @@
-"""Catalogues and servers that several test files use."""
+"""Collections and servers that several test files use."""
 
 from __future__ import annotations
 
 import os
 import re
 import shutil
-import threading
-import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import uvicorn
 
 import thpi
-from thpi.index import HammingIndex
-from thpi.web import Catalogue, Engine, Settings, create_app, demo_catalogue
-from thpi.web.connections import guarded
+from benchmarks.attack._server import Server, serving
+from thpi.collection import Collection, Details, write
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = [
@@ -44,66 +40,53 @@ DECODE_VISIBLE = """() => Promise.all([...document.images]
 HOSTILE_NAME = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
 
 
-@pytest.fixture(scope="session")
-def demo() -> Catalogue:
-    """The bundled digits at two code lengths, the first item of the gallery with a name that is markup."""
-    catalogue = demo_catalogue(bits=[16, 32])
-    assert catalogue.items is not None
-    assert catalogue.gallery is not None
-    names = list(catalogue.items.names)
-    names[int(catalogue.gallery[0])] = HOSTILE_NAME
-    return replace(catalogue, items=replace(catalogue.items, names=tuple(names)))
+PICTURE = (  # a red pixel, as a PNG file
+    b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x02\x00\x00\x00\x90wS\xde\x00\x00\x00\x0c"
+    b"IDATx\x9cc\xf8\xcf\xc0\x00\x00\x03\x01\x01\x00\xc9\xfe\x92\xef\x00\x00\x00\x00IEND\xaeB`\x82"
+)
 
 
 @pytest.fixture(scope="session")
-def compared() -> Catalogue:
-    """The bundled shop, the first item of the gallery with a name that is markup."""
-    catalogue = demo_catalogue("shop")
-    assert catalogue.items is not None
-    assert catalogue.gallery is not None
-    names = list(catalogue.items.names)
-    names[int(catalogue.gallery[0])] = HOSTILE_NAME
-    return replace(catalogue, items=replace(catalogue.items, names=tuple(names)))
-
-
-@pytest.fixture(scope="session")
-def shop() -> Catalogue:
-    """A user's own model and index: 200 items with text ids, 12 numbers a vector, 20 bits."""
-    X = np.random.RandomState(0).standard_normal((200, 12))
-    hasher = thpi.LSH(n_bits=20, random_state=0).fit(X)
-    index = HammingIndex(20, model=hasher.fingerprint_)
-    index.add(hasher.transform(X), ids=[f"item/{i}" for i in range(200)])
-    return Catalogue("shop", (Engine(hasher, index),))
-
-
-@pytest.fixture(scope="session")
-def shop_vectors() -> np.ndarray:
+def vectors() -> np.ndarray:
     return np.random.RandomState(0).standard_normal((200, 12))
 
 
 @pytest.fixture(scope="session")
-def live() -> Iterator[Callable[..., str]]:
-    """Give a function that serves a catalogue on a free port of this machine, and gives its address."""
-    servers: list[tuple[uvicorn.Server, threading.Thread]] = []
+def made(tmp_path_factory: pytest.TempPathFactory, vectors: np.ndarray) -> Path:
+    """A collection of 200 items with texts as ids, 12 numbers a vector, 20 bits; the first five have details."""
+    path = tmp_path_factory.mktemp("made") / "shop.thpi"
+    hasher = thpi.LSH(n_bits=20, random_state=0).fit(vectors)
+    details = {f"item/{i}": Details(f"the text of {i}", PICTURE) for i in range(5)}
+    details["item/0"] = Details(HOSTILE_NAME, PICTURE)
+    details["item/5"] = Details("x" * 1000, b"<svg onload='alert(1)'></svg>")
+    ids = [f"item/{i}" for i in range(200)]
+    write(path, hasher, hasher.transform(vectors), ids, about={"title": "shop"}, details=details)
+    return path
 
-    def start(catalogue: Catalogue, settings: Any = None) -> str:
-        app, http = create_app(catalogue, settings), guarded(settings or Settings())
-        config = uvicorn.Config(app, port=0, log_level="error", lifespan="off", http=http, ws="none")
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, daemon=True)
-        thread.start()
-        deadline = time.monotonic() + 20
-        while not server.started:
-            assert time.monotonic() < deadline, "the server did not start"
-            time.sleep(0.01)
-        servers.append((server, thread))
-        return f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
 
-    yield start
-    for server, _ in servers:
-        server.should_exit = True
-    for _, thread in servers:
-        thread.join(20)
+@pytest.fixture
+def path(made: Path, tmp_path: Path) -> Path:
+    """A copy of the collection, to be changed."""
+    return Path(shutil.copy(made, tmp_path / "shop.thpi"))
+
+
+@pytest.fixture(scope="session")
+def shop(made: Path) -> Iterator[Collection]:
+    with thpi.open(made) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def serve() -> Iterator[Callable[..., Server]]:
+    """Give a function that serves a collection by ``thpi serve``, a process of its own, until the tests are done."""
+    with ExitStack() as stack:
+        yield lambda path, *options: stack.enter_context(serving(path.parent, *options))
+
+
+@pytest.fixture(scope="module")
+def server(made: Path, serve: Callable[..., Server]) -> Server:
+    """A server with small limits."""
+    return serve(made, "--max-body", "100000", "--max-k", "50", "--max-neighbours", "2000", "--time-limit", "2")
 
 
 @pytest.fixture(scope="module")

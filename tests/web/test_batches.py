@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from thpi.web import batches
 from thpi.web.batches import Batches, Check
 from thpi.web.errors import RequestError
 from thpi.web.settings import Settings
@@ -16,8 +15,8 @@ from thpi.web.settings import Settings
 Work = Callable[[Check], Any]
 
 
-async def stays() -> Any:
-    await asyncio.Event().wait()
+def made_of(work: Callable[..., Any], settings: Settings, most: int = 10**9) -> Batches:
+    return Batches(work, settings, most)
 
 
 def one_by_one(asked: Sequence[Work], check: Check) -> list[Any]:
@@ -43,14 +42,14 @@ def endless(running: set[int]) -> Work:
 
 def test_a_result_and_an_error_come_through() -> None:
     async def run() -> None:
-        made = Batches[Work, Any](one_by_one, Settings())
-        assert await made.run(lambda _: 42, 1, stays) == 42
+        made = made_of(one_by_one, Settings())
+        assert await made.run(lambda _: 42, 1) == 42
         with pytest.raises(ZeroDivisionError):
-            await made.run(lambda _: 1 // 0, 1, stays)
-        broken = Batches[int, int](lambda asked, check: [1 // 0], Settings())
+            await made.run(lambda _: 1 // 0, 1)
+        broken = made_of(lambda asked, check: [1 // 0], Settings())
         with pytest.raises(ZeroDivisionError):
-            await broken.run(1, 1, stays)
-        assert await made.run(lambda _: 42, 1, stays) == 42
+            await broken.run(1, 1)
+        assert await made.run(lambda _: 42, 1) == 42
 
     asyncio.run(run())
 
@@ -69,11 +68,11 @@ def test_what_waits_is_taken_together_and_a_lone_request_does_not_wait() -> None
     async def run() -> None:
         taken: list[list[int]] = []
         go = threading.Event()
-        made = Batches[int, int](counted(taken, go), Settings(n_threads=1))
-        first = asyncio.create_task(made.run(0, 1, stays))
+        made = made_of(counted(taken, go), Settings(n_threads=1))
+        first = asyncio.create_task(made.run(0, 1))
         while not taken:
             await asyncio.sleep(0.001)
-        rest = [asyncio.create_task(made.run(i, 1, stays)) for i in range(1, 30)]
+        rest = [asyncio.create_task(made.run(i, 1)) for i in range(1, 30)]
         await asyncio.sleep(0.01)
         assert taken == [[0]], "it began at once, alone"
         go.set()
@@ -88,149 +87,90 @@ def test_requests_of_one_moment_are_taken_together() -> None:
         taken: list[list[int]] = []
         go = threading.Event()
         go.set()
-        made = Batches[int, int](counted(taken, go), Settings(n_threads=2))
-        assert await asyncio.gather(*(made.run(i, 1, stays) for i in range(8))) == [10 * i for i in range(8)]
+        made = made_of(counted(taken, go), Settings(n_threads=2))
+        assert await asyncio.gather(*(made.run(i, 1) for i in range(8))) == [10 * i for i in range(8)]
         assert taken == [list(range(8))]
 
     asyncio.run(run())
 
 
-def test_a_batch_has_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches, "_MOST", 4)
-    monkeypatch.setattr(batches, "_MOST_BYTES", 10)
+def test_a_batch_has_bounds() -> None:
 
     async def run() -> None:
         taken: list[list[int]] = []
         go = threading.Event()
         go.set()
-        made = Batches[int, int](counted(taken, go), Settings(n_threads=1))
+        made = made_of(counted(taken, go), Settings(n_threads=1), 10)
         sizes = [1, 1, 1, 1, 1, 6, 6, 100, 1]
-        await asyncio.gather(*(made.run(i, size, stays) for i, size in enumerate(sizes)))
-        assert taken == [[0, 1, 2, 3], [4, 5], [6], [7], [8]]
-
-    asyncio.run(run())
-
-
-def test_what_is_put_off_comes_again_in_its_order() -> None:
-    async def run() -> None:
-        taken: list[list[int]] = []
-
-        def two(asked: Sequence[int], check: Check) -> list[int | BaseException | None]:
-            taken.append(list(asked))
-            return [*asked[:2], *[None] * len(asked[2:])]
-
-        made = Batches[int, int](two, Settings(n_threads=1))
-        assert await asyncio.gather(*(made.run(i, 1, stays) for i in range(5))) == list(range(5))
-        assert taken == [[0, 1, 2, 3, 4], [2, 3, 4], [4]]
+        await asyncio.gather(*(made.run(i, size) for i, size in enumerate(sizes)))
+        assert taken == [[0, 1, 2, 3, 4], [5], [6], [7], [8]]
 
     asyncio.run(run())
 
 
 def test_work_that_takes_too_long_ends_at_its_next_check_and_frees_its_thread() -> None:
     async def run() -> None:
-        made, running = Batches[Work, Any](one_by_one, Settings(time_limit=0.1, n_threads=2)), set[int]()
+        made, running = made_of(one_by_one, Settings(time_limit=0.1, n_threads=2)), set[int]()
         for _ in range(5):
-            answers = await asyncio.gather(
-                *(made.run(endless(running), 10**6, stays) for _ in range(6)), return_exceptions=True
-            )
+            answers = await asyncio.gather(*(made.run(endless(running), 1) for _ in range(6)), return_exceptions=True)
             assert [answer.status for answer in answers if isinstance(answer, RequestError)] == [503] * 6
         await asyncio.sleep(0.05)
-        assert await made.run(lambda _: 42, 1, stays) == 42
+        assert await made.run(lambda _: 42, 1) == 42
         assert len(running) <= 2
-
-    asyncio.run(run())
-
-
-def test_a_batch_goes_on_as_long_as_anyone_waits() -> None:
-    async def run() -> None:
-        left, done = asyncio.Event(), threading.Event()
-
-        async def leaves() -> Any:
-            await left.wait()
-            return {"type": "http.disconnect"}
-
-        def work(check: Check) -> int:
-            while not done.is_set():
-                check()
-                time.sleep(0.001)
-            return 42
-
-        made = Batches[Work, Any](one_by_one, Settings(n_threads=1))
-        goes, waits = (asyncio.create_task(made.run(work, 1, each)) for each in (leaves, stays))
-        await asyncio.sleep(0.15)
-        left.set()
-        with pytest.raises(RequestError, match="client"):
-            await goes
-        await asyncio.sleep(0.05)
-        done.set()
-        assert await waits == 42
 
     asyncio.run(run())
 
 
 def test_work_that_does_not_check_keeps_its_thread_to_its_end() -> None:
     async def run() -> None:
-        made = Batches[Work, Any](one_by_one, Settings(time_limit=0.1, n_threads=1))
+        made = made_of(one_by_one, Settings(time_limit=0.1, n_threads=1))
         go, done = threading.Event(), list[str]()
         with pytest.raises(RequestError, match=r"0\.1 seconds"):
-            await made.run(lambda _: (go.wait(10), done.append("first")), 1, stays)
+            await made.run(lambda _: (go.wait(10), done.append("first")), 1)
         with pytest.raises(RequestError):
-            await made.run(lambda _: done.append("second"), 1, stays)
+            await made.run(lambda _: done.append("second"), 1)
         assert done == []
         go.set()
-        await made.run(lambda _: done.append("third") or 0, 1, stays)
+        await made.run(lambda _: done.append("third") or 0, 1)
         assert done == ["first", "third"]
 
     asyncio.run(run())
 
 
-def test_work_for_a_client_that_has_gone_ends() -> None:
-    async def run() -> None:
-        left, running = asyncio.Event(), set[int]()
-
-        async def leaves() -> Any:
-            await left.wait()
-            return {"type": "http.disconnect"}
-
-        made = Batches[Work, Any](one_by_one, Settings(n_threads=1))
-        asked = asyncio.create_task(made.run(endless(running), 1, leaves))
-        await asyncio.sleep(0.05)
-        left.set()
-        with pytest.raises(RequestError, match="client") as caught:
-            await asked
-        assert caught.value.status == 499
-        assert await made.run(lambda _: 42, 1, stays) == 42
-
-    asyncio.run(run())
-
-
-def test_one_timer_looks_after_all_requests(monkeypatch: pytest.MonkeyPatch) -> None:
-    looks = []
-    look = Batches._look
-
-    def counted_look(self: Batches[Any, Any], loop: asyncio.AbstractEventLoop) -> None:
-        looks.append(loop.time())
-        look(self, loop)
-
-    monkeypatch.setattr(Batches, "_look", counted_look)
-
-    async def run() -> None:
-        made = Batches[Work, Any](one_by_one, Settings())
-        end = time.monotonic() + 5.5 * batches._SOON
-        while time.monotonic() < end:
-            await asyncio.gather(*(made.run(lambda _: 42, 1, stays) for _ in range(3)))
-
-    asyncio.run(run())
-    assert 1 <= len(looks) <= 6
-
-
 def test_the_limit_holds_in_another_event_loop() -> None:
     """A test client runs each request in a loop of its own."""
-    made = Batches[Work, Any](one_by_one, Settings(time_limit=0.2, n_threads=1))
+    made = made_of(one_by_one, Settings(time_limit=0.2, n_threads=1))
 
     async def one(work: Work) -> Any:
-        return await made.run(work, 1, stays)
+        return await made.run(work, 1)
 
     assert asyncio.run(one(lambda _: 42)) == 42  # its timer is never called
     with pytest.raises(RequestError, match=r"longer than 0\.2 seconds"):
         asyncio.run(one(endless(set())))
+
+
+def test_a_batch_goes_on_as_long_as_anyone_waits_for_it() -> None:
+    """Of two requests that are taken together the first is given up by its client."""
+
+    async def run() -> None:
+        first, done = threading.Event(), threading.Event()
+
+        def work(asked: Sequence[int], check: Check) -> list[int]:
+            first.wait(10)
+            while not done.is_set():
+                check()
+                time.sleep(0.001)
+            return [10 * each for each in asked]
+
+        made = made_of(work, Settings(n_threads=1))
+        goes, waits = (asyncio.create_task(made.run(i, 1)) for i in range(2))
+        await asyncio.sleep(0.05)
+        goes.cancel()
+        await asyncio.sleep(0.01)
+        first.set()
+        await asyncio.sleep(0.05)
+        assert not waits.done()
+        done.set()
+        assert await waits == 10
+
+    asyncio.run(run())

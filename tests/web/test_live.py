@@ -1,75 +1,41 @@
-"""A server as a process, beside processes that change its index: it keeps up, and loses neither requests nor items."""
+"""A server as a process, beside processes that change its file: it keeps up, and answers nothing wrong."""
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
-import re
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+from urllib.request import Request, urlopen
 
 import numpy as np
+import psutil
 import pytest
 
 import thpi
-from thpi.cli import run
-from thpi.export import write_npy
-from thpi.index import HammingIndex
+from benchmarks.attack._server import Server, serving
+from thpi.collection import write
+from thpi.web.running import _free
 
 pytestmark = pytest.mark.slow
 TOKEN = "open sesame"
-X = np.random.RandomState(0).standard_normal((400, 8))
-COMMAND = [sys.executable, "-c", "from thpi.cli import main; main()"]
 
 
-@pytest.fixture(scope="module")
-def hasher() -> thpi.BaseHasher:
-    return thpi.ITQ(n_bits=8, random_state=0).fit(X)
+def asked(server: Server, path: str, body: Any = None) -> tuple[int, Any]:
+    headers = {"authorization": f"Bearer {TOKEN}", "content-type": "application/json"}
+    status, answer = server.ask(path, body, **headers)
+    return status, json.loads(answer)
 
 
-@pytest.fixture
-def folder(hasher: thpi.BaseHasher, tmp_path: Path) -> Path:
-    hasher.save(tmp_path / "shop.thpi")
-    index = HammingIndex(8, model=hasher.fingerprint_)
-    index.add(hasher.transform(X[:300]), ids=[f"n{i}" for i in range(300)])
-    index.save(tmp_path / "shop.index")
-    return tmp_path
-
-
-@contextmanager
-def serving(folder: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    command = [*COMMAND, "serve", "--port", "0", "--model", "shop.thpi", "--index", "shop.index", *options]
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True, env=environment) as started:
-        assert started.stdout is not None
-        found = re.search(r"http://127\.0\.0\.1:(\d+)", started.stdout.readline())
-        assert found, "the server did not start"
-        try:
-            yield started, int(found.group(1))
-        finally:
-            started.kill()
-
-
-def ask(port: int, method: str, path: str, body: Any = None, token: str | None = TOKEN) -> tuple[int, Any]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-    headers = {"content-type": "application/json"} | ({} if token is None else {"authorization": f"Bearer {token}"})
-    connection.request(method, path, None if body is None else json.dumps(body), headers)
-    answer = connection.getresponse()
-    content = json.loads(answer.read())
-    connection.close()
-    return answer.status, content
-
-
-def seconds_until(holds: Any, limit: float = 20) -> float:
+def until(holds: Callable[[], Any], limit: float = 20) -> float:
     start = time.monotonic()
     while not holds():
         assert time.monotonic() < start + limit
@@ -77,168 +43,286 @@ def seconds_until(holds: Any, limit: float = 20) -> float:
     return time.monotonic() - start
 
 
-def test_an_index_add_of_another_process_is_seen_within_a_second_and_no_request_is_lost(
-    folder: Path, hasher: thpi.BaseHasher, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(folder)
+def health(server: Server) -> Any:
+    return asked(server, "/health")[1]
 
-    def version_after(*command: str) -> str:
-        capsys.readouterr()
-        assert run(["index", *command, "--json"]) == 0
-        version: str = json.loads(capsys.readouterr().out)["version"]
-        return version
 
-    for part in range(3):
-        rows = slice(300 + 10 * part, 310 + 10 * part)
-        ids = [f"n{i}" for i in range(rows.start, rows.stop)]
-        write_npy(folder / f"new{part}.npy", hasher.transform(X[rows]), 8, ids, hasher.fingerprint_)
+def ids_of(answer: Any) -> list[Any]:
+    return [hit["id"] for hit in answer["results"][0]["neighbours"]]
+
+
+def test_what_another_process_adds_and_removes_is_seen_and_no_request_is_lost(path: Path, vectors: np.ndarray) -> None:
     statuses: list[int] = []
-    problems: list[Exception] = []
-    done = threading.Event()
+    with serving(path.parent) as server, thpi.open(path) as other:
+        done = threading.Event()
 
-    def search(port: int) -> None:
-        while not done.is_set():
-            try:
-                body = {"vector": X[len(statuses) % 400].tolist(), "k": 5, "details": True}
-                status, answer = ask(port, "POST", "/search", body, token=None)
-                statuses.append(status)
-                assert len(answer["results"][0]["neighbours"]) == 5
-            except Exception as error:
-                problems.append(error)
+        def search() -> None:
+            while not done.is_set():
+                statuses.append(asked(server, "/search", {"id": "item/3", "k": 50})[0])
 
-    with serving(folder) as (_, port):
-        first = ask(port, "GET", "/healthz")[1]
-        assert first == {"status": "ok", "items": 300, "version": HammingIndex.open(folder / "shop.index").version}
-        searching = [threading.Thread(target=search, args=(port,)) for _ in range(3)]
-        for thread in searching:
-            thread.start()
-        waited = []
-        for part in range(3):
-            added = version_after("add", "shop.index", f"new{part}.npy")
-            waited.append(seconds_until(lambda added=added: ask(port, "GET", "/healthz")[1]["version"] == added))
-            status, _ = ask(port, "POST", "/search", {"id": f"n{300 + 10 * part}", "k": 1})
-            assert status == 200
-            version_after("remove", "shop.index", *(f"n{i}" for i in range(20 * part, 20 * part + 20)))
-        last = version_after("remove", "shop.index", "n299", "--compact")  # another file
-        waited.append(seconds_until(lambda: ask(port, "GET", "/healthz")[1]["version"] == last))
+        searching = threading.Thread(target=search)
+        searching.start()
+        for i in range(10):
+            other.add(vectors[i : i + 1] + 0.01, [f"new/{i}"])
+            assert until(lambda: health(server)["version"] == other.version) < 5
+            found = asked(server, "/search", {"id": f"new/{i}", "k": 1})
+            assert found[0] == 200
+        other.remove([f"new/{i}" for i in range(10)])
+        until(lambda: health(server)["items"] == 200)
+        assert asked(server, "/search", {"id": "new/3"})[0] == 404
         done.set()
-        for thread in searching:
-            thread.join(30)
-        assert ask(port, "GET", "/healthz")[1]["items"] == 269
-        assert ask(port, "POST", "/search", {"id": "n299"})[0] == 404
-    assert problems == []
+        searching.join()
     assert set(statuses) == {200}
-    assert len(statuses) > 20
-    assert min(waited) < 1, waited  # a busy machine may delay some
+    assert len(statuses) > 10
 
 
-def test_a_file_that_cannot_be_followed_is_told_and_requests_go_on(folder: Path) -> None:
-    with serving(folder) as (_, port):
-        version = ask(port, "GET", "/healthz")[1]["version"]
-        whole = (folder / "shop.index").read_bytes()
-        HammingIndex(8, model="0d1f6f3f1c8e9b7a").save(folder / "shop.index")
-        seconds_until(lambda: ask(port, "GET", "/healthz")[1]["status"] == "stale")
-        state = ask(port, "GET", "/healthz")[1]
-        assert "0d1f6f3f1c8e9b7a" in state["problem"]
-        assert (state["items"], state["version"]) == (300, version)
-        assert ask(port, "POST", "/search", {"id": "n7"})[0] == 200
-        (folder / "other").write_bytes(whole)
-        (folder / "other").replace(folder / "shop.index")
-        seconds_until(lambda: ask(port, "GET", "/healthz")[1]["status"] == "ok")
+def test_a_replaced_model_is_taken_over(path: Path, vectors: np.ndarray) -> None:
+    other = thpi.LSH(n_bits=24, random_state=1).fit(vectors[:, :7])
+    with serving(path.parent) as server:
+        with thpi.open(path) as shop:
+            shop.replace(other, other.transform(vectors[:, :7]), shop.ids)
+            until(lambda: health(server)["version"] == shop.version)
+            about = asked(server, "/about")[1]
+            assert (about["bits"], about["features"], about["model"]) == (24, 7, other.fingerprint_)
+            answer = asked(server, "/search", {"vector": vectors[5, :7].tolist(), "k": 9})[1]
+            assert ids_of(answer) == shop.search(vectors[5:6, :7], 9).ids[0].tolist()
+        assert asked(server, "/search", {"vector": vectors[5].tolist()})[0] == 422
 
 
-def test_an_acknowledged_item_survives_a_kill(folder: Path, hasher: thpi.BaseHasher) -> None:
-    with serving(folder, "--writable", "--token", TOKEN) as (server, port):
-        for i in range(300, 330):
-            body = {"ids": [f"n{i}"], "vectors": [X[i].tolist()]}
-            status, answer = ask(port, "POST", "/items", body)
-            assert (status, answer["ids"]) == (201, [f"n{i}"])
-        assert ask(port, "DELETE", "/items/n5")[0] == 200
-        server.send_signal(signal.SIGKILL)
-        server.wait(20)
-    index = HammingIndex.open(folder / "shop.index")
-    assert index.ids.tolist() == [f"n{i}" for i in range(330) if i != 5]
-    np.testing.assert_array_equal(index.get_codes([f"n{i}" for i in range(300, 330)]), hasher.transform(X[300:330]))
+def test_no_answer_mixes_two_models_while_they_replace_each_other(path: Path, vectors: np.ndarray) -> None:
+    """Codes of one model and queries coded by another would give distances that look right and mean nothing."""
+    models = [thpi.LSH(n_bits=20, random_state=seed).fit(vectors) for seed in (0, 1)]
+    right: list[Any] = []
+    for model in models:
+        write(path.with_name("other.thpi"), model, model.transform(vectors), range(200), about={"title": "x"})
+        with thpi.open(path.with_name("other.thpi")) as shop:
+            by_row, by_id = shop.search(vectors[:1], 7), shop.search(id=3, k=7)
+            right.append([(found.ids[0].tolist(), found.distances[0].tolist()) for found in (by_row, by_id)])
+        shutil.copyfile(path.with_name("other.thpi"), path.with_name(f"{model.random_state}.thpi"))
+    assert right[0][0][0] != right[1][0][0]
+    assert right[0][1][0] != right[1][1][0]
+    os.replace(path.with_name("other.thpi"), path)
+    statuses: list[int] = []
+    with serving(path.parent) as server, thpi.open(path) as writer:
+        done = threading.Event()
+
+        def replace() -> None:
+            for i in range(12):
+                model = models[i % 2]
+                if i % 3:
+                    writer.replace(model, model.transform(vectors), writer.ids)
+                else:
+                    shutil.copyfile(path.with_name(f"{model.random_state}.thpi"), path.with_name("new.thpi"))
+                    os.replace(path.with_name("new.thpi"), path)
+                time.sleep(0.3)
+            done.set()
+
+        replacing = threading.Thread(target=replace)
+        replacing.start()
+        while not done.is_set():
+            for place, body in enumerate(({"vector": vectors[0].tolist(), "k": 7}, {"id": 3, "k": 7})):
+                status, answer = asked(server, "/search", body)
+                statuses.append(status)
+                if status == 200:
+                    hits = answer["results"][0]["neighbours"]
+                    got = [hit["id"] for hit in hits], pytest.approx([hit["distance"] for hit in hits], rel=1e-9)
+                    assert got in (right[0][place], right[1][place])
+        replacing.join()
+    assert set(statuses) <= {200, 503}
+    assert statuses.count(200) > 0.9 * len(statuses) > 50
 
 
-ODD = ["", "a/b", "/", "..", "ü ☃", "a,b", "two\nlines\n", "%2F", "?q#f", "-1", " ", "n0/picture", "x" * 3000]
+def test_a_file_that_was_put_in_its_place_is_taken_over(path: Path, vectors: np.ndarray) -> None:
+    hasher = thpi.LSH(n_bits=20, random_state=0).fit(vectors)
+    write(path.with_name("new.thpi"), hasher, hasher.transform(vectors[:50]), range(50), about={"title": "new"})
+    with serving(path.parent) as server:
+        os.replace(path.with_name("new.thpi"), path)
+        until(lambda: health(server)["items"] == 50)
+        assert asked(server, "/about")[1]["title"] == "new"
+        assert set(ids_of(asked(server, "/search", {"id": 3, "k": 49})[1])) == set(range(50)) - {3}
 
 
-def test_any_text_is_an_id(folder: Path) -> None:
-    with serving(folder, "--writable", "--token", TOKEN) as (_, port):
-        for item in ODD:
-            assert ask(port, "POST", "/items", {"ids": [item], "vectors": X[:1].tolist()})[0] == 201, item
-        assert HammingIndex.open(folder / "shop.index").ids[-len(ODD) :].tolist() == ODD
-        for item in ODD:
-            status, answer = ask(port, "DELETE", "/items/" + quote(item, safe=""))
-            assert (status, answer.get("ids")) == (200, [item])
-        assert len(HammingIndex.open(folder / "shop.index")) == 300
+@pytest.mark.parametrize("how", ["overwritten", "truncated", "gone", "another file", "flipped"])
+def test_a_file_that_is_damaged_leaves_the_old_state(path: Path, vectors: np.ndarray, how: str) -> None:
+    """Searches by vector go on as before; by an item, which needs the file, they are right or refused."""
+    whole = path.read_bytes()
+    with thpi.open(path) as shop:
+        by_row, by_id = shop.search(vectors[:1], 5).ids[0].tolist(), shop.search(id="item/3", k=5).ids[0].tolist()
+    with serving(path.parent) as server:
+        assert health(server)["status"] == "ok"
+        if how == "gone":
+            path.unlink()
+        elif how == "another file":
+            path.with_name("text").write_bytes(b"no collection")
+            os.replace(path.with_name("text"), path)
+        elif how == "truncated":
+            with open(path, "r+b") as file:
+                file.truncate(len(whole) // 2)
+        else:
+            rng = np.random.RandomState(0)
+            with open(path, "r+b") as file:
+                for place in rng.randint(28 if how == "flipped" else 0, len(whole) - 4096, size=60):
+                    file.seek(place)
+                    file.write(rng.bytes(1 if how == "flipped" else 4096))
+                file.seek(24)  # the counter by which SQLite sees that a file has changed
+                file.write((2**20).to_bytes(4, "big"))
+        problem = until(lambda: health(server)["status"] == "stale" or how == "flipped")
+        assert problem < 10
+        for _ in range(20):
+            status, answer = asked(server, "/search", {"vector": vectors[0].tolist(), "k": 5})
+            assert (status, ids_of(answer)) == (200, by_row)
+            status, answer = asked(server, "/search", {"id": "item/3", "k": 5})
+            assert ids_of(answer) == by_id if status == 200 else status == 503
+        if how != "flipped":
+            assert str(path) in health(server)["problem"]
+        assert health(server)["items"] == 200
+        # Once the whole file is there again, it is followed again.
+        path.with_name("whole").write_bytes(whole)
+        os.replace(path.with_name("whole"), path)
+        until(lambda: health(server)["status"] == "ok" and asked(server, "/search", {"id": "item/3"})[0] == 200)
+        assert ids_of(asked(server, "/search", {"id": "item/3", "k": 5})[1]) == by_id
+        assert server.log.stat().st_size < 20_000
 
 
-def test_kills_at_any_moment_lose_nothing_that_was_acknowledged(folder: Path) -> None:
+def test_servers_and_a_command_write_at_the_same_time_and_nothing_is_lost(path: Path, vectors: np.ndarray) -> None:
+    options = ("--writable", "--token", TOKEN)
     acknowledged: list[str] = []
-    for life in range(3):
-        with serving(folder, "--writable", "--token", TOKEN) as (server, port):
-            threading.Timer(0.15 + 0.15 * life, server.kill).start()
+    with serving(path.parent, *options) as one, serving(path.parent, *options) as two:
+
+        def add(server: Server, name: str) -> None:
+            for i in range(20):
+                status, answer = asked(server, "/items", {"ids": [f"{name}/{i}"], "vectors": [vectors[i].tolist()]})
+                assert status == 201, answer
+                acknowledged.extend(answer["ids"])
+
+        threads = [threading.Thread(target=add, args=each) for each in ((one, "one"), (two, "two"))]
+        for thread in threads:
+            thread.start()
+        with thpi.open(path) as third:
+            for i in range(20):
+                third.add(vectors[i : i + 1], [f"three/{i}"])
+        for thread in threads:
+            thread.join()
+        with thpi.open(path) as shop:
+            assert len(shop) == 260
+            assert set(acknowledged) <= set(shop.ids.tolist())
+            shop.check()
+            until(lambda: health(one)["version"] == health(two)["version"] == shop.version)
+
+
+@pytest.mark.parametrize("whom", ["the worker", "the parent"])
+def test_a_server_that_is_killed_loses_nothing_and_starts_again(path: Path, vectors: np.ndarray, whom: str) -> None:
+    options = ("--writable", "--token", TOKEN)
+    acknowledged: list[str] = []
+    with serving(path.parent, *options) as server:
+        killed = threading.Event()
+
+        def add() -> None:
             for i in range(10_000):
-                item = f"r{life}.{i}"
                 try:
-                    status, _ = ask(port, "POST", "/items", {"ids": [item], "vectors": [X[i % 400].tolist()]})
-                except (OSError, http.client.HTTPException):
-                    break
-                assert status == 201
-                acknowledged.append(item)
-            server.wait(20)
-        kept = set(HammingIndex.open(folder / "shop.index").ids.tolist())
-        assert set(acknowledged) <= kept
-    assert len(acknowledged) > 10
+                    status, answer = asked(
+                        server, "/items", {"ids": [f"n/{i}"], "vectors": [vectors[i % 200].tolist()]}
+                    )
+                except (OSError, ValueError):
+                    return
+                if status == 201:
+                    acknowledged.extend(answer["ids"])
+                if killed.is_set():
+                    return
+
+        adding = threading.Thread(target=add)
+        adding.start()
+        until(lambda: len(acknowledged) > 20)
+        workers = server.workers
+        (workers[0] if whom == "the worker" else psutil.Process(server.process.pid)).kill()
+        killed.set()
+        adding.join()
+        if whom == "the worker":  # another one takes its place
+
+            def answers() -> bool:
+                try:
+                    return bool(asked(server, f"/items/{quote('item/1', safe='')}/picture")[0]) or True
+                except ValueError:
+                    return True
+                except OSError:
+                    return False
+
+            until(answers, 60)
+            assert health(server)["items"] >= 200 + len(acknowledged)
+        else:
+            psutil.wait_procs(workers, timeout=20)
+            assert not any(worker.is_running() for worker in workers), "an orphan goes on"
+            with serving(path.parent, *options, "--port", str(server.port)) as again:
+                assert again.port == server.port
+                assert health(again)["items"] >= 200 + len(acknowledged)
+    with thpi.open(path) as shop:
+        shop.check()
+        assert set(acknowledged) <= set(shop.ids.tolist())
 
 
-def test_two_servers_and_a_command_write_one_index(folder: Path, hasher: thpi.BaseHasher) -> None:
-    write_npy(folder / "new.npy", hasher.transform(X[300:310]), 8, [f"c{i}" for i in range(10)], hasher.fingerprint_)
-    options = "--writable", "--token", TOKEN
-    with serving(folder, *options) as (_, one), serving(folder, *options) as (_, other):
-        adding = [*COMMAND, "index", "add", "shop.index", "new.npy"]
-        with subprocess.Popen(adding, cwd=folder, stdout=subprocess.DEVNULL) as command:
-            for i in range(40):
-                body = {"ids": [f"s{i}"], "vectors": [X[i].tolist()]}
-                assert ask(other if i % 2 else one, "POST", "/items", body)[0] == 201
-            assert command.wait(30) == 0
-        version = HammingIndex.open(folder / "shop.index").version
-        for port in (one, other):
-            seconds_until(lambda port=port: ask(port, "GET", "/healthz")[1]["version"] == version)
-            assert ask(port, "GET", "/healthz")[1]["items"] == 350
+def test_several_workers_answer_on_one_address_and_count_together(path: Path) -> None:
+    options = ("--workers", "2", "--writable", "--token", TOKEN)
+    with serving(path.parent, *options) as server:
+        until(lambda: len(server.workers) == 2)
+        for _ in range(60):
+            assert asked(server, "/search", {"id": "item/3", "k": 3})[0] == 200
+        assert asked(server, "/items", {"ids": ["new"], "vectors": [[0.5] * 12]})[0] == 201
+        until(lambda: all(health(server)["items"] == 201 for _ in range(30)))
+        headers = {"authorization": f"Bearer {TOKEN}"}
+        text = server.ask("/metrics", **headers)[1].decode()
+        assert "thpi_queries_total 60.0" in text
+        assert "thpi_items 201.0" in text
 
 
-def test_a_table_with_a_header_line_is_searched(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the names of the columns that the model was fitted on, whatever their order; others are not looked at."""
-    names = [f"f{j}" for j in range(8)]
-    lines = [",".join(["sku", *names])] + [",".join([f"n{i}", *map(repr, X[i].tolist())]) for i in range(300)]
-    (folder / "shop.csv").write_text("\n".join(lines))
-    monkeypatch.chdir(folder)
-    for command in (
-        "fit shop.csv named.thpi --ignore sku --bits 8",
-        "encode named.thpi shop.csv codes.npy --ids sku",
-        "index build codes.npy named.index",
-    ):
-        assert run(command.split()) == 0
-    with serving(folder, "--model", "named.thpi", "--index", "named.index") as (_, port):
+def test_a_running_request_is_finished_before_the_end(path: Path) -> None:
+    body = b'{"id": "item/3", "k": 5}'
+    with serving(path.parent) as server, server.connect(20) as connection:
+        head = b"POST /search HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n\r\n" % len(body)
+        connection.sendall(head + body[:10])  # the request has begun and is not all there
+        time.sleep(0.5)
+        server.process.send_signal(signal.SIGTERM)
+        time.sleep(0.5)
+        assert server.process.poll() is None
+        connection.sendall(body[10:])
+        answer = b""
+        while part := connection.recv(65536):
+            answer += part
+        assert answer.startswith(b"HTTP/1.1 200 ")
+        assert len(ids_of(json.loads(answer.partition(b"\r\n\r\n")[2]))) == 5
+        assert server.process.wait(20) == 0
 
-        def post(header: list[str], rows: list[list[str]]) -> tuple[int, Any]:
-            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-            text = "\n".join(",".join(cells) for cells in [header, *rows] if cells)
-            connection.request("POST", "/search?k=4", text, {"content-type": "text/csv"})
-            answer = connection.getresponse()
-            return answer.status, json.loads(answer.read())
 
-        plain = [[repr(value) for value in row] for row in X[:3].tolist()]
-        expected = post([], plain)
-        assert expected[0] == 200
-        turned = [[f'"x, {i}"', *row[::-1]] for i, row in enumerate(plain)]
-        for header, rows in ((names, plain), (["sku", *names[::-1]], turned)):
-            status, answer = post(header, rows)
-            assert status == 200
-            assert answer["results"] == expected[1]["results"]
-        status, answer = post(["sku", *names[1:], "other"], turned)
-        assert status == 422
-        assert "no column 'f0'" in answer["error"]
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
+def test_without_requests_it_stops_at_once(path: Path, ctrl_c: None, sent: signal.Signals) -> None:
+    with serving(path.parent) as server:
+        assert health(server)["items"] == 200
+        workers, start = server.workers, time.monotonic()
+        server.process.send_signal(sent)
+        assert server.process.wait(20) == 0
+        assert time.monotonic() - start < 5
+        assert not any(worker.is_running() for worker in workers)
+        assert server.log.read_text() == ""
+
+
+def test_two_servers_do_not_share_an_address(path: Path) -> None:
+    """granian would let them: the kernel would give each half of the connections."""
+    with serving(path.parent) as server:
+        command = [sys.executable, "-m", "thpi", "serve", str(path), "--port", str(server.port)]
+        second = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert (second.returncode, "in use" in second.stderr) == (2, True), second.stderr
+    assert _free("127.0.0.1", server.port) == ("127.0.0.1", server.port)
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.2"])
+def test_it_listens_under_a_name_or_another_address(path: Path, host: str) -> None:
+    command = [sys.executable, "-m", "thpi", "serve", str(path), "--port", "0", "--host", host]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        where = process.stdout.readline().split()[-1]
+        try:
+            name = f"localhost:{where.rpartition(':')[2]}"
+            with urlopen(Request(f"{where}/health", headers={"host": name}), timeout=20) as answer:
+                assert json.load(answer)["items"] == 200
+        finally:
+            process.terminate()
+        assert process.wait(20) == 0

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import io
 import json
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,54 +8,45 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thpi.web.catalogue import Catalogue
+from thpi.collection import Collection
 from thpi.web.errors import RequestError
-from thpi.web.requests import parse_search
+from thpi.web.requests import BYTES, Asked, Coders, parse
+from thpi.web.searching import Served
 from thpi.web.settings import Settings
 
-
-def _npy(array: np.ndarray, **options: bool) -> bytes:
-    stream = io.BytesIO()
-    np.lib.format.write_array(stream, array, **options)
-    return stream.getvalue()
+LIMITS = Settings(max_k=100, max_neighbours=300)
 
 
-def _refused(body: bytes, kind: str = "application/json", **choices: str) -> RequestError:
+@pytest.fixture(scope="module")
+def coders(shop: Collection) -> Coders:
+    return Served(shop).coders()
+
+
+def read(coders: Coders, body: bytes, kind: str = "application/json", **choices: str) -> Asked:
+    return parse(body, kind, choices, LIMITS, coders, adding=False)
+
+
+def refused(coders: Coders, body: bytes, kind: str = "application/json", **choices: str) -> RequestError:
     with pytest.raises(RequestError) as caught:
-        parse_search(body, kind, choices, Settings(max_k=100, max_batch=5, max_neighbours=300))
+        read(coders, body, kind, **choices)
     return caught.value
 
 
-def test_a_request_just_within_the_work_allowed_is_taken() -> None:
-    limits = Settings(max_neighbours=300)
-    body = {"vectors": [[1.0]] * 3, "k": 100}
-    assert parse_search(json.dumps(body).encode(), "application/json", {}, limits).k == 100
-    body = {"vectors": [[1.0]] * 3, "k": 10, "details": True}
-    assert parse_search(json.dumps(body).encode(), "application/json", {}, limits).details
-
-
-def test_the_three_forms_of_a_batch_are_read_alike() -> None:
-    X = np.random.RandomState(0).standard_normal((4, 3))
-    csv = "\n".join(",".join(repr(float(x)) for x in row) for row in X).encode()
-    asked = [
-        parse_search(
-            json.dumps({"vectors": X.tolist(), "k": 7, "bits": 8, "order": "hamming"}).encode(),
-            "application/json",
-            {},
-            Settings(),
-        ),
-        parse_search(csv, "text/csv; charset=utf-8", {"k": "7", "bits": "8", "order": "hamming"}, Settings()),
-        parse_search(_npy(X), "application/x-npy", {"k": "7", "bits": "8", "order": "hamming"}, Settings()),
-        parse_search(
-            _npy(np.asfortranarray(X)),
-            "application/octet-stream",
-            {"k": "7", "bits": "8", "order": "hamming"},
-            Settings(),
-        ),
-    ]
-    for one in asked:
-        np.testing.assert_array_equal(one.queries, X)
-        assert (one.k, one.bits, one.id, one.order) == (7, 8, None, "hamming")
+def test_all_choices_are_read_in_both_forms(coders: Coders) -> None:
+    rows = np.arange(24.0).reshape(2, 12)
+    as_json = read(coders, json.dumps({"vectors": rows.tolist(), "k": 7, "order": "hamming", "details": True}).encode())
+    as_bytes = read(coders, rows.astype("<f4").tobytes(), BYTES, k="7", order="hamming", details="true")
+    for asked in (as_json, as_bytes):
+        np.testing.assert_array_equal(asked.rows, rows)
+        assert asked.rows.dtype == np.float64
+        assert (asked.k, asked.order, asked.details, asked.side, asked.n_queries) == (7, "hamming", True, "target", 2)
+        assert asked.weight == 140
+    assert read(coders, b'{"vector": [1, 2.5]}').rows.tolist() == [[1, 2.5]]
+    assert read(coders, b'{"id": 41}') == Asked(id=41)
+    asked = read(coders, b'{"codes": ["0f3a88", "c10001"], "model": "x"}')
+    assert (asked.codes.tolist(), asked.model) == ([[15, 58, 136], [193, 0, 1]], "x")
+    asked = read(coders, b"\x0f\x3a\x88", BYTES, content="codes", model="x")
+    assert (asked.codes.tolist(), asked.model) == ([[15, 58, 136]], "x")
 
 
 @pytest.mark.parametrize(
@@ -67,133 +56,120 @@ def test_the_three_forms_of_a_batch_are_read_alike() -> None:
         (b"{", 400, "not valid JSON"),
         (b"\xff\xfe{", 400, "not valid JSON"),
         (b"[" * 100_000, 400, "JSON"),
-        (b'{"vector": [NaN]}', 400, "NaN"),
-        (b'{"vector": [-Infinity]}', 400, "Infinity"),
+        (b'{"vector": [NaN]}', 422, "vector: number 0 of row 0 is nan; it must be finite"),
+        (b'{"vector": [0, -Infinity]}', 422, "vector: number 1 of row 0 is -inf"),
         (b'{"vector": [1e999]}', 422, "finite"),
         (b'{"vector": [' + b"9" * 5000 + b"]}", 400, "JSON"),
         (b'{"vector": [99999999999999999999999]}', 422, "list of numbers"),
         (b"[1, 2]", 422, "JSON object"),
-        (b"{}", 422, "one of vector, vectors, id and codes"),
-        (b'{"vector": [1], "id": 2}', 422, "vector, id"),
+        (b"{}", 422, "one of vector, vectors, id, codes; got none"),
+        (b'{"vector": [1], "id": 2}', 422, "got vector, id"),
         (b'{"vector": []}', 422, "list of numbers"),
-        (b'{"vector": ["1"]}', 422, "list of numbers"),
+        (b'{"vector": ["1"]}', 422, "vector=['1'] must be a list of numbers"),
         (b'{"vector": [null]}', 422, "list of numbers"),
         (b'{"vector": [[1]]}', 422, "list of numbers"),
+        (b'{"vector": {"a": 1}}', 422, "list of numbers"),
         (b'{"vectors": [[1, 2], [3]]}', 422, "same length"),
-        (b'{"vectors": [[1], [1], [1], [1], [1], [1]]}', 422, "at most 5"),
-        (b'{"vectors": [[1], [1], [1], [1], [1]], "k": 100, "details": true}', 422, "vectors times k, 5 x 100, must"),
-        (b'{"vectors": [[1], [1], [1], [1]], "k": 100}', 422, "at most 300 in a request without details"),
-        (b'{"id": 1, "k": 0}', 422, "k=0"),
+        (b'{"vectors": 7}', 422, "vectors=7 must be a list of lists"),
+        (b'{"vectors": [[1], [1], [1], [1]], "k": 100}', 422, "4 x 100, must be at most 300 in a request without"),
+        (b'{"vectors": [[1], [1]], "k": 20, "details": true}', 422, "2 x 20, must be at most 30 in a request with"),
+        (b'{"id": 1, "k": 0}', 422, "k=0 must be a whole number from 1 to 100"),
         (b'{"id": 1, "k": 101}', 422, "from 1 to 100"),
         (b'{"id": 1, "k": 1e3}', 422, "k=1000.0"),
         (b'{"id": 1, "k": true}', 422, "k=True"),
+        (b'{"id": 1, "k": null}', 422, "k=None"),
         (b'{"id": 1, "k": 1' + b"0" * 4000 + b"}", 422, "from 1 to 100"),
-        (b'{"id": 1.5}', 422, "id=1.5"),
-        (b'{"id": 1, "bits": "8"}', 422, "bits='8'"),
-        (b'{"id": 1, "method": 3}', 422, "method=3"),
-        (b'{"id": 1, "details": 1}', 422, "details=1"),
-        (b'{"vector": [1], "order": "nearest"}', 422, "order='nearest': Input should be 'asymmetric' or 'hamming'"),
-        (b'{"vector": [1], "order": 1}', 422, "order=1"),
-        (b'{"vector": [1], "rerank": 9}', 422, "'rerank' is not known"),
-        (b'{"id": 1, "radius": 1}', 422, "'radius' is not known"),
+        (b'{"id": 1.5}', 422, "id=1.5 must be a whole number or a text"),
+        (b'{"id": true}', 422, "id=True"),
+        (b'{"id": [1]}', 422, "id=[1]"),
+        (b'{"id": 1, "details": 1}', 422, "details=1 must be true or false"),
+        (b'{"id": 1, "model": 1}', 422, "model=1 must be a text"),
+        (b'{"vector": [1], "order": "nearest"}', 422, "order='nearest' must be 'asymmetric' or 'hamming'"),
+        (b'{"vector": [1], "order": []}', 422, "order=[] must be"),
+        (b'{"id": 1, "order": "asymmetric"}', 422, "order='asymmetric' must be 'hamming'"),
+        (b'{"vector": [1], "side": "both"}', 422, "side='both' must be 'target' or 'source'"),
+        (b'{"id": 1, "side": "source"}', 422, "side='source' must be 'target'"),
+        (b'{"vector": [1], "rerank": 9}', 422, "'rerank' is not known; a request has vector,"),
+        (b'{"codes": []}', 422, "codes=[] must be"),
+        (b'{"codes": "0f"}', 422, "codes='0f' must be"),
+        (b'{"codes": ["0f", "0f3a"]}', 422, "all of the same length"),
+        (b'{"codes": [""]}', 422, "hexadecimal"),
+        (b'{"codes": [15]}', 422, "hexadecimal"),
+        (b'{"codes": {"0f": 1}, "id": null}', 422, "model"),
     ],
 )
-def test_a_wrong_json_body_is_refused_with_the_reason(body: bytes, status: int, message: str) -> None:
-    error = _refused(body)
-    assert error.status == status
-    assert message in error.message
+def test_a_wrong_json_body_is_refused_with_the_reason(coders: Coders, body: bytes, status: int, message: str) -> None:
+    if message == "model":  # a dictionary of texts is as good as a list of them
+        assert read(coders, body).codes.tolist() == [[15]]
+        return
+    error = refused(coders, body)
+    assert (error.status, message in error.message) == (status, True), error.message
     assert len(error.message) < 300
     assert error.message.isascii()
 
 
 @pytest.mark.parametrize(
-    ("text", "features", "expected"),
+    ("choices", "body", "message"),
     [
-        ("a,b\n1,2\n3,4", None, [[1, 2], [3, 4]]),
-        ("\ufeffa,b\r\n1,2\r\n", None, [[1, 2]]),
-        ('"first, name",b\n1,2', None, [[1, 2]]),
-        ("b,id,a\n1,x,2\n3,y,4", ("a", "b"), [[2, 1], [4, 3]]),
-        ('b,id,a\n1,"x, y",2', ("a", "b"), [[2, 1]]),
-        ("0,1,id\n5,6,7", ("1", "0"), [[6, 5]]),
-        ("5,6\n7,8", ("a", "b"), [[5, 6], [7, 8]]),
+        ({}, b"", "0 bytes; it must hold vectors of 12 float32 numbers, 48 bytes each"),
+        ({}, b"1234", "4 bytes"),
+        ({"content": "words"}, b"1234", "content='words' must be 'vectors' or 'codes'"),
+        ({"content": "codes"}, b"1234", "codes of 20 bits, 3 bytes each"),
+        ({"side": "source"}, bytes(48), "codes target rows only"),
+        ({"side": "x"}, bytes(48), "side='x' must be"),
+        ({"k": "-1"}, bytes(48), "k='-1' must be a whole number"),
+        ({"k": "1" * 400}, bytes(48), "from 1 to 100"),
+        ({"details": "yes"}, bytes(48), "details='yes' must be true or false"),
+        ({"id": "3"}, bytes(48), "got vectors, id"),
+        ({"bits": "20"}, bytes(48), "'bits' is not known"),
+        ({}, np.full(12, np.nan, dtype="<f4").tobytes(), "must be finite"),
     ],
 )
-def test_a_header_line_of_csv_names_the_columns(
-    shop: Catalogue, text: str, features: tuple[str, ...], expected: list[Any]
-) -> None:
-    asked = parse_search(text.encode(), "text/csv", {}, Settings(), replace(shop, features=features))
-    np.testing.assert_array_equal(asked.queries, expected)
+def test_wrong_bytes_are_refused(coders: Coders, choices: dict[str, str], body: bytes, message: str) -> None:
+    for kind in (BYTES, BYTES + "; charset=x"):
+        error = refused(coders, body, kind, **choices)
+        if "vectors, id" in message:
+            assert "got" in error.message
+        else:
+            assert message in error.message
+        assert error.status == 422
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("a,c\n1,2", "no column 'b'"),
-        ("a,b", "no vectors"),
-        ("a,b\n\n", "no vectors"),
-        ("1,x\n2,3", "must hold numbers"),  # not a header: a number that is not one
-        ("a,b\nx,2", "must hold numbers"),
-    ],
-)
-def test_a_wrong_header_line_is_refused(shop: Catalogue, text: str, message: str) -> None:
-    with pytest.raises(RequestError, match=message) as caught:
-        parse_search(text.encode(), "text/csv", {}, Settings(), replace(shop, features=("a", "b")))
-    assert caught.value.status == 422
+def test_other_kinds_and_choices_in_two_places_are_refused(coders: Coders) -> None:
+    assert refused(coders, b"<a/>", "application/xml").status == 415
+    assert refused(coders, b"1,2", "text/csv").status == 415
+    assert "belongs in the body" in refused(coders, b'{"id": 1}', k="3").message
 
 
-def test_wrong_files_are_refused() -> None:
-    huge = _npy(np.zeros((2, 2))).replace(b"(2, 2)", b"(9999999999, 2)")
-    for body in (
-        b"",
-        b"\x93NUMPY",
-        b"PK\x03\x04",
-        _npy(np.zeros(3))[:-1],
-        huge,
-        _npy(np.array(["a"])),
-        _npy(np.float64(1)),
-    ):
-        assert _refused(body, "application/x-npy").status == 422
-    objects = io.BytesIO()
-    np.save(objects, np.array([{}], dtype=object), allow_pickle=True)
-    assert "dtype object" in _refused(objects.getvalue(), "application/x-npy").message
-    for body in (b"", b" \n", b"a,b", b"1,2\n3", b"\xff"):
-        assert _refused(body, "text/csv").status == 422
-    assert "finite" in _refused(b"1,nan", "text/csv").message
-    assert _refused(b"1,2", "text/csv", k="-1").status == 422
-    assert _refused(b"<a/>", "application/xml").status == 415
-    assert _refused(b'{"id": 1}', k="3").status == 422
-
-
-@pytest.mark.parametrize(
-    "shape", [(0,), (0, 5), (5, 0), (0, 0), (0, 2**62), (0, 2**70), (2**70, 0), (-1, 0), (0, True), (2**70, 2**70)]
-)
-def test_a_shape_without_numbers_or_beyond_all_bounds_is_refused(shape: tuple[int, ...]) -> None:
-    stream = io.BytesIO()
-    np.lib.format.write_array_header_1_0(stream, {"descr": "<f8", "fortran_order": False, "shape": shape})
-    error = _refused(stream.getvalue(), "application/x-npy")
-    assert error.status == 422
-    assert "shape" in error.message
-
-
-@settings(max_examples=200, deadline=None)
-@given(body=st.binary(max_size=300), kind=st.sampled_from(["application/json", "text/csv", "application/x-npy", ""]))
-def test_no_bytes_do_more_than_be_refused(body: bytes, kind: str) -> None:
+@settings(max_examples=200)
+@given(body=st.binary(max_size=300), kind=st.sampled_from(["application/json", BYTES, ""]))
+def test_no_bytes_do_more_than_be_refused(coders: Coders, body: bytes, kind: str) -> None:
     try:
-        asked = parse_search(body, kind, {}, Settings())
+        asked = read(coders, body, kind)
     except RequestError as error:
         assert 400 <= error.status < 500  # noqa: PT017 - both outcomes are allowed
     else:
-        assert asked.id is not None or np.isfinite(asked.queries).all()
+        assert asked.id is not None or asked.codes is not None or np.isfinite(asked.rows).all()
 
 
-@settings(max_examples=100, deadline=None)
-@given(cut=st.integers(0, 150), place=st.integers(0, 140), value=st.integers(0, 255))
-def test_no_damaged_npy_does_more_than_be_refused(cut: int, place: int, value: int) -> None:
-    body = bytearray(_npy(np.arange(6.0).reshape(2, 3)))
-    body[place] = value
-    try:
-        asked = parse_search(bytes(body[: len(body) - cut]), "application/x-npy", {}, Settings())
-    except RequestError as error:
-        assert error.status == 422  # noqa: PT017
-    else:
-        assert asked.queries.ndim == 2
+JSON: Any = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda each: st.lists(each, max_size=4) | st.dictionaries(st.text(max_size=3), each, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=300)
+@given(
+    asked=st.dictionaries(
+        st.sampled_from(["vector", "vectors", "id", "codes", "k", "order", "side", "details", "model"]),
+        JSON,
+        max_size=3,
+    )
+)
+def test_no_values_do_more_than_be_refused(coders: Coders, asked: dict[str, Any]) -> None:
+    for adding in (True, False):
+        try:
+            parse(json.dumps(asked).encode(), "", {}, LIMITS, coders, adding=adding)
+        except RequestError as error:
+            assert (400 <= error.status < 500, error.message.isascii()) == (True, True)  # noqa: PT017

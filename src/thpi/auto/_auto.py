@@ -11,15 +11,13 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from thpi._params import count, one_of, parameter, positive, weight
-from thpi._types import Array, Fitted, InMemory
+from thpi._types import Array, Fitted, InMemory, is_sparse
 from thpi.auto._decision import Decision, Entry, decide, decide_sides
-from thpi.auto._kernel_space import LEAST_LANDMARKS, KernelKind, affordable_landmarks, fitted_on_these_rows
-from thpi.auto._relevance import Candidate, Relevance
-from thpi.auto._relevances import RELEVANCES, candidates, find_relevance
+from thpi.auto._relevance import RELEVANCES, Candidate, Relevance, candidates, find_relevance
 from thpi.auto._trial import LEAST_PAIRS, Plan, Trial
-from thpi.base import BaseHasher, Views
-from thpi.pairing._relation import (
+from thpi.base import BaseHasher, Views, count, one_of, parameter, positive, weight
+from thpi.hashers import KernelKind
+from thpi.pairing import (
     UnrelatedLabelsWarning,
     UnrelatedPairsWarning,
     label_relation,
@@ -27,35 +25,36 @@ from thpi.pairing._relation import (
     relation_of,
 )
 
+LEAST_LANDMARKS = 30
+"""Fewer do not make a kernel."""
+SAME_ROWS = 1e-4
+"""Correlation below which columns count as uncorrelated but for rounding."""
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class AutoHasher(BaseHasher):
     """Try hashing with and without the source, and keep what retrieves best for your meaning of "relevant".
 
-    Candidates are ITQ, learners of target rows and labels alone, and the methods that use the source; see
-    :func:`thpi.auto.candidates`. Each is learned on folds of the training pairs. Held-out rows are then queries, and
-    the score is their average precision, expected under ties, among the other held-out rows. Of few pairs the folds are
-    repeated, with another division and another random start each time, for all candidates that are not clearly behind.
+    Every candidate (:func:`thpi.auto.candidates`) is learned on folds of the training pairs. Held-out rows are then
+    queries, and the score is their average precision, expected under ties, among the other held-out rows. With few
+    pairs the folds are repeated, with new divisions and starts, for all candidates that are not clearly behind.
 
-    Candidates are listed in order of preference, as they did on other data. Of the linear ones that are within
-    ``n_standard_errors`` of the best the first is taken, and likewise of the kernel ones; the better of the two is
-    chosen. The source is used only if the two views of the pairs have something to do with each other (``pairs_r2_``),
-    labels only if the target can tell them at all (``labels_p_``). If what decides about relevance is not to be
-    trusted, the choice falls on a default: cautious :class:`~thpi.NeighbourHash` for neighbours, cautious
-    :class:`~thpi.GroupITQ` for groups, ITQ for labels. Fewer than 12 pairs leave no choice but ITQ.
+    Candidates are listed in order of preference. Of the linear ones that are within ``n_standard_errors`` of the best
+    the first is taken, and likewise of the kernel ones; the better of the two is chosen. The source is used only if the
+    two views of the pairs are related (``pairs_r2_``), labels only if the target can tell them (``labels_p_``). If what
+    decides about relevance is not to be trusted, the choice falls on a default: cautious :class:`~thpi.NeighbourHash`
+    for neighbours, cautious :class:`~thpi.GroupITQ` for groups, ITQ for labels. Fewer than 12 pairs leave only ITQ.
 
-    The hash function is linear, ``sgn((x - mean) P - b)``, or one of kernel features, ``sgn((k(x) - mean) P - b)``
-    with ``k(x)`` the kernel of a row and of at most ``n_landmarks`` training rows; see :mod:`thpi.hash_functions`. The
-    boundaries of the latter are curved, and a code costs more. Offsets b tell the core of the rows from the outskirts.
+    The hash function is linear, ``sgn((x - mean) P - b)``, or one of kernel features, ``sgn((k(x) - mean) P - b)`` with
+    the kernel of a row and at most ``n_landmarks`` training rows (:mod:`thpi.hash_functions`): its boundaries are
+    curved, and a code costs more. The offsets b let a bit separate central rows from outlying ones.
 
     The chosen candidate is learned again from all pairs, from several random starts, and the one that finds most among
-    the pairs themselves is kept. If ITQ is chosen, it is that of ``ITQ(n_bits, random_state=...)``. Target rows without
-    a source (``target=`` of ``fit``) take part in learning, at most 1,000 of them on the folds. They are never queries.
+    the pairs themselves is kept. A chosen ITQ is that of ``ITQ(n_bits, random_state=...)``. Target rows without a
+    source (``target=`` of ``fit``) take part in learning, at most 1,000 of them on the folds; they are never queries.
 
     Parameters
     ----------
-    n_bits : int, default=32
-        Length of a code.
     relevance : {"target", "source", "labels", "groups"}, default="target"
         What is relevant to a query: items near in target space (within the mean distance to 1/30 of the pairs, at least
         5); items near in source space (likewise); items with the same class, or a common tag (needs ``y``); or items
@@ -67,80 +66,63 @@ class AutoHasher(BaseHasher):
         Whether the hash function is one of kernel features: always, never, or where it scores better and costs at most
         ``max_encode_cost``.
     max_encode_cost : float, default=50.0
-        Most products for a code, in multiples of those of a linear hash function: with m landmarks, d features and c
-        bits they are ``m (d + c) / (d c)`` times as many. For ``kernel="auto"``; it bounds the number of landmarks.
+        For ``kernel="auto"``: most products for a code, relative to a linear hash function. With m landmarks, d
+        features and c bits they are ``m (d + c) / (d c)`` times as many.
     n_landmarks : int, default=500
         Uses at most this many landmarks, drawn at random.
     use_lengths : bool or "auto", default="auto"
-        Whether new rows are as long as the training rows, so that offsets and distances can be trusted. They are not if
-        the columns were fitted on these very rows, as principal components of a few hundred rows: new rows are then
-        shorter. "auto" recognises columns that are uncorrelated on the rows of ``fit``. If False, linear hash functions
-        have no offset, and kernels look at directions only.
+        Whether new rows are as long as the training rows. They are shorter if the columns were fitted on these very
+        rows, as principal components of a few hundred rows; "auto" recognises uncorrelated columns. If False, linear
+        hash functions have no offset, and kernels look at directions only.
     sides : {"one", "two", "auto"}, default="one"
         "two" codes items by their source rows (``transform_source``) and queries by target rows that predict those
         codes: for collections whose items still have the source when they are indexed. "auto" does so if the interval
-        of its gain is above 0, on the folds, by the asymmetric distance, as in a search among as many items as there
-        are source rows. Not for relevance "target".
+        of its gain is above 0, by the asymmetric distance, as in a search among as many items as there are source
+        rows. Not for relevance "target".
     n_folds : int, default=3
     n_standard_errors : float, default=1.0
         Standard errors, of paired differences over queries, within which candidates count as alike.
     max_pairs : int, default=500
-        Cross-validation learns from at most this many pairs, less one fold, drawn at random. Of more pairs, up to 500
-        per fold are held out. The last fit uses all.
+        Folds learn from at most this many pairs, less one fold, drawn at random; of more pairs, up to 500 per fold are
+        held out. The last fit uses all.
     max_unpaired : int, default=3000
         Uses at most this many unpaired source rows, drawn at random.
     n_repeats : int or None, default=None
         Repetitions of the folds. None: 1 for more than 450 pairs, up to 5 for fewer, whose scores are noisier.
     n_jobs : int or None, default=None
         Candidates scored at a time (threads); the result does not depend on it.
-    random_state : int, RandomState or None, default=None
 
     Attributes
     ----------
     choice_, choice_params_, uses_source_, is_kernel_ : str, dict, bool, bool
-        The chosen candidate in words, such as "kernel NeighbourHash without source", its parameters, whether it uses
-        the source, and whether its hash function is one of kernel features.
+        The chosen candidate in words, such as "kernel NeighbourHash without source", its parameters, and what it uses.
     candidates_ : list of dict
-        One entry per candidate: name, method, params, uses_source, kernel, chosen, score (MAP in points), scores (per
-        fold; of the first repetition only for candidates that were clearly behind), gain over the best candidate
-        without source, gain_low and gain_high (its 95 % interval). A candidate is not listed if the data do not allow
-        this many bits.
+        One entry per candidate that can give this many bits: name, method, params, uses_source, kernel, chosen, score
+        (MAP in points), scores (per fold; of the first repetition only if clearly behind), gain over the best
+        candidate without source, gain_low and gain_high (its 95 % interval).
     gain_, gain_interval_ : float, tuple of float
-        Gain of the best candidate with source over the best without, in points of MAP, with its 95 % interval; 0 and
-        (0, 0) if there is no source. Both are chosen for each fold by the rows outside it, so the gain is not that of a
-        lucky choice.
-    pairs_r2_ : float
+        Gain of the best candidate with source over the best without, in points of MAP, with its 95 % interval; zeros if
+        there is no source. Both are chosen for each fold by the rows outside it: it is not the gain of a lucky choice.
+    pairs_r2_, related_, relation_ : float, bool, str or None
         Share of one view of the pairs that ridge regression on the other explains (leave-one-out), the larger of both
-        directions; 0 if there is no source. If it is not above 2 / n, the views are unrelated and the source is not
-        used: is row i of both really the same item? ``fit`` warns then (:class:`thpi.auto.UnrelatedPairsWarning`).
+        directions; 0 if there is no source. If it is not above 2 / n, the views are unrelated and ``fit`` warns
+        (:class:`thpi.auto.UnrelatedPairsWarning`): is row i of both really the same item?
     labels_p_ : float
         Probability that labels agree as well with the target by chance (permutation test); 0 if labels do not matter.
         Above 0.02 they are not used, and ``fit`` warns (:class:`thpi.auto.UnrelatedLabelsWarning`).
-    related_, relation_ : bool, str or None
-        False if the views are unrelated; the same in words, None if there is no source.
     sides_, sides_gain_, sides_gain_interval_ : str, float, tuple of float
-        "one" or "two"; gain of two-sided codes over one-sided ones by the asymmetric distance, in points of MAP, with
-        its 95 % interval. The gain is known only if ``sides`` is not "one".
+        "one" or "two"; unless ``sides`` is "one", the gain of two-sided codes over one-sided ones by the asymmetric
+        distance, in points of MAP, with its 95 % interval.
     projection_, mean_, offset_, landmarks_, centre_, gamma_, unit_gamma_, item_mean_, item_projection_, codes_
         The hash function, in the parts that it has, and the codes of the training rows.
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.RandomState(0)
     >>> S = rng.standard_normal((300, 5)); X = np.hstack([S[:90], 3 * rng.standard_normal((90, 20))])
     >>> hasher = AutoHasher(n_bits=8, relevance="source", random_state=0).fit(X, privileged=S[:90], source=S[90:])
     >>> hasher.choice_, hasher.gain_ > 0
     ('NeighbourHash with source', True)
-
-    Kernel hash functions tell what planes cannot:
-
-    >>> angle = rng.uniform(0, 6.28, 400)
-    >>> S = np.stack([np.cos(3 * angle), np.sin(3 * angle)], axis=1)  # three arcs of the circle fall on one
-    >>> X = np.stack([np.cos(angle), np.sin(angle)], axis=1) + 0.02 * rng.standard_normal((400, 2))
-    >>> hasher = AutoHasher(8, relevance="source", max_encode_cost=500, random_state=0).fit(X[:200], privileged=S[:200])
-    >>> hasher.is_kernel_, hasher.transform(X).shape
-    (True, (400, 1))
     """
 
     summary = "tries the others on the pairs, for your meaning of relevant, and keeps one of the best"
@@ -176,11 +158,20 @@ class AutoHasher(BaseHasher):
     n_jobs: int | None = parameter(None, Integral, None)
     sides: Literal["one", "two", "auto"] = one_of("one", "two", "auto")
 
+    def _fitted(self, name: str) -> Any:
+        if name not in vars(self):
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet.")
+        return vars(self)[name]
+
     @property
     def candidates_(self) -> list[Entry]:
         """The evidence, best first among those that use no source, then among those that do."""
         found: list[Entry] = json.loads(self._fitted("candidates_json_"))
         return found
+
+    @property
+    def _chosen(self) -> Entry:
+        return next(entry for entry in self.candidates_ if entry["chosen"])
 
     @property
     def choice_(self) -> str:
@@ -229,36 +220,23 @@ class AutoHasher(BaseHasher):
         """How closely the two views of the pairs are related, in words; None if there is no source."""
         return relation_of(len(self.codes_), self._fitted("pairs_r2_"))[1]
 
-    @property
-    def _chosen(self) -> Entry:
-        return next(entry for entry in self.candidates_ if entry["chosen"])
+    def _repr_html_inner(self) -> str:
+        # A notebook shows scikit-learn's diagram of what is not fitted, or not to be shown in HTML.
+        if "candidates_json_" not in vars(self):
+            return str(super()._repr_html_inner())
+        from thpi.report import render
 
-    @property
-    def _repr_html_(self) -> Any:
-        # scikit-learn has an attribute that is missing if it is set to show text.
-        diagram = super()._repr_html_
-        return self._fitted_html if "candidates_json_" in vars(self) else diagram
+        # A model file may name a meaning that was registered elsewhere.
+        meaning = RELEVANCES[self.relevance].title if self.relevance in RELEVANCES else self.relevance
+        return render("notebook/auto.html", hasher=self, meaning=meaning)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
-        # Notebooks ask for this first.
-        if "candidates_json_" not in vars(self):
-            return super()._repr_mimebundle_(**kwargs)  # type: ignore[no-any-return]
-        html = {"text/html": self._fitted_html()} if hasattr(self, "_repr_html_") else {}
+        html = {"text/html": self._repr_html_()} if hasattr(self, "_repr_html_") else {}
         return {"text/plain": repr(self), **html}
 
-    def _fitted_html(self) -> str:
-        from thpi.auto._html import hasher_html
-
-        return hasher_html(self)
-
-    def _fitted(self, name: str) -> Any:
-        if name not in vars(self):
-            raise AttributeError(f"this {type(self).__name__} is not fitted yet.")
-        return vars(self)[name]
-
     def _fit(self, views: Views, rng: np.random.RandomState) -> Fitted:
-        trial = self._trial(views, rng)
-        decision = self._decide(trial)
+        trial = self.trial(views, rng)
+        decision = self.decide(trial)
         learned = {"pairs_r2_": trial.r2, "labels_p_": trial.labels_p} | trial.learn(decision.chosen)
         # Seen from the caller of fit.
         if views.S is not None and not trial.related:
@@ -267,7 +245,7 @@ class AutoHasher(BaseHasher):
             warnings.warn(label_relation(trial.labels_p), UnrelatedLabelsWarning, stacklevel=3)
         return decision.fitted | learned
 
-    def _decide(self, trial: Trial) -> Decision:
+    def decide(self, trial: Trial) -> Decision:
         plan, trust = trial.plan, {"may_use_source": trial.related, "trusted": trial.trusted}
         decision = decide(plan.candidates, trial.scores, plan.relevance, self.n_standard_errors, **trust)
         if not plan.two_sided:
@@ -283,7 +261,7 @@ class AutoHasher(BaseHasher):
         scores = trial.sides_scores(decision.chosen)
         return decide_sides(decision, plan.two_sided, trial.best_two_sided(scores), scores, forced=forced)
 
-    def _trial(self, views: Views, rng: np.random.RandomState, *, scored: bool = True) -> Trial:
+    def trial(self, views: Views, rng: np.random.RandomState, *, scored: bool = True) -> Trial:
         return Trial(views, self._plan(views), rng, scored=scored)
 
     def _plan(self, views: Views) -> Plan:
@@ -339,3 +317,38 @@ class AutoHasher(BaseHasher):
         if relevance.needs_labels and views.y is None:
             raise ValueError(f"relevance={self.relevance!r} needs y, the classes or tags of the rows of X; got y=None.")
         return relevance
+
+
+def affordable_landmarks(n_features: int, n_bits: int, max_encode_cost: float, most: int) -> int:
+    """Number of landmarks with which a code costs at most ``max_encode_cost`` times a linear one, in products.
+
+    Those are d c; with m landmarks they are m (d + c).
+
+    >>> affordable_landmarks(128, 32, 10.0, 500)
+    256
+    """
+    return min(most, int(max_encode_cost * n_features * n_bits / (n_features + n_bits)))
+
+
+def fitted_on_these_rows(X: InMemory) -> bool:
+    """Whether the columns look like principal components of these very rows: uncorrelated but for rounding.
+
+    The axes were then turned towards these few rows, and new rows are shorter than they are. What depends on the length
+    of a row, an offset or a kernel of distances, would take all new rows for rows of the core. Folds cannot show it.
+
+    >>> from sklearn.decomposition import PCA
+    >>> X = np.random.RandomState(0).standard_normal((60, 20))
+    >>> fitted_on_these_rows(X), fitted_on_these_rows(PCA(10).fit_transform(X))
+    (False, True)
+    """
+    n, d = X.shape
+    if is_sparse(X) or not 2 <= d < n:
+        return False
+    rows = np.asarray(X, dtype=np.float64)
+    return any(_diagonal(rows - middle) for middle in (rows.mean(axis=0), 0.0))
+
+
+def _diagonal(rows: Array) -> bool:
+    gram = rows.T @ rows
+    scale = np.sqrt(np.maximum(gram.diagonal(), np.finfo(np.float64).tiny))
+    return bool(np.abs(gram / scale[:, None] / scale - np.eye(len(gram))).max() < SAME_ROWS)

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from sklearn.model_selection import KFold
 
-from thpi._types import Array, Bools, Codes, Floats, Ints
+from thpi._types import Array, Bools, Floats, Ints
 from thpi.auto._relevance import Candidate
 from thpi.codes import pack_signs
-from thpi.evaluation._average_precision import _expected, ranked_average_precision
-from thpi.evaluation._histograms import distance_histograms
-from thpi.evaluation._measure import harmonic
-from thpi.hashers._geometry import Geometry, Learned, Limits, Steps
-from thpi.hashers._geometry_hasher import learn
-from thpi.hashers._source_features import SourceFeatures
+from thpi.evaluation import average_precision_among, ranked_average_precision
+from thpi.hashers import Geometry, Learned, Limits, SourceFeatures, Steps, learn
 from thpi.solvers.blocks import spread
 from thpi.solvers.quantisation import to_signs
 
@@ -121,10 +118,9 @@ class Folds:
 
     def in_other_coordinates(self, X: Array, more: Array, widths: tuple[float | None, ...]) -> Folds:
         """The same folds of the same pairs, their target rows in other coordinates."""
-        return Folds(
-            X, more, self.relevant, self.found_by_search, self.division, n_bits=self.n_bits, widths=widths,
-            source=self.source, labels=self.labels,
-        )  # fmt: skip
+        other = copy(self)
+        other.X, other._widths, other._more, other._geometries = X, widths, more[spread(len(more), MOST_MORE)], {}
+        return other
 
     @property
     def can_score(self) -> bool:
@@ -137,7 +133,7 @@ class Folds:
 
         def precisions(held: Ints, learned: Learned, mean: Array) -> Floats:
             codes = pack_signs(learned.project(self.X[held], mean))
-            return precisions_among(codes, self.relevant[np.ix_(held, held)], self.n_bits)
+            return average_precision_among(codes, self.relevant[np.ix_(held, held)], self.n_bits)
 
         return self._scored(candidate, repeats, precisions)
 
@@ -181,7 +177,7 @@ class Folds:
     def score_start(self, learned: Learned, rows: Array) -> float:
         """Mean average precision of the pairs among themselves, by a projection of all their rows."""
         codes = pack_signs(learned.project(rows[self.division.kept], np.zeros(rows.shape[1])))
-        return float(np.nanmean(precisions_among(codes, self.relevant, self.n_bits)))
+        return float(np.nanmean(average_precision_among(codes, self.relevant, self.n_bits)))
 
     def _geometry(self, repeat: int, fold: int) -> Geometry:
         if (repeat, fold) not in self._geometries:
@@ -196,14 +192,3 @@ class Folds:
                 labels=known,
             )  # fmt: skip
         return self._geometries[repeat, fold]
-
-
-def precisions_among(codes: Codes, relevant: Bools, n_bits: int) -> Floats:
-    """Average precision, expected under ties, of each row among all others; NaN if nothing is relevant to it."""
-    histograms = distance_histograms(codes, codes, relevant, n_bits)
-    t, r = histograms.hist_all.copy(), histograms.hist_relevant
-    t[:, 0] -= 1  # the row itself is no answer
-    a, R = t.cumsum(axis=1) - t, r.cumsum(axis=1) - r
-    total = r.sum(axis=1)
-    sums = _expected(t, r, a, R, harmonic(len(codes))).sum(axis=1)
-    return np.where(total > 0, sums / np.maximum(total, 1), np.nan)

@@ -14,7 +14,6 @@ from thpi._types import Array, Bools, Matrix, Seed
 from thpi.base import BaseHasher
 from thpi.evaluation import label_relevance, multilabel_relevance, neighbour_radius, radius_relevance
 from thpi.hashers import ITQ
-from thpi.hashers._geometry_hasher import GeometryLearner
 
 LEAST_NEAR = 5
 """Pairs that are near at least: fewer in a sample would be noise."""
@@ -46,14 +45,12 @@ class Candidate:
         return self.method(n_bits=n_bits, random_state=random_state, **self.params)
 
     @property
-    def learns_in_geometry(self) -> bool:
-        """Whether it learns in a geometry, starting at the codes of ITQ."""
-        return issubclass(self.method, GeometryLearner)
-
-    @property
     def is_plain_itq(self) -> bool:
         """Whether it is ITQ of the rows, which is always computed first."""
         return self.method is ITQ and not self.kernel and not self.params
+
+
+ITQ_ALONE = Candidate(ITQ, uses_source=False)
 
 
 class Spaces:
@@ -128,3 +125,43 @@ class Relevance:
 def _same_label(queries: Array, database: Array) -> Bools:
     found: Any = label_relevance(queries, database) if queries.ndim == 1 else multilabel_relevance(queries, database)
     return np.array(found.toarray() if sparse.issparse(found) else found, dtype=np.bool_)
+
+
+RELEVANCES: dict[str, Relevance] = {}
+"""Every meaning of "relevant" by its name; those of the package are in ``_relevances.py``."""
+
+OFFERED: dict[str, list[Candidate]] = {}
+"""Candidates of methods that were registered from outside, by the name of the relevance."""
+
+
+def find_relevance(name: str) -> Relevance:
+    """Look up a meaning of "relevant".
+
+    >>> find_relevance("source").title
+    'near in source space'
+    >>> find_relevance("colour")
+    Traceback (most recent call last):
+    ValueError: relevance='colour' must be one of target, source, labels, groups.
+    """
+    if name not in RELEVANCES:
+        raise ValueError(f"relevance={name!r} must be one of {', '.join(RELEVANCES)}.")
+    return RELEVANCES[name]
+
+
+def candidates(
+    relevance: Relevance | str, *, has_source: bool = True, has_labels: bool = True
+) -> tuple[Candidate, ...]:
+    """Candidates for a relevance in order of preference, plain ITQ last; without source or labels, those that need
+    neither.
+
+    >>> [str(candidate) for candidate in candidates("labels", has_source=False)]
+    ['ClassITQ without source', 'ClassITQ without source', 'kernel ClassITQ without source',
+     'kernel ClassITQ without source', 'ITQ without source']
+    """
+    if isinstance(relevance, str):
+        relevance = find_relevance(relevance)
+    return tuple(
+        candidate
+        for candidate in (*relevance.candidates, *OFFERED.get(relevance.name, ()), ITQ_ALONE)
+        if (has_source or not candidate.uses_source) and (has_labels or not candidate.method.uses_labels)
+    )

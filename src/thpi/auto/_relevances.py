@@ -10,8 +10,8 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
-from thpi.auto._relevance import Candidate, Relevance
-from thpi.hashers import ITQ, ClassITQ, GroupITQ, NeighbourHash, TransferITQ, TwoSidedITQ
+from thpi.auto._relevance import ITQ_ALONE, RELEVANCES, Candidate, Relevance
+from thpi.hashers import ClassITQ, GroupITQ, NeighbourHash, TransferITQ, TwoSidedITQ
 
 
 def _alone(method: Any, **params: Any) -> Candidate:
@@ -44,14 +44,13 @@ def _two_sided(taught: str) -> tuple[Candidate, ...]:
     return candidate, *_kernel(candidate)
 
 
-_ITQ = _alone(ITQ)
 _TARGET_NEIGHBOURS = _near(1.0)
 _TARGET_GROUPS = _alone(GroupITQ, group_weight=0.2)
 _SOURCE_GROUPS = Candidate(GroupITQ, {"group_weight": 32.0})
 _DIFFUSION = Candidate(TransferITQ, {"source_features": "diffusion", "source_weight": 64.0})
 _METRIC = Candidate(TransferITQ, {"source_features": "rbf", "source_weight": 8.0})
 
-_MEANINGS = (
+MEANINGS = (
     Relevance(
         "target",
         "near in target space",
@@ -100,7 +99,7 @@ _MEANINGS = (
                 _labels(shrinkage=0.2),
             ),
         ),
-        default=_ITQ,
+        default=ITQ_ALONE,
         two_sided=_two_sided("labels"),
     ),
     Relevance(
@@ -122,41 +121,4 @@ _MEANINGS = (
     ),
 )
 
-RELEVANCES: dict[str, Relevance] = {relevance.name: relevance for relevance in _MEANINGS}
-"""Every meaning of "relevant" by its name; adding one is one entry here."""
-
-OFFERED: dict[str, list[Candidate]] = {}
-"""Candidates of methods that were registered from outside, by the name of the relevance."""
-
-
-def find_relevance(name: str) -> Relevance:
-    """Look up a meaning of "relevant".
-
-    >>> find_relevance("source").title
-    'near in source space'
-    >>> find_relevance("colour")
-    Traceback (most recent call last):
-    ValueError: relevance='colour' must be one of target, source, labels, groups.
-    """
-    if name not in RELEVANCES:
-        raise ValueError(f"relevance={name!r} must be one of {', '.join(RELEVANCES)}.")
-    return RELEVANCES[name]
-
-
-def candidates(
-    relevance: Relevance | str, *, has_source: bool = True, has_labels: bool = True
-) -> tuple[Candidate, ...]:
-    """Candidates for a relevance in order of preference, plain ITQ last; without source or labels, those that need
-    neither.
-
-    >>> [str(candidate) for candidate in candidates("labels", has_source=False)]
-    ['ClassITQ without source', 'ClassITQ without source', 'kernel ClassITQ without source',
-     'kernel ClassITQ without source', 'ITQ without source']
-    """
-    if isinstance(relevance, str):
-        relevance = find_relevance(relevance)
-    return tuple(
-        candidate
-        for candidate in (*relevance.candidates, *OFFERED.get(relevance.name, ()), _ITQ)
-        if (has_source or not candidate.uses_source) and (has_labels or not candidate.method.uses_labels)
-    )
+RELEVANCES.update((meaning.name, meaning) for meaning in MEANINGS)

@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from thpi._input import some_rows
 from thpi._types import Array, Fitted
 from thpi.auto._folds import Division, Folds, FoldScores
-from thpi.auto._kernel_space import KernelKind, Space, kernel_space
 from thpi.auto._relevance import Candidate, Relevance, Spaces
 from thpi.base import TooManyBitsError, Views
-from thpi.hashers._class_itq import class_indicators
-from thpi.hashers._geometry import Geometry, Limits, Steps
-from thpi.hashers._geometry_hasher import GeometryLearner, ViewGeometry, learn
-from thpi.hashers._two_sided_itq import predicted_source
-from thpi.kernels._threads import one_blas_thread
-from thpi.pairing._relation import UNRELATED_LABELS, least_r2
+from thpi.hashers import (
+    Geometry,
+    GeometryLearner,
+    KernelGeometry,
+    KernelKind,
+    Learned,
+    Limits,
+    Steps,
+    ViewGeometry,
+    class_indicators,
+    learn,
+    predicted_source,
+)
+from thpi.kernels.threads import one_blas_thread
+from thpi.pairing import UNRELATED_LABELS
 from thpi.solvers.blocks import spread
 from thpi.solvers.dependence import dependence_p_value
-from thpi.solvers.loo_ridge import loo_ridge
-from thpi.solvers.moments import EXACT_LIMIT
+from thpi.solvers.loo_ridge import least_r2, loo_ridge
 
 LEAST_PAIRS = 12
 FINAL_LIMITS = Limits(Steps(1e-5, 60))
@@ -37,6 +44,14 @@ MOST_R2_PAIRS = 2000
 MOST_LABELS = 500
 CLOSE = 2.0
 """Standard errors below the best within which a candidate is scored in further repetitions."""
+
+
+class Space(NamedTuple):
+    """Coordinates of the pairs, their folds (None if there are too few pairs), and the way back to a hash function."""
+
+    geometry: Geometry
+    folds: Folds | None
+    fitted: Callable[[Learned], Fitted]
 
 
 class Plan(NamedTuple):
@@ -64,7 +79,7 @@ class Trial:
 
     def __init__(self, views: Views, plan: Plan, rng: np.random.RandomState, *, scored: bool = True) -> None:
         if not plan.relevance.needs_labels:
-            views = views.without_labels()
+            views = replace(views, y=None)
         self.views, self.plan = views, plan
         # The same starts and samples for every random state: which rotation ITQ starts from is luck, worth a point of
         # MAP, and the best of a fixed few is as good as the best of a random few.
@@ -79,7 +94,12 @@ class Trial:
         """Kernel features of the rows."""
         assert self.plan.kernel is not None
         with one_blas_thread():
-            return kernel_space(self.views, self.linear, self.plan.kernel, self._stream())
+            found = KernelGeometry(self.views, self.linear.geometry, self.plan.kernel, self._stream())
+            folds, widths = self.linear.folds, _widths(found.geometry)
+            if folds is not None:
+                n, kept = self.views.X.shape[0], folds.division.kept
+                folds = folds.in_other_coordinates(found.values[kept], found.values[n:], widths)
+            return Space(found.geometry, folds, found.fitted)
 
     def space(self, candidate: Candidate) -> Space:
         """The space in which a candidate is learned."""
@@ -215,8 +235,6 @@ class Trial:
 
     def learn(self, candidate: Candidate) -> Fitted:
         """Learn a candidate from all rows; the fitted attributes of a hasher."""
-        if not candidate.learns_in_geometry:
-            return self._fit_on_rows(candidate)
         if candidate.is_plain_itq and self._whole.itq is not None:
             return self._whole.itq
         geometry, folds, fitted = self.space(candidate)
@@ -224,8 +242,7 @@ class Trial:
             geometry = geometry.without_source
         start, hasher, relevance = 0, candidate.make(self.plan.n_bits), self.plan.relevance
         # The best of several starts is known only if it is known what is relevant.
-        if folds is not None and self.trusted:
-            assert isinstance(hasher, GeometryLearner)
+        if folds is not None and self.trusted and isinstance(hasher, GeometryLearner):
             # Number 0 is that of ITQ, which hangs on the random state.
             numbers = range(1, FINAL_STARTS + 1)
             found = [hasher.learn_start(geometry, number, FINAL_LIMITS) for number in numbers]
@@ -237,21 +254,6 @@ class Trial:
                 merits = [-learned.objective[-1] for learned in found]
             start = numbers[first_of_best(merits)]
         return fitted(learn(hasher, geometry, start=start, limits=FINAL_LIMITS))
-
-    def _fit_on_rows(self, candidate: Candidate) -> Fitted:
-        """Fit a method that does not learn in coordinates on the rows themselves."""
-        views, hasher = self.views, candidate.make(self.plan.n_bits)
-        if candidate.uses_source:
-            views = Views(views.X, views.S, views.S_U, y=views.y)
-        elif not (hasher.uses_labels and views.y is not None):
-            rows = views.X if views.X_more is None else some_rows(views.all_target, EXACT_LIMIT)
-            views = Views(rows, rows if hasher.needs_privileged else None)
-        else:
-            views = Views(views.X, y=views.y)
-        hasher._check_bits(views)
-        found = hasher._fit(views, self._stream())
-        kept = {name: found[name] for name in ("projection_", "objective_", "converged_") if name in found}
-        return kept | {"mean_": views.mean}
 
     def _folds(self, geometry: Geometry, rng: np.random.RandomState) -> Folds | None:
         """Return the folds; None if there are too few pairs, or if nothing is relevant to anything in some fold."""
@@ -277,11 +279,9 @@ class Trial:
             plan.n_repeats or min(MOST_REPEATS, max(1, FITS // len(kept))),
             seed,
         )
-        # One kernel for all folds, chosen on all pairs: choosing it in each would cost as much as all the rest.
-        widths = () if source is None else (geometry.imputation.width,)
         folds = Folds(
-            geometry.X[kept], geometry.real[n:], relevant, sought, division, n_bits=plan.n_bits, widths=widths,
-            source=source, labels=labels,
+            geometry.X[kept], geometry.real[n:], relevant, sought, division, n_bits=plan.n_bits,
+            widths=_widths(geometry), source=source, labels=labels,
         )  # fmt: skip
         return folds if folds.can_score else None
 
@@ -294,6 +294,11 @@ def first_of_best(merits: Sequence[float]) -> int:
     """
     best = max(merits)
     return next(number for number, merit in enumerate(merits) if merit >= best - 1e-9 * abs(best))
+
+
+def _widths(geometry: Geometry) -> tuple[float | None, ...]:
+    """One kernel for all folds, chosen on all pairs: choosing it in each would cost as much as all the rest."""
+    return () if geometry.source is None else (geometry.imputation.width,)
 
 
 def _parts(scores: FoldScores) -> tuple[Array, Array]:

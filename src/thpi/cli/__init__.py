@@ -20,19 +20,8 @@ from thpi.cli._output import resend_lost_interrupts
 __all__ = ["COMMANDS", "app", "main", "run"]
 
 COMMANDS = (
-    "demo",
-    "example",
-    "fit",
-    "encode",
-    "index",
-    "search",
-    "evaluate",
-    "info",
-    "refit",
-    "export",
-    "serve",
-    "diagnose",
-    "compare",
+    *("build", "search", "add", "remove", "info", "evaluate", "refit", "serve", "export"),
+    *("diagnose", "compare", "demo"),
 )
 
 
@@ -47,7 +36,8 @@ class _LazyGroup(TyperGroup):
         member: typer.Typer | None = getattr(module, "app", None)
         if member is None:
             member = typer.Typer(add_completion=False)
-            member.command(cmd_name)(getattr(module, cmd_name))
+            # Help that is longer than a function may be.
+            member.command(cmd_name, help=getattr(module, "HELP", None))(getattr(module, cmd_name))
         command = typer.main.get_command(member)
         command.name = cmd_name
         return command

@@ -20,25 +20,32 @@ def names_of(module: str, *registries: str) -> Callable[[], list[str]]:
 # typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
 Data = Annotated[str, Argument(metavar="DATA", help=f"Target rows: {TABLES}.")]
 DataOrFolder = Annotated[str, Argument(metavar="DATA", help="Target rows: npy, npz, csv, tsv, parquet, or a folder.")]
-ModelFile = Annotated[Path, Argument(metavar="MODEL", help="Model file, from thpi fit.")]
-_SIDE = "Encode target rows or source rows (source: two-sided models only)."
-Side = Annotated[str, Option("--side", metavar="target|source", help=_SIDE)]
-IndexFile = Annotated[Path, Argument(metavar="INDEX", help="Index file, from thpi index build.")]
 PRIVILEGED = Option("--privileged", metavar="FILE", help="Source rows of the items of DATA: by id, else by position.")
-ID = Option(
-    "--id", "--ids", metavar="COLUMN", help="Column of ids, in every table that has it. Default: one called id."
-)
-Id = Annotated[Optional[str], ID]
+_ID = "Column of ids, in every table that has it. Default: one called id."
+Id = Annotated[Optional[str], Option("--id", "--ids", metavar="COLUMN", help=_ID)]
+_ITEM_ID = "Column of ids, in every table that has it, or a file of those of DATA, one per row. Default: one called id."
+ItemId = Annotated[Optional[str], Option("--id", "--ids", metavar="COLUMN|FILE", help=_ITEM_ID)]
 LABELS = "a column of DATA; FILE:COLUMN, by id, else by position; or a file with one line per row."
 FurtherSource = Annotated[Optional[str], Option(metavar="FILE", help="Further source rows, without a target row.")]
 FurtherTarget = Annotated[Optional[str], Option(metavar="FILE", help="Further target rows, without a source row.")]
 Ignore = Annotated[
     Optional[list[str]], Option(metavar="COLUMN", help="Column that is not a feature, of any table; may be repeated.")
 ]
+Feature = Annotated[
+    Optional[list[str]],
+    Option("--feature", metavar="COLUMN", help="Feature that looks like an id; may be repeated."),
+]
+Text = Annotated[Optional[str], Option("--text", metavar="COLUMN", help="Column of DATA with a text to show of items.")]
+Pictures = Annotated[
+    Optional[Path],
+    Option("--pictures", metavar="FOLDER", help="Thumbnails, named after the ids: A-17.webp (png, jpg)."),
+]
+CollectionFile = Annotated[Path, Argument(metavar="COLLECTION", help="Collection, from thpi build.")]
+RELEVANCE = Option(
+    autocompletion=names_of("thpi", "RELEVANCES"),
+    help="What relevant means: target, source, labels or groups. Default: labels if given, else target.",
+)
 Bits = Annotated[int, Option("--bits", min=1, help="Length of a code.")]
-CodeBits = Annotated[Optional[int], Option(min=1, help="Bits of a code; needed for plain arrays of bytes only.")]
-_ANY_MODEL = "Accept codes without a model fingerprint. Codes from a different model are still refused."
-AnyModel = Annotated[bool, Option("--any-model", help=_ANY_MODEL)]
 Seed = Annotated[int, Option("--seed", min=0, help="Same seed, same result.")]
 Force = Annotated[bool, Option("--force", help="Replace an existing output.")]
 Json = Annotated[bool, Option("--json", help="Print the result as JSON, for scripts.")]

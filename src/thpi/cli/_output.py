@@ -28,19 +28,13 @@ _LEAST_FREE = 2**20  # models and pages are larger than a few bytes
 
 
 def check_output(
-    argument: str,
-    path: Path,
-    *,
-    force: bool,
-    inputs: Sequence[Path | str | None] = (),
-    extra: str | None = None,
-    n_bytes: int = 0,
+    argument: str, path: Path, *, force: bool, inputs: Sequence[Path | str | None] = (), extra: str | None = None
 ) -> None:
     """Refuse an output before any work is done: if it exists, is one of the inputs, or cannot be written.
 
-    ``extra`` is the extra that writing it needs, and ``n_bytes`` its size, as far as it is known.
+    ``extra`` is the extra that writing it needs.
     """
-    from thpi.cli._columns import split_spec  # imports numpy
+    from thpi.tables import split_spec
 
     if not path.parent.is_dir():
         raise ValueError(f"{argument}={str(path)!r}: the folder {str(path.parent)!r} does not exist.")
@@ -54,19 +48,18 @@ def check_output(
             raise ValueError(f"{argument}={str(path)!r} exists already; --force replaces it.")
     if extra is not None:
         require_extra(extra)
-    check_writable(argument, path, path.parent, n_bytes)
+    check_writable(argument, path, path.parent)
 
 
-def check_writable(argument: str, path: Path, folder: Path, n_bytes: int = 0) -> None:
+def check_writable(argument: str, path: Path, folder: Path) -> None:
     """Refuse an output whose folder takes no files, or has too little space."""
     try:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
         raise ValueError(f"{argument}={str(path)!r} cannot be written: {error.strerror or error}.") from None
-    if (free := shutil.disk_usage(folder).free) < max(n_bytes, _LEAST_FREE):
-        needs = f"; it needs about {n_bytes:,}" if n_bytes > free else ""
-        raise ValueError(f"{argument}={str(path)!r} cannot be written: {free:,} bytes are free there{needs}.")
+    if (free := shutil.disk_usage(folder).free) < _LEAST_FREE:
+        raise ValueError(f"{argument}={str(path)!r} cannot be written: {free:,} bytes are free there.")
 
 
 @contextmanager
@@ -149,7 +142,7 @@ def _text(value: object) -> str:
         return ", ".join(f"{name}={item}" for name, item in value.items())
     if isinstance(value, float):
         return f"{value:.6g}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    return f"{value:,}" if isinstance(value, int) else printable(str(value))
 
 
 def plain(value: Any) -> Any:
@@ -167,6 +160,17 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
+
+
+def write_page(path: Path, found: Any, as_json: bool) -> None:
+    """Write the page of a result; the caller has printed the result, so that it is not lost if this fails."""
+    from thpi._files import atomic_write
+
+    page = found.to_html()
+    with uninterrupted():
+        atomic_write(path, page)
+    if not as_json:
+        typer.echo(f"\npage: {path}")
 
 
 def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[str] = ()) -> None:

@@ -1,21 +1,50 @@
-"""``thpi demo``: what tags add to search by picture, on the bundled shop, as a table and as a page to look at."""
+"""``thpi demo``: what tags add to search by picture, on the bundled shop: a table, a page, and a collection."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Optional
 
 import typer
 
 from thpi.cli._options import Force
-from thpi.cli._output import check_output, progress_bar
+from thpi.cli._output import check_output, print_table, progress_bar, uninterrupted
 
 if TYPE_CHECKING:
     from thpi._types import Floats, Ints
     from thpi.base import BaseHasher
+    from thpi.datasets import ShopTask
 
+HELP = """Learn to search a small shop by picture, without and with tags, and show what each finds.
+
+The shop is part of the package: 1,000 drawings, described by 1,280 features
+of a neural network. While learning, 200 drawings are known with their tags,
+and the tags of 600 more. The other 200 drawings are new. They are the
+queries, searched among all others, and a result is right if it is of their
+category. No method is told the categories. The collection has the 800 others,
+with their drawings and tags.
+
+With --tables it writes csv files to try the commands on: pictures.csv has 160
+items (the target), texts.csv 180 (the source), both with ids and shuffled;
+140 are in both. kinds.csv has the class of each item, new.csv pictures of 10
+further items. An id says what the item shows, so you see what a search found.
+With --drawings they are those of the tutorial: pictures.csv (200 drawings),
+tags.csv (the tags of 800), later.csv, new.csv, categories.csv, thumbnails.
+
+\b
+Examples:
+  thpi demo
+  thpi demo --tables shop
+  thpi build shop.thpi shop/pictures.csv --privileged shop/texts.csv
+  thpi search shop.thpi shop/new.csv -k 3
+"""
 SHOWN = 8
-_OUTPUT = typer.Option("--output", metavar="PAGE.html", help="Page to write, with the drawings that were found.")
+_COLLECTION = typer.Argument(metavar="COLLECTION", help="File to write.")
+_HTML = typer.Option("--html", metavar="PAGE.html", help="Page to write, with the drawings that were found.")
+_TABLES = typer.Option("--tables", metavar="FOLDER", help="Write example tables to this folder instead, and stop.")
+_DRAWINGS = typer.Option(
+    "--drawings", help="With --tables: the tables of the shop, in place of smaller ones of digits."
+)
 
 
 class _Line(NamedTuple):
@@ -23,56 +52,68 @@ class _Line(NamedTuple):
     precision: float
     right: float
     nearest: Ints
+    hasher: BaseHasher | None
 
 
 def demo(
+    collection: Annotated[Path, _COLLECTION] = Path("shop.thpi"),
     bits: Annotated[int, typer.Option(help="Length of a code.", min=1, max=128)] = 32,
-    output: Annotated[Path, _OUTPUT] = Path("thpi-demo.html"),
+    html: Annotated[Path, _HTML] = Path("thpi-demo.html"),
+    tables: Annotated[Optional[Path], _TABLES] = None,
+    drawings: Annotated[bool, _DRAWINGS] = False,
     force: Force = False,
 ) -> None:
-    """Learn to search a small shop by picture, without and with tags, and show what each finds.
+    """Learn to search a small shop by picture, without and with tags, and show what each finds."""
+    if tables is not None:
+        _write_tables(tables, drawings, force)
+        return
+    from thpi.datasets import shop_task
 
-    The shop is part of the package: 1,000 drawings, described by 1,280 features
-    of a neural network. While learning, 200 drawings are known with their tags,
-    and the tags of 600 more. The other 200 drawings are new. They are the
-    queries, searched among all others, and a result is right if it is of their
-    category. No method is told the categories.
-    """
-    from rich.console import Console
-    from rich.table import Table
-
-    check_output("--output", output, force=force)
-    lines = _measured(bits)
-    table = Table(title=f"Search by picture in codes of {bits} bits", title_justify="left")
-    table.add_column("method, learned from")
-    table.add_column("MAP by category", justify="right")
-    table.add_column(f"right among the first {SHOWN}", justify="right")
+    check_output("COLLECTION", collection, force=force)
+    check_output("--html", html, force=force, inputs=[collection])
+    task = shop_task()
+    lines = _measured(task, bits)
     best = max(line.precision for line in lines)
+    titles = ("method, learned from", "MAP by category", f"right among the first {SHOWN}")
+    rows = []
     for line in lines:
         shown = f"{line.precision:.1f}"
-        table.add_row(line.name, f"[bold]{shown}[/bold]" if line.precision == best else shown, f"{line.right:.1f}")
-    console = Console()
-    console.print(table)
-    _write_page(lines[0], lines[-2], output, bits)
-    console.print(
-        f"\nOpen [bold]{output}[/bold] in a browser to see what was found for each of the new drawings."
-        "\nTo search yourself: [bold]thpi serve --demo shop[/bold] (extra serve).",
-        soft_wrap=True,
-    )
+        rows.append((line.name, f"[bold]{shown}[/bold]" if line.precision == best else shown, f"{line.right:.1f}"))
+    typer.echo(f"Search by picture in codes of {bits} bits")
+    print_table(titles, rows, titles[1:])
+    _write_collection(task, lines[-2], collection)
+    _write_page(task, lines[0], lines[-2], html, bits)
+    typer.echo(f"\nOpen {html} in a browser to see what was found for each of the new drawings.")
+    typer.echo(f"To search yourself: thpi serve {collection} (extra serve).")
 
 
-def _measured(bits: int) -> list[_Line]:
+def _write_tables(folder: Path, drawings: bool, force: bool) -> None:
+    from thpi.datasets import EXAMPLE_FILES, SHOP_TABLES, write_example, write_shop_tables
+
+    if not folder.parent.is_dir() or (folder.exists() and not folder.is_dir()):
+        raise ValueError(f"--tables={str(folder)!r} must be a folder, or a name for a new one in a folder.")
+    names, write = (SHOP_TABLES, write_shop_tables) if drawings else (EXAMPLE_FILES, write_example)
+    folder.mkdir(exist_ok=True)
+    for name in names:
+        check_output("--tables", folder / name, force=force)
+    with uninterrupted():
+        paths = write(folder)
+    for path in paths:
+        typer.echo(f"wrote {path}")
+
+
+def _measured(task: ShopTask, bits: int) -> list[_Line]:
     """Fit each method and search with the new drawings."""
     import numpy as np
     from scipy.spatial.distance import cdist
     from threadpoolctl import threadpool_limits
 
     import thpi
-    from thpi.datasets import shop_task
     from thpi.evaluation import label_relevance, ranked_average_precision
     from thpi.index import asymmetric_distances
 
-    _, X, S, labels, pairs, texts, queries, database = shop_task()
+    _, _, S, labels, pairs, texts, queries, database = task
+    X = task.steps.astype(float)  # as in the tables of the tutorial
     relevant = label_relevance(labels[queries], labels[database])
     hashers: dict[str, BaseHasher | None] = {
         "ITQ, pictures": thpi.ITQ(bits, random_state=0),
@@ -95,33 +136,42 @@ def _measured(bits: int) -> list[_Line]:
             precision = 100 * float(np.nanmean(ranked_average_precision(distances, relevant)))
             nearest = database[np.argsort(distances, axis=1, kind="stable")[:, :SHOWN]]
             right = (labels[nearest] == labels[queries][:, None]).sum(axis=1).mean()
-            lines.append(_Line(name, precision, float(right), nearest))
+            lines.append(_Line(name, precision, float(right), nearest, hasher))
             update(advance=1)
     return lines
 
 
-def _write_page(without: _Line, helped: _Line, path: Path, bits: int) -> None:
+def _write_collection(task: ShopTask, line: _Line, path: Path) -> None:
+    import numpy as np
+
+    from thpi.collection import Details, write
+
+    hasher, shop = line.hasher, task.shop
+    assert hasher is not None
+    codes, ids = hasher.transform(task.steps[task.database].astype(float)), task.ids[task.database]
+    hasher.feature_names_in_ = np.array([f"f{j}" for j in range(task.X.shape[1])], dtype=object)
+    items = {task.ids[row]: shop.show(row) for row in task.database}
+    details = {name: Details(", ".join(item.tags), bytes(item.picture or b"")) for name, item in items.items()}
+    about = {"title": "A small shop", "tables": {"DATA": "the bundled shop"}}
+    write(path, hasher, codes, ids.tolist(), about=about, details=details)
+
+
+def _write_page(task: ShopTask, without: _Line, helped: _Line, path: Path, bits: int) -> None:
     import numpy as np
 
     from thpi._files import atomic_write
-    from thpi.datasets import SHOP_ROLES, load_shop
     from thpi.report import retrieved_page
 
-    shop = load_shop()
-    assert shop.labels is not None
-    titles = ("Without tags", "With tags while learning")
-    found = {
-        f"{title}: {line.right:.1f} of {SHOWN} right": line.nearest
-        for title, line in zip(titles, (without, helped), strict=True)
-    }
+    titles = {"Without tags": without, "With tags while learning": helped}
+    found = {f"{title}: {line.right:.1f} of {SHOWN} right": line.nearest for title, line in titles.items()}
     page = retrieved_page(
         "A small shop: search by picture",
         f"200 new drawings, and the {SHOWN} nearest of 800 others in codes of {bits} bits. Green frames have the "
         "category of the query, which no method was told.",
-        np.arange(shop.n)[SHOP_ROLES["queries"]],
+        task.queries,
         found,
-        [picture for picture in shop.pictures or () if isinstance(picture, bytes)],
-        np.array(shop.label_names)[shop.labels],
+        [picture for picture in task.shop.pictures or () if isinstance(picture, bytes)],
+        np.array(task.shop.label_names)[task.labels],
         "thpi demo",
     )
     atomic_write(path, page)

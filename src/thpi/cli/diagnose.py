@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from thpi.cli import _options as options
-from thpi.cli._output import Facts, check_output, progress_bar, show, uninterrupted
+from thpi.cli._output import Facts, check_output, progress_bar, show, write_page
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -23,7 +23,7 @@ _RELEVANCE = typer.Option(
     autocompletion=options.names_of("thpi", "RELEVANCES"),
     help="target, labels, source or groups; may be repeated. Default: target, source and, if given, labels.",
 )
-_OUTPUT = typer.Option(metavar="PAGE.html", help="Write a page with tables and plots.")
+_HTML = typer.Option(metavar="PAGE.html", help="Write a page with tables and plots.")
 
 
 def diagnose(
@@ -37,7 +37,7 @@ def diagnose(
     folds: Annotated[int, typer.Option(min=2, help="Number of folds of the pairs.")] = 3,
     id: options.Id = None,
     ignore: options.Ignore = None,
-    output: Annotated[Optional[Path], _OUTPUT] = None,
+    html: Annotated[Optional[Path], _HTML] = None,
     seed: options.Seed = 0,
     force: options.Force = False,
     as_json: options.Json = False,
@@ -48,26 +48,20 @@ def diagnose(
     queries, and the best method with source is compared with the best without.
     Relevant may mean near in target space, near in source space, same label, or
     same group of the source (groups), if there are no labels. Tables are joined
-    as by thpi fit: by id, else by position.
+    as by thpi build: by id, else by position.
 
     \b
     Examples:
       thpi diagnose pictures.npy --privileged texts.npz:same \\
-          --source texts.npz:more --output page.html
+          --source texts.npz:more --html page.html
       thpi diagnose pictures.csv --privileged texts.csv --labels kinds.csv:kind
     """
-    from thpi import RELEVANCES
-    from thpi._files import atomic_write
-    from thpi.cli._learning import Files, read_learning
+    from thpi.tables import Files, read_learning
 
-    for name in relevance or ():
-        if name not in RELEVANCES:
-            raise ValueError(f"--relevance {name!r} must be one of {', '.join(RELEVANCES)}.")
-        if RELEVANCES[name].needs_labels and labels is None:
-            raise ValueError(f"--relevance {name} needs --labels.")
+    _check_relevance(relevance, labels)
     files = Files(data, privileged, source, target, labels)
-    if output is not None:
-        check_output("--output", output, force=force, inputs=files, extra="plots")
+    if html is not None:
+        check_output("--html", html, force=force, inputs=files, extra="plots")
     with progress_bar("reading"):
         rows = read_learning(files, id=id, ignore=ignore)
     found = _diagnosed({"X": rows.X, "y": rows.y, **rows.views}, relevance, bits, folds, seed)
@@ -76,13 +70,18 @@ def diagnose(
         show(True, found.to_dict() | {"joined": rows.joined and rows.joined._asdict()})
     else:
         _print(found, rows.pairing)
-    if output is None:
-        return
-    page = found.to_html()
-    with uninterrupted():
-        atomic_write(output, page)
-    if not as_json:
-        typer.echo(f"page: {output}")
+    if html is not None:
+        write_page(html, found, as_json)
+
+
+def _check_relevance(relevance: list[str] | None, labels: str | None) -> None:
+    from thpi import RELEVANCES
+
+    for name in relevance or ():
+        if name not in RELEVANCES:
+            raise ValueError(f"--relevance {name!r} must be one of {', '.join(RELEVANCES)}.")
+        if RELEVANCES[name].needs_labels and labels is None:
+            raise ValueError(f"--relevance {name} needs --labels.")
 
 
 def _diagnosed(rows: Facts, relevance: list[str] | None, bits: int, folds: int, seed: int) -> Diagnosis:

@@ -1,29 +1,33 @@
-"""``thpi info``: what a model, an index or a file of codes holds."""
+"""``thpi info``: what a collection holds, and where it came from."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
-from thpi.cli._files import check_width, file_kind, load_model, model_facts, open_index, read_codes, show_index
-from thpi.cli._options import TABLES, Id, Ignore, Json
-from thpi.cli._output import show
+from thpi.cli._collections import check_width, coder_of, collection_facts
+from thpi.cli._options import TABLES, CollectionFile, Id, Ignore, Json
+from thpi.cli._output import progress_bar, show
+
+if TYPE_CHECKING:
+    from thpi.collection import Collection
 
 _DRIFT = typer.Option("--drift", metavar="DATA", help=f"New rows to compare with those learned from: {TABLES}.")
 
 
 def info(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Model, index, or codes.")],
+    collection: CollectionFile,
     new_rows: Annotated[Optional[str], _DRIFT] = None,
     id: Id = None,
     ignore: Ignore = None,
     as_json: Json = False,
 ) -> None:
-    """Describe a file: a model, an index, or codes.
+    """Describe a collection, and check all of it.
 
-    The whole file is read and checked, so this also shows whether it is intact.
+    The whole file is read and every digest compared, so this also shows whether
+    it is intact. With --json the evidence is complete: all that was tried.
 
     With --drift, new rows are compared with those that the model learned from:
     the share of ones of each bit, and the mean of its projection. Drift is
@@ -34,45 +38,38 @@ def info(
     \b
     Examples:
       thpi info shop.thpi
-      thpi info shop.index --json
-      thpi info codes.npy
+      thpi info shop.thpi --json
       thpi info shop.thpi --drift new.csv --id sku
     """
-    if new_rows is not None:
-        _drift(file, new_rows, id, ignore, as_json)
-        return
-    kind = file_kind("FILE", file)
-    if kind == "model":
-        hasher, names = load_model("FILE", file)
-        n = len(hasher.codes_)
-        fitted_on = n if as_json else f"{n:,} rows" if n else "rows on a cluster"
-        facts = model_facts(file, hasher, {"fitted_on": fitted_on}, as_json) | {"iterations": hasher.n_iter_ or None}
-        facts |= {"converged": hasher.converged_, "file_bytes": file.stat().st_size}
-        if as_json:
-            facts |= {"objective": hasher.objective_, "columns": names}
-        elif names is not None:
-            facts["columns"] = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
-        show(as_json, facts)
-    elif kind == "index":
-        show_index(as_json, file, open_index(file))
-    else:
-        table = read_codes("FILE", file)
-        facts = {"codes": str(file), "format": kind, "rows": len(table.codes), "bits": table.n_bits}
-        facts["fingerprint"] = table.model
-        size = None if kind == "parts" else file.stat().st_size
-        show(as_json, facts | {"bytes_per_code": table.codes.shape[1], "file_bytes": size})
+    from thpi.collection import open
+
+    with open(collection) as shop:
+        if new_rows is not None:
+            _drift(collection, shop, new_rows, id, ignore, as_json)
+            return
+        with progress_bar("checking"):
+            shop.check()
+        coder, names = coder_of(shop)
+        facts = collection_facts(collection, shop, as_json)
+        columns = None if names is None else list(names) if as_json else ", ".join(names[:6])
+        if names is not None and not as_json and len(names) > 6:
+            columns = f"{columns}, ..."
+        facts |= {"features": coder.n_features_in_, "columns": columns, "made_by": f"thpi {shop.about.get('thpi')}"}
+        show(as_json, facts | {"file_bytes": shop.path.stat().st_size, "intact": True})
 
 
-def _drift(file: Path, new_rows: str, id: str | None, ignore: list[str] | None, as_json: bool) -> None:
-    from thpi.cli._choice import Choice
-    from thpi.cli._tables import read_matrix
+def _drift(
+    path: Path, shop: Collection, new_rows: str, id: str | None, ignore: list[str] | None, as_json: bool
+) -> None:
     from thpi.drift import drift
+    from thpi.tables import Choice, read_matrix
 
-    coder, names = load_model("FILE", file)
+    coder, names = coder_of(shop)
     X = read_matrix(Choice("--drift", new_rows, id, ignore=ignore or (), features=names)).X
     check_width("--drift", new_rows, X, coder)
     found = drift(coder, X)
-    facts = {"model": str(file), "new_rows": found.n_rows, "measured_rows": found.n_trained, "drifted": found.drifted}
+    facts = {"collection": str(path), "new_rows": found.n_rows, "measured_rows": found.n_trained}
+    facts["drifted"] = found.drifted
     if as_json:
         bits = {"share_change": found.share_change, "shift": found.shift, "spread": found.spread}
         show(True, facts | {"p_value": found.p_value, **bits})

@@ -8,14 +8,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from thpi._types import PathLike
-from thpi.collection._collection import Collection
-from thpi.collection._file import CollectionFileError, CollectionLockedError
-from thpi.collection._items import Details
+from thpi.collection._collection import Collection, open
+from thpi.collection._file import CollectionFileError, CollectionLockedError, Details
 
 if TYPE_CHECKING:
-    from thpi.collection._build import build, write
-    from thpi.collection._evidence import evidence_of
+    from thpi.collection._build import build, evidence_of, write
 
 __all__ = [
     "Collection",
@@ -29,18 +26,8 @@ __all__ = [
 ]
 
 
-def open(path: PathLike, *, wait: float = 5.0) -> Collection:
-    """Open a collection that :func:`thpi.build` made.
-
-    ``wait`` is how many seconds a change waits for another process that is changing the file. Raises
-    ``FileNotFoundError``, or ``CollectionFileError`` if the file is foreign, altered or damaged.
-    """
-    return Collection(path, wait=wait)
-
-
 def __getattr__(name: str) -> Any:
     # What learns is imported when something is to be learned: a search starts without it.
-    homes = {"build": "_build", "write": "_build", "evidence_of": "_evidence"}
-    if name in homes:
-        return getattr(import_module(f"thpi.collection.{homes[name]}"), name)
+    if name in ("build", "evidence_of", "write"):
+        return getattr(import_module("thpi.collection._build"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -14,15 +14,11 @@ from thpi._files import atomic_path
 from thpi._types import Array, Codes, MatrixLike, PathLike
 from thpi.auto import AutoHasher
 from thpi.base import BaseHasher, Whole
-from thpi.collection._collection import Collection, write_parts
-from thpi.collection._evidence import evidence_of
-from thpi.collection._file import CollectionFile
-from thpi.collection._items import Details, clear, insert
+from thpi.collection._collection import Collection
+from thpi.collection._file import CollectionFile, Details
 from thpi.hashers import ITQ
 from thpi.index import IdsLike, check_ids
 from thpi.model_file import encode
-
-_AT_ONCE = 100_000  # items written at a time
 
 
 def build(
@@ -40,12 +36,14 @@ def build(
     bits: int = 32,
     recall: float | None = None,
     details: Mapping[Any, Details] | None = None,
+    columns: Sequence[str] | None = None,
+    source_columns: Sequence[str] | None = None,
     about: Mapping[str, Any] | None = None,
     random_state: int = 0,
     force: bool = False,
     on_step: Callable[[str], None] = lambda text: None,
 ) -> Collection:
-    """Learn a hash function, code the rows, and write a collection; return it, open.
+    """Learn a hash function, code the rows, and write a collection; return it, open (see :class:`Collection`).
 
     With source rows or labels :class:`thpi.AutoHasher` decides by cross-validation whether they help, and what it finds
     becomes the ``evidence`` of the collection. Without either it is :class:`thpi.ITQ`. Tables with ids in both are
@@ -54,31 +52,18 @@ def build(
     Parameters
     ----------
     path : file to write, for instance "shop.thpi"; it appears when it is complete
-    X : rows of the items, one per item
-    y : classes or tags of the rows of ``X``
+    X, y : rows of the items, one per item, and their classes or tags
     ids : ids of the rows of ``X``, 64-bit integers or texts; by default 0, 1, 2, ...
-    privileged : source rows of the rows of ``X``
-    source : source rows of no item
+    privileged, source : source rows of the rows of ``X``, and source rows of no item
     target, target_ids : rows of further items, which have no source row, and their ids
     hasher : a method that is not fitted, in place of the default one; it has its own ``n_bits`` and parameters
-    relevance : what AutoHasher takes for relevant (:data:`thpi.RELEVANCES`); by default "labels" with ``y``, else
-        "target"
+    relevance : what AutoHasher takes for relevant (:data:`thpi.RELEVANCES`); "labels" with ``y``, else "target"
     bits : length of a code
     recall : allow approximate search with this recall; see :class:`thpi.index.HammingIndex`
     details : text and picture by id
+    columns, source_columns : names of the columns of ``X`` and of ``privileged``, if these are plain arrays
     about : further facts for the ``about`` of the collection, as JSON has them, such as the tables
     force : whether to replace an existing file
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> rng = np.random.RandomState(0)
-    >>> texts = rng.standard_normal((300, 5))
-    >>> pictures = np.hstack([texts, 3 * rng.standard_normal((300, 20))])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     shop = build(f"{folder}/shop.thpi", pictures[:90], privileged=texts[:90], relevance="source", bits=8)
-    ...     print(shop.evidence["choice"], len(shop))
-    NeighbourHash with source 90
     """
     if os.path.exists(path) and not force:
         raise FileExistsError(f"path={os.fspath(path)!r} exists already; force=True replaces it.")
@@ -89,9 +74,9 @@ def build(
     learner.fit(X, y, **{name: view for name, view in views.items() if view is not None})
     on_step("coding")
     codes = _code(learner, X, privileged, target)
-    facts = {"recall": recall} | dict(about or {})
+    _name_columns(learner, columns, source_columns)  # after coding: scikit-learn would warn of rows without names
     on_step("writing")
-    write(path, learner, codes, checked, about=facts, details=details)
+    write(path, learner, codes, checked, about={"recall": recall} | dict(about or {}), details=details)
     return Collection(path)
 
 
@@ -109,19 +94,31 @@ def write(
 
     checked = check_ids(ids, length=len(codes), unique=True)
     known = {"n_bits": hasher.n_bits, "fingerprint": hasher.fingerprint_, "method": hasher.method_name}
-    known |= {"title": Path(path).stem, "thpi": __version__, "settings": _plain(hasher.get_params()), "recall": None}
-    with atomic_path(path) as temporary:
-        file = CollectionFile.create(temporary)
-        try:
-            with file.writing():
-                clear(file)
-                write_parts(file, encode(hasher), known | dict(about), evidence_of(hasher))
-                for start in range(0, len(checked), _AT_ONCE):
-                    some = slice(start, start + _AT_ONCE)
-                    rows = None if details is None else _details(details, checked[some])
-                    insert(file, checked[some], codes[some], rows, hasher.n_bits)
-        finally:
-            file.close()
+    known |= {"title": Path(path).stem, "thpi": __version__, "settings": hasher.get_params(), "recall": None}
+    with atomic_path(path) as temporary, CollectionFile.create(temporary) as file:
+        file.write_part("model", encode(hasher))
+        file.write_part("about", known | dict(about))
+        file.write_part("evidence", evidence_of(hasher))
+        rows = None if details is None else [details.get(item, Details()) for item in checked.tolist()]
+        file.insert(checked, codes, rows, hasher.n_bits)
+
+
+def evidence_of(hasher: BaseHasher) -> dict[str, Any]:
+    """Return what AutoHasher found: its choice, the gain by the source with its interval, all candidates.
+
+    Of another method there is only its name, and whether it converged.
+    """
+    facts: dict[str, Any] = {"method": hasher.method_name, "rows": len(hasher.codes_)}
+    facts |= {"iterations": int(hasher.n_iter_), "converged": bool(hasher.converged_)}
+    if not isinstance(hasher, AutoHasher):
+        return facts
+    facts |= {"relevance": hasher.relevance, "choice": hasher.choice_, "choice_params": dict(hasher.choice_params_)}
+    facts |= {"uses_source": hasher.uses_source_, "gain": hasher.gain_, "gain_interval": list(hasher.gain_interval_)}
+    facts |= {"candidates": hasher.candidates_, "pairs_r2": hasher.pairs_r2_, "relation": hasher.relation_}
+    facts |= {"related": hasher.related_, "labels_p": hasher.labels_p_, "sides": hasher.sides_}
+    if "sides_gain_" in vars(hasher):
+        facts |= {"sides_gain": hasher.sides_gain_, "sides_gain_interval": list(hasher.sides_gain_interval_)}
+    return facts
 
 
 def _learner(
@@ -157,17 +154,13 @@ def _item_ids(X: Any, ids: Any, target: Any, target_ids: Any) -> Array:
 
 def _code(hasher: BaseHasher, X: Any, privileged: Any, target: Any) -> Codes:
     """Codes of all items; those that have a source row are coded by it if the model is two-sided."""
-    codes = hasher.transform_source(privileged) if hasher.is_two_sided else hasher.transform(X)
+    codes = np.asarray(hasher.transform_source(privileged) if hasher.is_two_sided else hasher.transform(X))
     return codes if target is None else np.vstack([codes, hasher.transform(target)])
 
 
-def _details(details: Mapping[Any, Details], ids: Array) -> Sequence[Details]:
-    return [details.get(item, Details()) for item in ids.tolist()]
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _plain(each) for name, each in value.items()}
-    if isinstance(value, np.generic):
-        return value.item()
-    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
+def _name_columns(hasher: BaseHasher, columns: Sequence[str] | None, source_columns: Sequence[str] | None) -> None:
+    """Give a model the names of the columns of its rows, so that it finds them in other tables."""
+    if columns is not None:
+        hasher.feature_names_in_ = np.array(columns, dtype=object)
+    if source_columns is not None and hasher.is_two_sided:
+        hasher.item_names_ = list(source_columns)

@@ -2,43 +2,34 @@
 
 from __future__ import annotations
 
-import json
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from thpi._types import Array, Codes, Ints, MatrixLike, PathLike
 from thpi.codes import check_codes
-from thpi.collection._file import CollectionFile, CollectionFileError
-from thpi.collection._items import (
-    Details,
-    check_rows,
-    clear,
-    delete,
-    details_of,
-    insert,
-    numbers_of,
-    read_digests,
-    read_page,
-)
-from thpi.collection._pages import LENGTH, Page, checked_codes, parsed_ids
+from thpi.collection._file import CollectionFile, CollectionFileError, Details
 from thpi.encoder import Coding, Encoder, load_encoder
-from thpi.index import HammingIndex, IdsLike, Neighbours, Order, check_ids
+from thpi.identity import check_fingerprint, check_same_model
+from thpi.index import HammingIndex, IdsLike, Neighbours, Order, check_ids, number_on
+from thpi.model_file import ModelFileError
 
 if TYPE_CHECKING:
     from thpi.base import BaseHasher
+    from thpi.evaluation import Assessment
 
 
-class _Names(NamedTuple):
-    """Numbers of all items, rising, and their ids."""
+def open(path: PathLike, *, wait: float = 5.0) -> Collection:
+    """Open a collection that :func:`thpi.build` made.
 
-    numbers: Ints
-    ids: Array
+    ``wait`` is how many seconds a change waits for another process that is changing the file. Raises
+    ``FileNotFoundError``, or ``CollectionFileError`` if the file is foreign, altered or damaged.
+    """
+    return Collection(path, wait=wait)
 
 
 class Collection:
@@ -53,8 +44,10 @@ class Collection:
     path : file of the collection
     about : dict
         ``n_bits``, ``fingerprint``, ``title``, ``recall``, ``settings``, ``tables``, ``thpi`` (version).
-    evidence : dict
-        What was found when it was built, as JSON has it.
+    index : HammingIndex
+        The items in memory, to search them; it is changed by changing the collection.
+    version : str
+        What the collection holds, 16 hexadecimal digits; another one after each change.
 
     Examples
     --------
@@ -74,10 +67,11 @@ class Collection:
         self.path = self._file.path
         self.about: dict[str, Any] = {}
         self.index = HammingIndex(1)
-        self._texts: dict[int, str] = {}
-        self._known_names: _Names | None = None
-        self._digests: dict[int, str] = {}
-        self._seen, self._settled, self._version = 0, False, ""
+        self._pages: dict[int, tuple[Ints, Array]] = {}  # numbers and ids of the items in memory
+        self._hasher: Encoder | BaseHasher | None = None
+        self._digests: dict[int, str] | None = None  # of the pages in memory; None if these must be read anew
+        self._seen: int | None = None  # the state of the file that is in memory; None while that is being changed
+        self.version: str
         try:
             with self._named_errors():
                 self._load()
@@ -89,13 +83,10 @@ class Collection:
         return len(self.index)
 
     def __iter__(self) -> Iterator[tuple[int | str, Codes]]:
-        with self._lock:
-            ids, codes = self.ids.tolist(), self.index.codes
-        return zip(ids, codes, strict=True)
+        return iter(self._settled())
 
     def __contains__(self, item: object) -> bool:
-        with self._lock:
-            return isinstance(item, (int, str)) and bool(numbers_of(self._file, [item]))
+        return item in self._settled()
 
     def __repr__(self) -> str:
         return f"Collection({str(self.path)!r}): {len(self):,} items, {self.n_bits} bits"
@@ -124,29 +115,34 @@ class Collection:
     @property
     def ids(self) -> Array:
         """All ids, in the order in which the items were added: 64-bit integers or texts."""
-        return self._names.ids
+        return self._settled().ids
 
     @property
-    def version(self) -> str:
-        """What the collection holds, 16 hexadecimal digits; another one after each change."""
-        return self._version
-
-    @cached_property
     def hasher(self) -> Encoder | BaseHasher:
         """The hash function: codes rows of either side."""
-        return load_encoder(self._part("model"))
+        found = self._hasher
+        if found is None:
+            # Within a transaction: the model and the codes of one moment.
+            with self._lock, self._named_errors(), self._file.reading():
+                self._catch_up()
+                found = load_encoder(self._file.read_part("model"))
+                if found.fingerprint_ != self.model:
+                    raise CollectionFileError("its model is not the one that made its codes.")
+                self._hasher = found
+        return found
 
     @property
     def evidence(self) -> dict[str, Any]:
-        """What was found when the collection was built."""
-        found: dict[str, Any] = json.loads(self._part("evidence"))
-        return found
+        """What was found when the collection was built, as JSON has it."""
+        with self._lock, self._named_errors():
+            return self._file.read_json("evidence")
 
     def estimator(self) -> BaseHasher:
         """Return the estimator that learned the hash function, with everything it found."""
         from thpi.registry import load
 
-        return load(self._part("model"))
+        with self._lock, self._named_errors():
+            return load(self._file.read_part("model"))
 
     def search(
         self,
@@ -167,7 +163,10 @@ class Collection:
         if id is not None:
             found = self.search_codes(self.codes_of([id]), k + 1, check=check)
             return found.without(id, k)
-        return self.search_codes(self.hasher.decision_function(queries), k, order=order, check=check)  # type: ignore[arg-type]
+        index, hasher = self.index, self.hasher
+        while index is not self.index:  # another model has just taken its place
+            index, hasher = self.index, self.hasher
+        return index.search(hasher.decision_function(queries), k, order=order, check=check)  # type: ignore[arg-type]
 
     def search_codes(
         self,
@@ -178,28 +177,18 @@ class Collection:
         check: Callable[[], None] | None = None,
     ) -> Neighbours:
         """Search by packed codes (integers) or by projections (floating-point numbers) in place of rows."""
-        found = self._named(self.index.search(queries, k, order=order, check=check))
-        if found is None:  # items were removed between the search and now
-            with self._lock:
-                found = self._named(self.index.search(queries, k, order=order, check=check))
-        assert found is not None
-        return found
-
-    def radius_search(self, codes: npt.ArrayLike, radius: int) -> list[Neighbours]:
-        """Return all items at Hamming distance <= ``radius`` of each code."""
-        with self._lock:
-            found = [self._named(each) for each in self.index.radius_search(codes, radius)]
-        return [each for each in found if each is not None]
+        return self.index.search(queries, k, order=order, check=check)
 
     def codes_of(self, ids: IdsLike) -> Codes:
         """Return the codes of ``ids``; an unknown id is a ``KeyError`` that names it."""
-        with self._lock:
-            return self.index.get_codes(self._numbers(check_ids(ids)))
+        return self._settled().get_codes(ids)
 
     def details(self, id: int | str) -> Details:
         """Return text and picture of an item."""
         with self._lock, self._named_errors():
-            return details_of(self._file, id)
+            checked = check_ids([id])
+            self._settled().get_codes(checked)  # or a KeyError
+            return self._file.details_of(checked.tolist()[0])
 
     def add(
         self,
@@ -216,32 +205,41 @@ class Collection:
         if side not in ("target", "source"):
             raise ValueError(f"side={side!r} must be 'target' or 'source'.")
         coder: Coding = self.hasher if side == "target" else self.hasher.source_side
-        return self.add_codes(coder.transform(X), ids, details=details)
+        return self.add_codes(coder.transform(X), ids, details=details, model=coder.fingerprint_)
 
     def add_codes(
-        self, codes: npt.ArrayLike, ids: IdsLike | None = None, *, details: Sequence[Details] | None = None
+        self,
+        codes: npt.ArrayLike,
+        ids: IdsLike | None = None,
+        *,
+        details: Sequence[Details] | None = None,
+        model: str | None = None,
     ) -> Array:
-        """Add codes that this model made."""
+        """Add codes that this model made; its fingerprint is compared with ``model``, if that is given."""
         packed = check_codes(codes, n_bits=self.n_bits)
-        with self._changing() as kind:
+        if details is not None and len(details) != len(packed):
+            raise ValueError(f"details has {len(details)} entries for {len(packed)} items.")
+        with self._changing():
+            if model is not None:  # another process may have put another model in its place
+                check_same_model(("the collection", self.model), ("the codes", model))
+            packed = check_codes(packed, n_bits=self.n_bits)
             if ids is None:
-                checked = self._next_ids(len(packed), kind)
+                checked = number_on(len(packed), self.index.id_kind, lambda: int(self.index.ids.max()) + 1)
             else:
-                checked = check_ids(ids, length=len(packed), kind=kind, unique=True)
-            if details is not None and len(details) != len(packed):
-                raise ValueError(f"details has {len(details)} entries for {len(packed)} items.")
-            if known := numbers_of(self._file, checked.tolist()):
+                checked = check_ids(ids, length=len(packed), kind=self.index.id_kind, unique=True)
+            if known := self._file.numbers_of(checked.tolist()):
                 raise ValueError(f"ids={next(iter(known))!r} is in the collection already; remove it first.")
             if len(packed):
-                insert(self._file, checked, packed, details, self.n_bits)
+                self._file.insert(checked, packed, details, self.n_bits)
         return checked
 
     def remove(self, ids: IdsLike) -> None:
         """Remove items, all or none; an unknown id is a ``KeyError`` that names it."""
-        with self._changing() as kind:
-            checked = check_ids(ids, kind=kind, unique=True)
+        with self._changing():
+            checked = check_ids(ids, kind=self.index.id_kind, unique=True)
+            self.index.get_codes(checked)  # or a KeyError
             if len(checked):
-                delete(self._file, self._numbers(checked), self.n_bits)
+                self._file.delete(checked, self.n_bits)
 
     def replace(self, hasher: BaseHasher, codes: npt.ArrayLike, ids: IdsLike, **about: Any) -> None:
         """Put another model in place of this one, with new codes of all items, in one transaction.
@@ -253,98 +251,72 @@ class Collection:
         packed, checked = check_codes(codes, n_bits=hasher.n_bits), check_ids(ids, unique=True)
         evidence = about.pop("evidence", {})
         with self._changing():
-            if missing := set(self.ids.tolist()) ^ set(checked.tolist()):
+            kept = self.index.ids
+            if missing := set(kept.tolist()) ^ set(checked.tolist()):
                 raise ValueError(f"ids: {min(missing, key=str)!r} must be in the collection and have a new code.")
             order = {item: at for at, item in enumerate(checked.tolist())}
-            at = np.array([order[item] for item in self.ids.tolist()], dtype=np.int64)
-            details = [details_of(self._file, item) for item in self.ids.tolist()]
-            kept = self.ids
-            clear(self._file)
-            insert(self._file, kept, packed[at], details, hasher.n_bits)
-            changed = self.about | about | {"n_bits": hasher.n_bits, "fingerprint": hasher.fingerprint_}
-            write_parts(self._file, encode(hasher), changed, evidence)
+            at = np.array([order[item] for item in kept.tolist()], dtype=np.int64)
+            details = [self._file.details_of(item) for item in kept.tolist()]
+            self._file.clear()
+            self._file.insert(kept, packed[at], details, hasher.n_bits)
+            known = self.about | about | {"n_bits": hasher.n_bits, "fingerprint": hasher.fingerprint_}
+            for name, part in (("model", encode(hasher)), ("about", known), ("evidence", evidence)):
+                self._file.write_part(name, part)
+
+    def evaluate(
+        self, X: MatrixLike, y: Any = None, *, privileged: MatrixLike | None = None, **options: Any
+    ) -> Assessment:
+        """Measure how well the model retrieves among rows of items, which need not be in the collection.
+
+        ``y`` are labels of the rows, and ``privileged`` their source rows. See :func:`thpi.evaluation.assess_rows` for
+        ``queries``, ``relevance`` and further options.
+        """
+        from thpi.evaluation import Judged, assess_rows
+
+        return assess_rows(self.hasher, Judged(X, y, privileged), **options)  # type: ignore[arg-type]
 
     def refresh(self) -> bool:
         """Take over what others have changed in the file; return whether anything did change.
 
-        Searches that run finish on what they began with. If the file is damaged, the error is raised, and the
-        collection stays as it was.
+        Searches that run finish on what they began with. If the file is damaged, the error is raised, and searches go
+        on with what there was.
         """
         with self._lock, self._named_errors():
+            before = self.version
             self._reopen()
-            if self._settled and self._file.changed_by_others == self._seen:
-                return False
-            before = self._version
-            self._load()
-            return self._version != before
+            if self._file.changed_by_others != self._seen:
+                self._load()
+            return self.version != before
 
     def check(self) -> None:
         """Read and compare everything that the file holds; ``CollectionFileError`` if anything was altered."""
         with self._lock, self._named_errors(), self._file.reading():
-            ((found,),) = self._file.execute("PRAGMA integrity_check(1)")
-            if found != "ok":
-                raise CollectionFileError(f"SQLite finds: {found}.")
-            for name in ("about", "evidence", "model"):
-                self._file.read_part(name)
-            read_digests(self._file)
-            check_rows(self._file, self.n_bits)
-
-    def _part(self, name: str) -> bytes:
-        with self._lock, self._named_errors():
-            return self._file.read_part(name)
-
-    def _named(self, found: Neighbours) -> Neighbours | None:
-        """Give the items that a search found their ids; None if one of them is gone."""
-        names = self._names
-        if not found.ids.size:
-            return Neighbours(found.distances, np.empty(found.ids.shape, dtype=names.ids.dtype))
-        at = np.minimum(np.searchsorted(names.numbers, found.ids), max(0, len(names.numbers) - 1))
-        if not len(names.numbers) or (names.numbers[at] != found.ids).any():
-            return None
-        return Neighbours(found.distances, names.ids[at])
-
-    @property
-    def _names(self) -> _Names:
-        names = self._known_names
-        if names is None:
-            with self._lock, self._named_errors():
-                names = _Names(self.index.ids, parsed_ids(list(self._texts.values()), len(self.index)))
-                self._known_names = names
-        return names
-
-    def _numbers(self, ids: Array) -> Ints:
-        values = ids.tolist()
-        found = numbers_of(self._file, values)
-        for item in values:
-            if item not in found:
-                raise KeyError(f"ids={item!r} is not in the collection.")
-        return np.array([found[item] for item in values], dtype=np.int64)
-
-    def _next_ids(self, n: int, kind: str | None) -> Array:
-        if kind == "string":
-            raise ValueError("ids=None numbers the items, but the ids of this collection are texts; pass ids.")
-        ((largest,),) = self._file.execute("SELECT max(id) FROM item")
-        first = 0 if largest is None else max(0, int(str(largest)) + 1)
-        return np.arange(first, first + n, dtype=np.int64)
+            self._file.check(self.n_bits)
 
     @contextmanager
-    def _changing(self) -> Iterator[Any]:
-        """Hold the lock of the file for a change; yield the kind of the ids that are there."""
+    def _changing(self) -> Iterator[None]:
+        """Hold the lock of the file for a change."""
         with self._lock, self._named_errors():
             self._reopen()
             with self._file.writing():
                 self._catch_up()
-                self._settled = False  # until memory has the change
-                ((kind,),) = self._file.execute("SELECT typeof(id) FROM item LIMIT 1") or [(None,)]
-                yield {"integer": "int64", "text": "string"}.get(str(kind))
+                yield
+                self._seen = None  # until memory has the change
             self._load()
+
+    def _settled(self) -> HammingIndex:
+        """Return the items in memory, after a change that was broken off as the file has them."""
+        with self._lock, self._named_errors():
+            if self._seen is None:
+                self._load()
+            return self.index
 
     def _reopen(self) -> None:
         """Turn to the file that has the name now, if it was replaced."""
         file = self._file.current()
         if file is not self._file:
             self._file.close()
-            self._file, self._settled, self.about = file, False, {}
+            self._file, self._seen, self._digests = file, None, None
 
     def _load(self) -> None:
         """Take over the file as it is now."""
@@ -353,60 +325,55 @@ class Collection:
 
     def _catch_up(self) -> None:
         """Take over the file within a transaction: everything if the model is another, else pages that differ."""
-        seen, state = self._file.changed_by_others, self._file.read_part("state")
-        about = json.loads(self._file.read_part("about"))
-        digests = read_digests(self._file)
-        if self.about != about:
-            index, texts = self._read_all(about, digests)
-            vars(self).pop("hasher", None)
-            self.about, self.index, self._texts, self._known_names = about, index, texts, None
-        else:
-            self._take_over(
-                {page for page in {*digests, *self._digests} if digests.get(page) != self._digests.get(page)}, digests
-            )
-        self._digests, self._seen, self._settled = digests, seen, True
-        self._version = str(json.loads(state)["sha256"])[:16]
-
-    def _read_all(self, about: dict[str, Any], digests: dict[int, str]) -> tuple[HammingIndex, dict[int, str]]:
-        n_bits = int(about["n_bits"])
-        pages = {page: read_page(self._file, page, n_bits) for page in digests}
-        index = HammingIndex(n_bits, about.get("recall"))
-        if pages:
-            numbers = np.concatenate([page.numbers for page in pages.values()])
-            index.add(checked_codes(np.concatenate([page.codes for page in pages.values()]), n_bits), numbers)
-        return index, {number: page.ids for number, page in pages.items()}
-
-    def _take_over(self, changed: set[int], digests: dict[int, str]) -> None:
-        if not changed:
+        seen, known = self._file.changed_by_others, self._digests
+        if seen == self._seen:
             return
-        texts = dict(self._texts)
-        for number in sorted(changed):
-            page = read_page(self._file, number, self.n_bits) if number in digests else Page.empty(self.n_bits)
-            ids = self.index.ids
-            low, high = np.searchsorted(ids, [number * LENGTH, (number + 1) * LENGTH])
-            gone, new = np.setdiff1d(ids[low:high], page.numbers), ~np.isin(page.numbers, ids[low:high])
-            if len(gone):
-                self.index.remove(gone)
-            if new.any():
-                self.index.add(checked_codes(page.codes[new], self.n_bits), page.numbers[new])
-            texts.pop(number, None)
-            if number in digests:
-                texts[number] = page.ids
-        self._texts, self._known_names = dict(sorted(texts.items())), None
+        self._seen, state, about = None, self._file.read_state(), self._file.read_json("about")
+        try:
+            if known is None or self.about != about:
+                check_fingerprint(about["fingerprint"])
+                self._read_all(about, state.digests)
+            else:
+                self._digests = None
+                for number in sorted({page for page, _ in known.items() ^ state.digests.items()}):
+                    self._take_over(number, there=number in state.digests)
+        except CollectionFileError:
+            raise
+        except (KeyError, ValueError, TypeError, OverflowError) as error:
+            raise CollectionFileError(f"its parts do not fit each other ({error}).") from None
+        self._digests, self._seen, self.version = state.digests, seen, state.version[:16]
+
+    def _read_all(self, about: dict[str, Any], numbers: Iterable[int]) -> None:
+        n_bits = about["n_bits"]
+        pages = {number: self._file.read_page(number, n_bits) for number in numbers}
+        index = HammingIndex(n_bits, about["recall"])
+        if pages:
+            _, ids, codes = (np.concatenate(parts) for parts in zip(*pages.values(), strict=True))
+            if len({page.ids.dtype for page in pages.values()}) > 1:
+                raise CollectionFileError("its ids are of two kinds.")
+            index = HammingIndex.of(codes, ids, n_bits, about["recall"])
+        self._pages = {number: page[:2] for number, page in pages.items()}
+        self._hasher = None  # before the index: a search compares it to know that it has both of one model
+        self.index, self.about = index, about
+
+    def _take_over(self, number: int, there: bool) -> None:
+        """Take over a page that has changed: items are gone from it, or were added behind all others."""
+        numbers, ids = self._pages.pop(number, (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)))
+        if not there:
+            self.index.remove(ids)
+            return
+        page = self._file.read_page(number, self.n_bits)
+        self.index.remove(ids[~np.isin(numbers, page.numbers)])
+        new = ~np.isin(page.numbers, numbers)
+        self.index.add(page.codes[new], page.ids[new])
+        self._pages[number] = page[:2]
 
     @contextmanager
     def _named_errors(self) -> Iterator[None]:
         """Name the file in errors about its content."""
         try:
             yield
-        except CollectionFileError as error:
+        except (CollectionFileError, ModelFileError) as error:
             text = str(error)
             named = text if text.startswith(repr(str(self.path))) else f"{str(self.path)!r} is damaged: {text}"
             raise CollectionFileError(named) from None
-
-
-def write_parts(file: CollectionFile, model: bytes, about: dict[str, Any], evidence: dict[str, Any]) -> None:
-    """Write what is not an item; the caller has a transaction."""
-    file.write_part("model", model)
-    file.write_part("about", json.dumps(about, sort_keys=True).encode())
-    file.write_part("evidence", json.dumps(evidence, sort_keys=True).encode())

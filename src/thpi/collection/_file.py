@@ -2,7 +2,11 @@
 
     part   name, data, sha256       the model, and JSON: what the collection is, what was found when it was built
     item   number, id, code, text, thumbnail, crc       one row per item; number is the order of insertion
-    page   page, sha256, numbers, ids, codes            the same ids and codes, packed, so that a search loads them fast
+    page   page, sha256, offsets, ids, codes            the same ids and codes, packed, so that a search loads them fast
+
+A page holds the items whose numbers, divided by 1,024, are its own number: what is left over (16-bit integers,
+little-endian), the ids (a JSON list) and the codes. The part ``state`` has the next number, which no item ever had, and
+a digest of the digests of all pages. The checksum ``crc`` is that of text and thumbnail, where there are any.
 
 Nothing that is read is trusted: the schema must be this one, to the letter, and every digest must match. The journal
 is deleted with each commit, so a plain copy of the file of an idle collection is whole.
@@ -11,31 +15,40 @@ is deleted with each commit, so a plain copy of the file of an idle collection i
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import sqlite3
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from thpi._types import PathLike
+import numpy as np
 
-APPLICATION_ID = 0x74687069  # "thpi"
-VERSION = 1
+from thpi._types import Array, Codes, Ints, PathLike
+from thpi.codes import check_codes, n_bytes
+
+APPLICATION_ID, VERSION = 0x74687069, 1  # "thpi"
+LENGTH = 1024
+"""Numbers of a page."""
+_MANY = 500  # values in one statement; SQLite allows 999 in its oldest versions
 
 _SCHEMA = {
     "part": "CREATE TABLE part (name TEXT PRIMARY KEY, data BLOB NOT NULL, sha256 TEXT NOT NULL) WITHOUT ROWID",
     "item": (
-        "CREATE TABLE item (number INTEGER PRIMARY KEY AUTOINCREMENT, id NOT NULL UNIQUE, code BLOB NOT NULL, "
+        "CREATE TABLE item (number INTEGER PRIMARY KEY, id NOT NULL, code BLOB NOT NULL, "
         "text TEXT, thumbnail BLOB, crc INTEGER)"
     ),
     # The digest comes first: behind the codes it would take as long to read as they do.
     "page": (
-        "CREATE TABLE page (page INTEGER PRIMARY KEY, sha256 TEXT NOT NULL, numbers BLOB NOT NULL, "
+        "CREATE TABLE page (page INTEGER PRIMARY KEY, sha256 TEXT NOT NULL, offsets BLOB NOT NULL, "
         "ids TEXT NOT NULL, codes BLOB NOT NULL)"
     ),
 }
+# Made when a new file has its items: to sort them once takes a third of the time of keeping them sorted.
+_INDEX = {"item_id": "CREATE UNIQUE INDEX item_id ON item (id)"}
 
 
 class CollectionFileError(ValueError):
@@ -46,19 +59,53 @@ class CollectionLockedError(OSError):
     """Another process is changing the collection."""
 
 
+class Details(NamedTuple):
+    """What people see of an item: a text and a small picture (WebP, PNG or JPEG), where there are any."""
+
+    text: str | None = None
+    thumbnail: bytes | None = None
+
+    def crc(self, item: int | str) -> int | None:
+        """Checksum of what people see of an item; None if that is nothing."""
+        if self == Details():
+            return None
+        text = "" if self.text is None else "t" + self.text
+        picture = b"" if self.thumbnail is None else b"p" + self.thumbnail
+        return zlib.crc32(picture, zlib.crc32(f"{item!r}\0{text}\0".encode()))
+
+
+class Page(NamedTuple):
+    """Numbers (rising), ids (64-bit integers, or an object array of texts) and codes of some items."""
+
+    numbers: Ints
+    ids: Array
+    codes: Codes
+
+
+class State(NamedTuple):
+    """What the part of this name says: the digests of the pages, and the number that the next item gets."""
+
+    digests: dict[int, str]
+    next: int
+
+    @property
+    def version(self) -> str:
+        """Digest of everything that can be searched."""
+        text = "".join(f"{page} {digest}\n" for page, digest in sorted(self.digests.items()))
+        return hashlib.sha256(f"{self.next}\n{text}".encode()).hexdigest()
+
+
 class CollectionFile:
-    """A connection to the database. One thread at a time may use it."""
+    """A connection to the database. One thread at a time may use it; changes need :meth:`writing`."""
 
     def __init__(self, path: PathLike, *, wait: float = 5.0) -> None:
         if not os.path.isfile(path):
             raise FileNotFoundError(f"{os.fspath(path)!r} does not exist; thpi.build makes a collection.")
         self.path = Path(os.path.realpath(path))
-        with open(self.path, "rb") as file:
-            if file.read(16) != b"SQLite format 3\0":
-                raise CollectionFileError(f"{os.fspath(path)!r} is not a thpi collection.")
+        # Only SQLite opens it: closing another handle would release the locks of all connections of this process.
         self._wait, self._identity = wait, _identity(self.path)
         with _errors(self.path):
-            self._connection = _connect(self.path, "rw", wait)
+            self._connection = _connect(self.path, wait)
         try:
             with self.reading():
                 self._check_schema()
@@ -67,21 +114,27 @@ class CollectionFile:
             raise
 
     @classmethod
-    def create(cls, path: Path) -> CollectionFile:
-        """Make an empty database in an empty file."""
-        connection = _connect(path, "rw", 0.0)
+    @contextmanager
+    def create(cls, path: Path) -> Iterator[CollectionFile]:
+        """Fill an empty file, which nobody reads until it is complete."""
+        file = cls.__new__(cls)
+        file.path, file._wait, file._identity, file._connection = path, 0.0, _identity(path), _connect(path, 0.0)
         try:
-            # Until it has its name nobody reads it; it is synchronised as a whole then.
-            connection.execute("PRAGMA synchronous=OFF")
-            connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
-            connection.execute(f"PRAGMA user_version={VERSION}")
+            # It is synchronised as a whole, and gone if anything fails.
+            for setting in ("synchronous=OFF", "journal_mode=OFF"):
+                file.execute(f"PRAGMA {setting}")
+            file.execute(f"PRAGMA application_id={APPLICATION_ID}")
+            file.execute(f"PRAGMA user_version={VERSION}")
             for statement in _SCHEMA.values():
-                connection.execute(statement)
+                file.execute(statement)
+            file.execute("BEGIN")
+            file._write_state(State({}, 0))
+            yield file
+            for statement in _INDEX.values():
+                file.execute(statement)
+            file.execute("COMMIT")
         finally:
-            connection.close()
-        made = cls(path)
-        made._connection.execute("PRAGMA synchronous=OFF")
-        return made
+            file.close()
 
     def close(self) -> None:
         """Close the connection."""
@@ -89,11 +142,13 @@ class CollectionFile:
 
     def execute(self, statement: str, values: tuple[object, ...] = ()) -> list[Any]:
         """Run a statement and return its rows."""
-        return self._connection.execute(statement, values).fetchall()
+        with _errors(self.path):
+            return self._connection.execute(statement, values).fetchall()
 
-    def execute_many(self, statement: str, rows: Iterator[tuple[object, ...]]) -> None:
+    def execute_many(self, statement: str, rows: Iterable[tuple[object, ...]]) -> None:
         """Run a statement for each row of values."""
-        self._connection.executemany(statement, rows)
+        with _errors(self.path):
+            self._connection.executemany(statement, rows)
 
     def current(self) -> CollectionFile:
         """Return this connection, or a new one if another file has taken the name since it was opened."""
@@ -102,33 +157,51 @@ class CollectionFile:
     @property
     def changed_by_others(self) -> int:
         """A number that differs whenever another connection has changed the file."""
-        with _errors(self.path):
-            return int(self._connection.execute("PRAGMA data_version").fetchone()[0])
+        return int(self.execute("PRAGMA data_version")[0][0])
 
     @contextmanager
     def reading(self) -> Iterator[None]:
         """See one state of the file throughout, whatever others write."""
-        with _errors(self.path):
-            self._connection.execute("BEGIN")
-            try:
-                yield
-            finally:
-                self._connection.execute("ROLLBACK")
+        with self._transaction("BEGIN", "ROLLBACK"):
+            yield
 
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Change the file: all or nothing, and on disk after the block."""
-        with _errors(self.path):
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                if _identity(self.path) != self._identity:
-                    raise CollectionLockedError(f"{str(self.path)!r} was replaced just now; try again.")
-                yield
-                self._connection.execute("COMMIT")
-            except BaseException:
-                with suppress(sqlite3.Error):  # a full disk may have ended the transaction already
-                    self._connection.execute("ROLLBACK")
-                raise
+        with self._transaction("BEGIN IMMEDIATE", "COMMIT"):
+            if _identity(self.path) != self._identity:
+                raise CollectionLockedError(f"{str(self.path)!r} was replaced just now; try again.")
+            yield
+
+    @contextmanager
+    def _transaction(self, begin: str, end: str) -> Iterator[None]:
+        self._roll_back()  # what Ctrl-C has left open
+        try:
+            self.execute(begin)
+            yield
+            self.execute(end)
+        finally:
+            self._roll_back()
+
+    def _roll_back(self) -> None:
+        """End a transaction that was broken off, unless a full disk has ended it already."""
+        if self._connection.in_transaction:
+            with suppress(sqlite3.Error):
+                self._connection.execute("ROLLBACK")
+
+    def _check_schema(self) -> None:
+        """Refuse a file of another version, and tables, triggers or views that are not ours."""
+        settings = ("application_id", "user_version", "journal_mode")
+        kind, version, journal = (self.execute(f"PRAGMA {name}")[0][0] for name in settings)
+        if kind != APPLICATION_ID:
+            raise CollectionFileError(f"{str(self.path)!r} is a SQLite database, but not a thpi collection.")
+        if version != VERSION:
+            raise CollectionFileError(f"{str(self.path)!r} has version {version}; this thpi reads version {VERSION}.")
+        if journal != "delete":
+            raise CollectionFileError(f"{str(self.path)!r} was set to journal_mode={journal}: a copy is not whole.")
+        found = self.execute("SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
+        if {str(name): sql for name, sql in found} != _SCHEMA | _INDEX:
+            raise CollectionFileError(f"{str(self.path)!r} has other tables than a thpi collection.")
 
     def read_part(self, name: str) -> bytes:
         """Return a part whose digest matches."""
@@ -140,21 +213,180 @@ class CollectionFile:
             raise CollectionFileError(f"{str(self.path)!r}: the digest of its part {name!r} does not match.")
         return data
 
-    def write_part(self, name: str, data: bytes) -> None:
-        """Replace a part."""
-        digest = hashlib.sha256(data).hexdigest()
-        self.execute("INSERT OR REPLACE INTO part VALUES (?, ?, ?)", (name, data, digest))
+    def read_json(self, name: str) -> dict[str, Any]:
+        """Return a part that is JSON."""
+        try:
+            found = json.loads(self.read_part(name))
+            if isinstance(found, dict):
+                return found
+        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+            pass
+        raise CollectionFileError(f"{str(self.path)!r}: its part {name!r} is not what a collection has.")
 
-    def _check_schema(self) -> None:
-        """Refuse a file of another version, and tables, triggers or views that are not ours."""
-        ((kind,), (version,)) = (self.execute(f"PRAGMA {name}")[0] for name in ("application_id", "user_version"))
-        if kind != APPLICATION_ID:
-            raise CollectionFileError(f"{str(self.path)!r} is a SQLite database, but not a thpi collection.")
-        if version != VERSION:
-            raise CollectionFileError(f"{str(self.path)!r} has version {version}; this thpi reads version {VERSION}.")
-        found = self.execute("SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
-        if {str(name): sql for name, sql in found} != _SCHEMA:
-            raise CollectionFileError(f"{str(self.path)!r} has other tables than a thpi collection.")
+    def write_part(self, name: str, data: bytes | dict[str, Any]) -> None:
+        """Replace a part: bytes, or what becomes JSON."""
+        data = data if isinstance(data, bytes) else json.dumps(data, sort_keys=True, default=_plain).encode()
+        self.execute("INSERT OR REPLACE INTO part VALUES (?, ?, ?)", (name, data, hashlib.sha256(data).hexdigest()))
+
+    def read_state(self) -> State:
+        """Return the digests of all pages, which must be those that the last change left."""
+        rows = self.execute("SELECT page, sha256 FROM page ORDER BY page")
+        known = self.read_json("state")
+        state = State({int(page): str(digest) for page, digest in rows}, known.get("next", 0))
+        numbered = isinstance(state.next, int) and all(
+            0 <= page * LENGTH < state.next < 2**50 for page in state.digests
+        )
+        if not numbered or known != {"next": state.next, "sha256": state.version}:
+            raise CollectionFileError("pages are missing, or from another time.")
+        return state
+
+    def _write_state(self, state: State) -> None:
+        self.write_part("state", {"next": state.next, "sha256": state.version})
+
+    def read_page(self, number: int, n_bits: int) -> Page:
+        """Return a page whose digest matches."""
+        found = self.execute("SELECT sha256, offsets, ids, codes FROM page WHERE page=?", (number,))
+        if not found:
+            raise CollectionFileError(f"it has no page {number}.")
+        ((digest, offsets, ids, codes),) = found
+        fits = isinstance(offsets, bytes) and isinstance(ids, str) and isinstance(codes, bytes)
+        if not fits or _digest(number, offsets, ids, codes) != digest:
+            raise CollectionFileError(f"the digest of its page {number} does not match.")
+        numbers = number * LENGTH + np.frombuffer(offsets, dtype="<u2").astype(np.int64)
+        if (np.diff(numbers, append=(number + 1) * LENGTH) <= 0).any():
+            raise CollectionFileError(f"its page {number} has the numbers of other items.")
+        try:
+            packed = np.frombuffer(codes, dtype=np.uint8).reshape(len(numbers), n_bytes(n_bits))
+            return Page(numbers, _parsed_ids(ids, len(numbers)), check_codes(packed, n_bits=n_bits))
+        except (ValueError, TypeError, OverflowError, RecursionError) as error:
+            raise CollectionFileError(f"its page {number} is not one of codes of {n_bits} bits ({error}).") from None
+
+    def _write_page(self, state: State, number: int, numbers: Ints, ids: list[Any], codes: Codes) -> None:
+        """Replace a page, and its digest in ``state``; without items, remove it."""
+        if not len(numbers):
+            self.execute("DELETE FROM page WHERE page=?", (number,))
+            del state.digests[number]
+            return
+        parts = (numbers - number * LENGTH).astype("<u2").tobytes(), _as_json(ids), codes.tobytes()
+        digest = state.digests[number] = _digest(number, *parts)
+        self.execute("INSERT OR REPLACE INTO page VALUES (?, ?, ?, ?, ?)", (number, digest, *parts))
+
+    def insert(self, ids: Array, codes: Codes, details: Sequence[Details] | None, n_bits: int) -> None:
+        """Add items. The caller has checked everything."""
+        state, values, width = self.read_state(), ids.tolist(), codes.shape[1]
+        first, at = state.next, 0
+        while at < len(values):
+            page, offset = divmod(first + at, LENGTH)
+            stop = min(len(values), at + LENGTH - offset)
+            new, packed = values[at:stop], codes[at:stop]
+            numbers = np.arange(first + at, first + stop)
+            texts = _as_json(new)
+            if details is None and "\\u0000" not in texts:  # where SQLite's JSON texts end
+                # SQLite takes the items out of the page: a statement per item takes five times as long.
+                each = f"SELECT key + ?, value, substr(?, 1 + {width} * key, {width}) FROM json_each(?)"
+                self.execute(f"INSERT INTO item (number, id, code) {each}", (first + at, packed.tobytes(), texts))
+            else:
+                shown = [Details()] * len(new) if details is None else details[at:stop]
+                rows = zip(numbers.tolist(), new, map(bytes, packed), shown, strict=True)
+                values_of = ((number, item, code, *about, about.crc(item)) for number, item, code, about in rows)
+                self.execute_many("INSERT INTO item VALUES (?, ?, ?, ?, ?, ?)", values_of)
+            if page in state.digests:
+                old = self.read_page(page, n_bits)
+                numbers, new = np.concatenate([old.numbers, numbers]), old.ids.tolist() + new
+                packed = np.vstack([old.codes, packed])
+            self._write_page(state, page, numbers, new, packed)
+            at = stop
+        self._write_state(State(state.digests, first + len(values)))
+
+    def delete(self, ids: Array, n_bits: int) -> None:
+        """Remove items that are there."""
+        state, found = self.read_state(), self.numbers_of(ids.tolist())
+        numbers, gone = np.array([*found.values()], dtype=np.int64), set()
+        self.execute_many("DELETE FROM item WHERE number=?", ((number,) for number in numbers.tolist()))
+        for number in np.unique(numbers // LENGTH).tolist():
+            page = self.read_page(number, n_bits)
+            kept = ~np.isin(page.numbers, numbers)
+            gone |= {*page.ids[~kept].tolist()}
+            self._write_page(state, number, page.numbers[kept], page.ids[kept].tolist(), page.codes[kept])
+        if gone != {*ids.tolist()}:
+            raise CollectionFileError("its items are not those of its pages.")
+        self._write_state(state)
+
+    def clear(self) -> None:
+        """Remove all items."""
+        state = self.read_state()
+        self.execute("DELETE FROM item")
+        self.execute("DELETE FROM page")
+        self._write_state(State({}, state.next))
+
+    def numbers_of(self, ids: Sequence[int | str]) -> dict[int | str, int]:
+        """Return the numbers of the ids that are there."""
+        found: dict[int | str, int] = {}
+        for start in range(0, len(ids), _MANY):
+            some = tuple(ids[start : start + _MANY])
+            marks = ",".join("?" * len(some))
+            found |= dict(self.execute(f"SELECT id, number FROM item WHERE id IN ({marks})", some))
+        return found
+
+    def details_of(self, item: int | str) -> Details:
+        """Return text and picture of an item that is there; an error if they were altered."""
+        rows = self.execute("SELECT id, text, thumbnail, crc FROM item WHERE id=?", (item,))
+        if [row[0] for row in rows] != [item]:
+            raise CollectionFileError(f"its item {item!r} was altered.")
+        return _details(*rows[0])
+
+    def check(self, n_bits: int) -> None:
+        """Read everything, and compare every row with its page; an error if they differ, or if one was altered."""
+        ((found,),) = self.execute("PRAGMA integrity_check(1)")
+        if found != "ok":
+            raise CollectionFileError(f"SQLite finds: {found}.")
+        for name in ("about", "evidence", "model"):
+            self.read_part(name)
+        n = 0
+        for number in self.read_state().digests:
+            page = self.read_page(number, n_bits)
+            known = list(zip(page.numbers.tolist(), page.ids.tolist(), map(bytes, page.codes), strict=True))
+            span = number * LENGTH, number * LENGTH + LENGTH - 1
+            rows = self.execute("SELECT * FROM item WHERE number BETWEEN ? AND ? ORDER BY number", span)
+            if [row[:3] for row in rows] != known:
+                raise CollectionFileError(f"its items are not those of page {number}.")
+            for _, item, _, *about in rows:
+                _details(item, *about)
+            n += len(rows)
+        if self.execute("SELECT count(*) FROM item") != [(n,)]:
+            raise CollectionFileError("it has items that no page knows.")
+
+
+def _parsed_ids(text: str, n: int) -> Array:
+    ids = json.loads(text)
+    kinds = set(map(type, ids))
+    if len(ids) != n or kinds not in ({int}, {str}):
+        raise ValueError(f"{len(ids)} ids of {len(kinds)} kinds for {n} items")
+    return np.array(ids, dtype=object if kinds == {str} else np.int64)
+
+
+def _details(item: int | str, text: Any, thumbnail: Any, crc: Any) -> Details:
+    typed = isinstance(text, (str, type(None))) and isinstance(thumbnail, (bytes, type(None)))
+    if not typed or Details(text, thumbnail).crc(item) != crc:
+        raise CollectionFileError(f"its item {item!r} was altered.")
+    return Details(text, thumbnail)
+
+
+def _as_json(ids: list[Any]) -> str:
+    return json.dumps(ids, ensure_ascii=False, separators=(",", ":"))
+
+
+def _plain(value: object) -> object:
+    return value.item() if isinstance(value, np.generic) else str(value)
+
+
+def _digest(number: int, offsets: bytes, ids: str, codes: bytes) -> str:
+    """Digest over the number of a page, the lengths of its parts, and the parts."""
+    text = ids.encode()
+    found = hashlib.sha256(f"{number} {len(offsets)} {len(text)} {len(codes)}\0".encode())
+    for part in (offsets, text, codes):
+        found.update(part)
+    return found.hexdigest()
 
 
 @contextmanager
@@ -162,7 +394,7 @@ def _errors(path: Path) -> Iterator[None]:
     """Say in our words what SQLite says of a damaged, locked or full file."""
     try:
         yield
-    except sqlite3.IntegrityError:
+    except sqlite3.ProgrammingError:  # it was closed
         raise
     except sqlite3.OperationalError as error:
         text = str(error)
@@ -172,7 +404,8 @@ def _errors(path: Path) -> Iterator[None]:
             raise PermissionError(f"{str(path)!r} must not be written to.") from None
         raise OSError(f"{str(path)!r}: {text}.") from None
     except sqlite3.DatabaseError as error:
-        raise CollectionFileError(f"{str(path)!r} is damaged: {error}.") from None
+        what = "not a thpi collection" if "not a database" in str(error) else f"damaged: {error}"
+        raise CollectionFileError(f"{str(path)!r} is {what}.") from None
 
 
 def _identity(path: Path) -> tuple[int, int]:
@@ -180,9 +413,9 @@ def _identity(path: Path) -> tuple[int, int]:
     return about.st_dev, about.st_ino
 
 
-def _connect(path: Path, mode: str, wait: float) -> sqlite3.Connection:
+def _connect(path: Path, wait: float) -> sqlite3.Connection:
     # isolation_level None: transactions begin where this file says, and nowhere else.
-    address = f"file:{quote(str(path))}?mode={mode}"
+    address = f"file:{quote(str(path))}?mode=rw"
     connection = sqlite3.connect(address, wait, isolation_level=None, check_same_thread=False, uri=True)
     try:
         # A crafted schema must not call functions, and cells of a damaged page are not followed out of it.

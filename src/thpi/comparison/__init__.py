@@ -1,10 +1,14 @@
-"""Which code for these vectors? Codes at equal bytes, measured; see :func:`compare`."""
+"""Which code for these vectors? :func:`compare` measures codes at equal bytes; :class:`ResidualQuantiser` is one.
+
+The room may import hashers, auto, index, evaluation, report and what lies below them.
+"""
 
 from __future__ import annotations
 
-from thpi.comparison._compare import compare, write_code
-from thpi.comparison._measure import Cut
+from thpi.comparison._compare import compare
+from thpi.comparison._measure import Cut, Truth
 from thpi.comparison._methods import METHODS
+from thpi.comparison._quantiser import ResidualQuantiser
 from thpi.comparison._result import Comparison, Result
 
-__all__ = ["METHODS", "Comparison", "Cut", "Result", "compare", "write_code"]
+__all__ = ["METHODS", "Comparison", "Cut", "ResidualQuantiser", "Result", "Truth", "compare"]

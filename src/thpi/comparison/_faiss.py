@@ -1,4 +1,4 @@
-"""Codes of faiss: product, scalar and RaBitQ quantisation, and float vectors. All distances are asymmetric.
+"""Codes that faiss searches: product, scalar, RaBitQ and residual quantisation, and float vectors; all asymmetric.
 
 Product and scalar quantisers estimate ``|q - x|^2`` by ``|q - x^|^2``, where ``x^`` is what the code says of x. RaBitQ
 estimates ``<q, x>`` without bias from signs, a norm and a correction factor of each row.
@@ -6,51 +6,43 @@ estimates ``<q, x>`` without bias from signs, a norm and a correction factor of 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from thpi._files import atomic_write
-from thpi._types import Array, Floats, Ints, PathLike
-from thpi.comparison._method import Coded, Training
-from thpi.index._exact import faiss_module
+from thpi._types import Array, Ints
+from thpi.comparison._method import Coded, Method, Training
+from thpi.comparison._quantiser import ResidualQuantiser
+from thpi.index import faiss_module
 
 _CENTROIDS = 256
 _SUBSPACE = 8  # dimensions that one byte of OPQ describes, at most; more of them have hardly any variance left
 _OPQ_ROUNDS = 15
+_MOST_RESIDUAL_BYTES = 64  # longer codes take long to learn, and dimensions coded one by one are as good
 _QUERY_BITS = 8  # of RaBitQ: queries are rounded to bytes
 
 
-def write_index(index: Any, path: PathLike) -> None:
-    """Write a faiss index in one step."""
-    faiss = faiss_module()
-
-    atomic_write(path, faiss.serialize_index(index).tobytes())
-
-
 def float_code(rows: Training, most: int) -> Coded | None:
-    """Keep the vectors as they are, in float32."""
-    faiss = faiss_module()
-
-    if 4 * rows.n_dims > most:
-        return None
-    return _coded(faiss.IndexFlatL2(rows.n_dims), rows, 4 * rows.n_dims, 0, "exact")
+    """Keep the vectors as they are, in float32; there is one size, whatever is asked for."""
+    return _coded(faiss_module().IndexFlatL2(rows.n_dims), rows, "exact")
 
 
-def scalar_code(kind: str, bits: int) -> Callable[[Training, int], Coded | None]:
+def half_code(rows: Training, most: int) -> Coded | None:
+    """Keep the vectors in float16, also in one size."""
+    return scalar_code("QT_fp16", 16)(rows, 2 * rows.n_dims)
+
+
+def scalar_code(kind: str, bits: int) -> Method:
     """Return scalar quantisation of the leading principal coordinates, ``bits`` each; of all dimensions if they fit."""
 
     def code(rows: Training, most: int) -> Coded | None:
         faiss = faiss_module()
-
         m = min(8 * most // bits, rows.n_dims)
-        inner = faiss.IndexScalarQuantizer(m, getattr(faiss.ScalarQuantizer, kind), faiss.METRIC_L2)
-        if m == rows.n_dims:
-            return _coded(inner, rows, inner.code_size, 8 * m)
-        if m > rows.most_axes:
+        if rows.most_axes < m < rows.n_dims:
             return None
-        return _projected(inner, rows, rows.axes[:, :m], 8 * m)
+        index = faiss.IndexScalarQuantizer(m, getattr(faiss.ScalarQuantizer, kind), faiss.METRIC_L2)
+        return _coded(index if m == rows.n_dims else _behind(faiss.PCAMatrix(rows.n_dims, m), index), rows)
 
     return code
 
@@ -62,15 +54,13 @@ def product_code(rows: Training, most: int) -> Coded | None:
         return None
     # Parts have equal numbers of dimensions; what is missing is filled up with zeros.
     wide = -(-d // m) * m
-    inner = _product(wide, m, rows.seed)
-    shared = 4 * _CENTROIDS * d
-    return _coded(inner, rows, m, shared) if wide == d else _projected(inner, rows, np.eye(d, wide), shared)
+    index = _product(wide, m, rows.seed)
+    return _coded(index if wide == d else _behind(faiss_module().RemapDimensionsTransform(d, wide, False), index), rows)
 
 
 def rotated_product_code(rows: Training, most: int) -> Coded | None:
     """Product quantisation after the rotation that suits it: OPQ (Ge et al. 2013)."""
     faiss = faiss_module()
-
     d, m = rows.n_dims, most
     wide = min(d, _SUBSPACE * m) // m * m
     if not wide or len(rows.X) < _CENTROIDS:
@@ -79,36 +69,45 @@ def rotated_product_code(rows: Training, most: int) -> Coded | None:
     rotation.niter = _OPQ_ROUNDS
     rotation.pq = pq = faiss.ProductQuantizer(wide, m, 8)
     _seed(pq.cp, rows.seed)
-    index = faiss.IndexPreTransform(rotation, _product(wide, m, rows.seed))
-    coded = _coded(index, rows, m, 4 * wide * (_CENTROIDS + d))
+    coded = _coded(_behind(rotation, _product(wide, m, rows.seed)), rows)
     rotation.pq = None  # it belongs to Python, not to the index
     return coded
 
 
-def rabitq_code(bits: int) -> Callable[[Training, int], Coded | None]:
+def rabitq_code(bits: int) -> Method:
     """Return RaBitQ with 1, 2 or 4 bits a dimension, of as many principal coordinates as fit, randomly rotated."""
 
     def code(rows: Training, most: int) -> Coded | None:
         faiss = faiss_module()
-
-        def size(m: int) -> int:
-            return int(faiss.RaBitQuantizer(m, faiss.METRIC_L2, bits).code_size)
-
-        fitting = [m for m in range(8, rows.most_axes + 1) if size(m) <= most]
+        if not hasattr(faiss, "IndexRaBitQ"):
+            raise NotImplementedError("this faiss has no IndexRaBitQ")
+        every = range(8, rows.most_axes + 1)
+        fitting = [m for m in every if faiss.RaBitQuantizer(m, faiss.METRIC_L2, bits).code_size <= most]
         if not fitting:
             return None
-        m = fitting[-1]
-        inner = faiss.IndexRaBitQ(m, faiss.METRIC_L2, bits)
-        inner.qb = _QUERY_BITS
-        return _projected(inner, rows, rows.axes[:, :m] @ rows.rotation(m), 4 * m)
+        index = faiss.IndexRaBitQ(fitting[-1], faiss.METRIC_L2, bits)
+        index.qb = _QUERY_BITS
+        return _coded(_behind(faiss.PCAMatrix(rows.n_dims, fitting[-1], 0, True), index), rows)
 
     return code
 
 
-def _product(d: int, m: int, seed: int) -> Any:
-    faiss = faiss_module()
+def residual_code(rows: Training, most: int) -> Coded | None:
+    """Code a row by a sum of centroids and an offset."""
+    if most < 2 or most > _MOST_RESIDUAL_BYTES or len(rows.X) < _CENTROIDS:
+        return None
+    quantiser = ResidualQuantiser(most, random_state=rows.seed).fit(rows.X)
+    index = quantiser.index(quantiser.transform(rows.searched))
+    shared = 4 * sum(array.size for array in (quantiser.mean_, quantiser.axes_, quantiser.centroids_))
+    return Coded(most, shared, {"asymmetric": partial(_search, index)})
 
-    index = faiss.IndexPQ(d, m, 8)
+
+def _behind(step: Any, index: Any) -> Any:
+    return faiss_module().IndexPreTransform(step, index)
+
+
+def _product(d: int, m: int, seed: int) -> Any:
+    index = faiss_module().IndexPQ(d, m, 8)
     _seed(index.pq.cp, seed)
     return index
 
@@ -118,23 +117,12 @@ def _seed(clustering: Any, seed: int) -> None:
     clustering.min_points_per_centroid = 1  # or faiss prints a warning about few rows
 
 
-def _projected(inner: Any, rows: Training, axes: Floats, shared_bytes: int) -> Coded:
-    """Code the coordinates of rows along ``axes`` about their mean, in columns."""
-    faiss = faiss_module()
-
-    d, m = axes.shape
-    step = faiss.LinearTransform(d, m, True)
-    faiss.copy_array_to_vector(np.float32(axes.T).ravel(), step.A)
-    faiss.copy_array_to_vector(np.float32(-rows.mean @ axes), step.b)
-    step.is_trained = True
-    return _coded(faiss.IndexPreTransform(step, inner), rows, inner.code_size, shared_bytes + 4 * m * (d + 1))
-
-
-def _coded(index: Any, rows: Training, n_bytes: int, shared_bytes: int, order: str = "asymmetric") -> Coded:
+def _coded(index: Any, rows: Training, order: str = "asymmetric") -> Coded:
     index.train(rows.X)
-    index.add(rows.X)
+    shared = faiss_module().serialize_index(index).size  # all that is written of an index without rows
+    index.add(rows.searched)
+    return Coded(index.sa_code_size(), int(shared), {order: partial(_search, index)})
 
-    def search(queries: Array, k: int) -> Ints:
-        return np.asarray(index.search(np.ascontiguousarray(queries, dtype=np.float32), k)[1], dtype=np.int64)
 
-    return Coded(n_bytes, shared_bytes, {order: search}, lambda path: write_index(index, path), ".faiss")
+def _search(index: Any, queries: Array, k: int) -> Ints:
+    return np.asarray(index.search(np.ascontiguousarray(queries, dtype=np.float32), k)[1], dtype=np.int64)

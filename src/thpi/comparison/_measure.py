@@ -1,4 +1,4 @@
-"""Recall of the true nearest rows, of the first rows that a search finds; and their relevance in another meaning.
+"""Recall of the true nearest rows, of the first rows that a search finds.
 
 Let N_k(q) be the k rows nearest to the query q, and those tied with the k-th, and F_c(q) the first c rows found. Then
 
@@ -11,14 +11,14 @@ after c candidates are put into the order of their vectors.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from thpi._types import Array, Bools, Floats, Ints
+from thpi._types import Array, Floats, Ints
 from thpi.comparison._method import Search
-from thpi.evaluation import Measured, label_relevance, nearest_relevance, paired_difference
+from thpi.evaluation import Measured, nearest_relevance, paired_difference
 
 
 class Cut(NamedTuple):
@@ -35,45 +35,17 @@ class Truth:
     """The true nearest rows of each query, for the numbers of rows that the cuts ask for."""
 
     def __init__(self, queries: Array, database: Array, cuts: Sequence[Cut]) -> None:
-        self.n, self.cuts = len(queries), tuple(cuts)
-        self.near = {k: _positions(nearest_relevance(queries, database, k)) for k in {cut.k for cut in cuts}}
-
-    @property
-    def most(self) -> int:
-        """The number of rows that a search must find."""
-        return max(cut.candidates for cut in self.cuts)
+        self.cuts, self.most = tuple(cuts), max(cut.candidates for cut in cuts)
+        relevant = {k: nearest_relevance(queries, database, k) for k in {cut.k for cut in cuts}}
+        self.near = {k: [np.flatnonzero(row) for row in rows] for k, rows in relevant.items()}
 
     def recalls(self, found: Ints) -> dict[Cut, Floats]:
-        """Recall of each query, for each cut."""
-        return {cut: _hits(self.near[cut.k], found[:, : cut.candidates], cut.k) for cut in self.cuts}
+        """Recall of each query, for each cut; ``found`` are the first ``most`` rows of each."""
+        return {cut: self._recall(found[:, : cut.candidates], cut.k) for cut in self.cuts}
 
-
-class Meaning(NamedTuple):
-    """Another meaning of "relevant": its title, and the share of the first ten rows found that are relevant."""
-
-    title: str
-    shares: Callable[[Ints], Floats]
-
-
-def same_label(queries: Array, database: Array, k: int) -> Meaning:
-    """Relevant are rows with the label of the query."""
-    relevant = _positions(label_relevance(queries, database))
-    return Meaning(f"same label in first {k}", lambda found: _hits(relevant, found[:, :k], k))
-
-
-def near_in_source(queries: Array, database: Array, k: int) -> Meaning:
-    """Relevant are the k rows nearest in source space."""
-    relevant = _positions(nearest_relevance(queries, database, k))
-    return Meaning(f"{k} nearest in source", lambda found: _hits(relevant, found[:, :k], k))
-
-
-def _positions(relevant: Bools) -> list[Ints]:
-    return [np.flatnonzero(row) for row in relevant]
-
-
-def _hits(relevant: Sequence[Ints], found: Ints, k: int) -> Floats:
-    counts = [np.isin(rows, near).sum() for rows, near in zip(found, relevant, strict=True)]
-    return np.minimum(np.array(counts, dtype=np.float64), k) / k
+    def _recall(self, found: Ints, k: int) -> Floats:
+        hits = [np.isin(rows, near).sum() for rows, near in zip(found, self.near[k], strict=True)]
+        return np.minimum(hits, k) / k
 
 
 def measured(values: Floats) -> Measured:

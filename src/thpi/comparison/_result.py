@@ -13,10 +13,8 @@ from thpi.evaluation import Measured
 class Result:
     """One code, searched in one order.
 
-    ``recalls`` are those of exhaustive search: what is missing to 1 is lost by the code. ``index_loss`` is what an
-    approximate index loses besides, at the wished cut; None if it was not asked for or the code has no such index.
+    ``recalls`` are those of exhaustive search: what is missing to 1 is lost by the code.
     ``shared_bytes`` are bytes that all rows share, ``fit_seconds`` the time to learn and code.
-    ``relevance`` is the share of the first rows found that are relevant in the other meaning, if there is one.
     """
 
     method: str
@@ -26,9 +24,6 @@ class Result:
     recalls: dict[Cut, Measured]
     milliseconds: float
     fit_seconds: float
-    relevance: Measured | None = None
-    index_loss: Measured | None = None
-    index_milliseconds: float | None = None
 
     @property
     def name(self) -> str:
@@ -38,19 +33,15 @@ class Result:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
         recalls = [cut._asdict() | recall._asdict() for cut, recall in self.recalls.items()]
-        kept = {name: value and value._asdict() for name, value in self._measures().items()}
-        return {**asdict(self), "recalls": recalls, **kept}
-
-    def _measures(self) -> dict[str, Measured | None]:
-        return {"relevance": self.relevance, "index_loss": self.index_loss}
+        return asdict(self) | {"recalls": recalls}
 
 
 @dataclass(frozen=True)
 class Comparison:
     """All results by falling recall within rising bytes; what was wished, and of which rows.
 
-    ``meaning`` is the title of the other meaning of "relevant", if labels or source rows were given.
-    ``left_out`` are methods that could not run, with the reason.
+    ``left_out`` are methods that could not run, with the reason. If ``unseen``, the rows searched are other rows than
+    those that the codes were learned from.
     """
 
     results: tuple[Result, ...]
@@ -59,8 +50,8 @@ class Comparison:
     n_queries: int
     n_database: int
     n_dims: int
-    meaning: str | None = None
     left_out: tuple[str, ...] = ()
+    unseen: bool = False
 
     def recall(self, result: Result) -> float:
         """Recall of a result at the wished cut."""
@@ -81,70 +72,47 @@ class Comparison:
         return next((result for result in self.frontier if self.recall(result) >= self.wished), None)
 
     @property
-    def choice_in_all(self) -> Result | None:
-        """The code that takes least memory for just these rows, with what they share; None if none is good enough.
-
-        Projections and centroids weigh more than the codes if rows are few.
-        """
-        enough = (result for result in self.results if self.recall(result) >= self.wished)
-        return min(enough, key=self.total_bytes, default=None)
-
-    def total_bytes(self, result: Result) -> int:
-        """Return the bytes of all codes of the database, with what they share."""
-        return self.n_database * result.n_bytes + result.shared_bytes
-
-    @property
     def sentence(self) -> str:
-        """The answer in words."""
+        """The answer in words: which code, what it needs besides, and which rows it was learned from."""
         what = f"recall {100 * self.wished:g} % of the {self.cut.k} nearest"
-        among = "" if self.cut.k == self.cut.candidates else f" among the first {self.cut.candidates}"
+        what += "" if self.cut.k == self.cut.candidates else f" among the first {self.cut.candidates}"
         best = self.choice
         if best is None:
             top = self.frontier[-1]
-            return f"No code reaches {what}{among}. {top.name} comes nearest: {_in_words(top, self.cut)}."
-        answer = f"The smallest code with {what}{among} is {best.name}: {_in_words(best, self.cut)}."
-        least = self.choice_in_all
-        if least is None or self.total_bytes(least) == self.total_bytes(best):
-            return answer
-        shared, here, there = map(_size, (best.shared_bytes, self.total_bytes(least), self.total_bytes(best)))
-        return (
-            f"{answer} It needs {shared} besides, which all rows share. "
-            f"For only {self.n_database:,} rows, {least.name} takes less in all: {here} against {there}."
-        )
+            answer = f"No code reaches {what}. {top.name} comes nearest: {_in_words(top, self.cut)}."
+        else:
+            answer = f"The smallest code with {what} is {best.name}: {_in_words(best, self.cut)}."
+            if best.shared_bytes > (codes := self.n_database * best.n_bytes):  # of few rows
+                shared, all_codes = f"{best.shared_bytes / 1e6:.2f} MB", f"{codes / 1e6:.2f} MB"
+                answer += f" Its centroids or projections take {shared} besides, more than all codes ({all_codes})."
+        if self.unseen:
+            return f"{answer} All codes were learned from other rows than those searched."
+        return f"{answer} All codes were learned from the rows searched; of rows that come later they find fewer."
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
+        names = ("n_queries", "n_database", "n_dims", "wished", "sentence", "left_out", "unseen")
         return {
-            "n_queries": self.n_queries,
-            "n_database": self.n_database,
-            "n_dims": self.n_dims,
-            "wished": self.wished,
+            **{name: getattr(self, name) for name in names},
             **self.cut._asdict(),
-            "sentence": self.sentence,
             "choice": self.choice and self.choice.to_dict(),
-            "choice_in_all": self.choice_in_all and self.choice_in_all.to_dict(),
             "frontier": [{"method": r.method, "order": r.order, "n_bytes": r.n_bytes} for r in self.frontier],
             "results": [result.to_dict() for result in self.results],
-            "meaning": self.meaning,
-            "left_out": list(self.left_out),
         }
 
     def to_html(self) -> str:
         """Return a page that needs no network and no script."""
-        from thpi.comparison._page import comparison_page
+        from thpi.comparison._page import draw_frontier
+        from thpi.report import render
 
-        return comparison_page(self)
+        return render("comparison.html", found=self, draw_frontier=draw_frontier)
 
     def _repr_html_(self) -> str:
-        from thpi.comparison._html import comparison_html
+        from thpi.report import render
 
-        return comparison_html(self)
+        return render("notebook/comparison.html", found=self)
 
 
 def _in_words(result: Result, cut: Cut) -> str:
     value, low, high = (100 * number for number in result.recalls[cut])
     return f"{result.n_bytes} bytes, recall {value:.1f} % ({low:.1f} to {high:.1f})"
-
-
-def _size(n: int) -> str:
-    return f"{n / 1e6:.1f} MB" if n >= 999_500 else f"{n / 1e3:.0f} kB"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +16,7 @@ Picture: TypeAlias = "npt.NDArray[np.uint8] | bytes"
 _PER_ROW = ("target", "source", "names", "labels", "tags", "pictures", "target_texts", "source_texts")
 
 
-@dataclass(frozen=True, eq=False)
-class Item:
+class Item(NamedTuple):
     """What can be shown of one row of a data set; None or empty if the set does not have it.
 
     ``picture`` is a uint8 array (height x width, grey) or the bytes of an image file.
@@ -35,27 +34,13 @@ class Item:
 class PairedDataset:
     """Rows seen in two domains: row ``i`` of ``target`` and row ``i`` of ``source`` are the same thing.
 
-    Parameters
-    ----------
-    name : name of the data set in the registry.
-    target, source : n x d_T, what exists at query time, and n x d_S, the privileged data; float64 arrays or
-        ``scipy.sparse.csr_array``.
-    names : n identifiers.
-    labels, label_names : n class numbers, or None, and the names of the classes.
-    source_only : m x d_S rows that have no counterpart in the target, or None.
-    tags, tag_names : n x t, nonzero where a row carries a tag, or None, and the t names.
-    pictures : n pictures (uint8 arrays, or bytes of image files), or None.
-    target_texts, source_texts : n texts to show, or None.
+    ``target`` exists at query time, ``source`` is the privileged data; they are float64 arrays or
+    ``scipy.sparse.csr_array``, and ``source_only`` has source rows without a counterpart. ``labels`` are class numbers,
+    ``tags`` (n x t) is nonzero where a row carries a tag. ``pictures`` are uint8 arrays, or bytes of image files.
 
-    Examples
-    --------
     >>> toy = PairedDataset("toy", np.eye(2), np.ones((2, 3)), ("a", "b"), np.array([1, 0]), ("no", "yes"))
-    >>> toy.n, toy.d_target, toy.d_source
-    (2, 2, 3)
-    >>> toy.show(0).label
-    'yes'
-    >>> toy.take([1]).names
-    ('b',)
+    >>> toy.n, toy.d_target, toy.d_source, toy.show(0).label, toy.take([1]).names
+    (2, 2, 3, 'yes', ('b',))
     """
 
     name: str
@@ -72,16 +57,15 @@ class PairedDataset:
     source_texts: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
-        n = self.n
         for field in _PER_ROW:
             value = getattr(self, field)
-            rows = n if value is None else value.shape[0] if hasattr(value, "shape") else len(value)
-            if rows != n:
-                raise ValueError(f"{field} has {rows} rows and target has {n}; they must be equal.")
+            rows = self.n if value is None else value.shape[0] if hasattr(value, "shape") else len(value)
+            if rows != self.n:
+                raise ValueError(f"{field} has {rows} rows and target has {self.n}; they must be equal.")
         columns = self.d_source if self.source_only is None else self.source_only.shape[1]
         if columns != self.d_source:
             raise ValueError(f"source_only has {columns} columns and source has {self.d_source}; they must be equal.")
-        if self.labels is not None and n and self.labels.max() >= len(self.label_names):
+        if self.labels is not None and self.n and self.labels.max() >= len(self.label_names):
             raise ValueError(f"labels go up to {self.labels.max()}, but there are {len(self.label_names)} names.")
         if self.tags is not None and self.tags.shape[1] != len(self.tag_names):
             raise ValueError(f"tags has {self.tags.shape[1]} columns, but there are {len(self.tag_names)} names.")
@@ -105,15 +89,14 @@ class PairedDataset:
         """Return what can be shown of row ``i``."""
         if not 0 <= i < self.n:
             raise IndexError(f"i={i!r} must be a row number from 0 to {self.n - 1}.")
+
+        def at(values: Any) -> Any:
+            return None if values is None else values[i]
+
+        label = None if self.labels is None else self.label_names[int(self.labels[i])]
         carried = [] if self.tags is None else self.tags[[i]].nonzero()[1].tolist()
-        return Item(
-            name=self.names[i],
-            label=None if self.labels is None else self.label_names[int(self.labels[i])],
-            picture=None if self.pictures is None else cast("Picture", self.pictures[i]),
-            target_text=None if self.target_texts is None else self.target_texts[i],
-            source_text=None if self.source_texts is None else self.source_texts[i],
-            tags=tuple(self.tag_names[j] for j in carried),
-        )
+        texts = at(self.target_texts), at(self.source_texts)
+        return Item(self.names[i], label, at(self.pictures), *texts, tuple(self.tag_names[j] for j in carried))
 
     def take(self, rows: npt.ArrayLike) -> PairedDataset:
         """Keep only the given paired rows, in the given order; ``source_only`` stays whole."""
@@ -125,10 +108,6 @@ class PairedDataset:
 
 def _take(values: Any, index: Ints) -> Any:
     """Select rows of an array, of a sequence, or of a sequence with a lazy ``take`` of its own."""
-    if values is None:
-        return None
-    if hasattr(values, "shape"):
-        return values[index]
-    if hasattr(values, "take"):
-        return values.take(index)
-    return tuple(values[i] for i in index.tolist())
+    if values is None or hasattr(values, "shape"):
+        return None if values is None else values[index]
+    return values.take(index) if hasattr(values, "take") else tuple(values[i] for i in index.tolist())

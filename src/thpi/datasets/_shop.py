@@ -10,7 +10,7 @@ from scipy import sparse
 from thpi._types import Array, Ints
 from thpi.datasets._bundled import BUNDLED
 from thpi.datasets._paired import PairedDataset
-from thpi.kernels._threads import small_products
+from thpi.kernels.threads import small_products
 
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
@@ -83,13 +83,24 @@ class ShopTask(NamedTuple):
     queries: Ints
     database: Ints
 
+    @property
+    def ids(self) -> Array:
+        """Names of the drawings, by the first word of their category: "signs-17" is of "signs_and_symbols"."""
+        kinds = [self.shop.label_names[label].split("_")[0] for label in self.labels]
+        return np.array([f"{kind}-{row}" for row, kind in enumerate(kinds)])
+
+    @property
+    def steps(self) -> Array:
+        """Target rows as whole numbers from 0 to 255."""
+        return np.rint(self.X / FEATURE_STEP).astype(int)
+
 
 def shop_task() -> ShopTask:
     """Load the shop with its tags as 100 numbers per drawing: tf-idf and principal components, without the queries.
 
     >>> task = shop_task()
-    >>> task.X.shape, task.S.shape, len(task.pairs), len(task.texts), len(task.queries)
-    ((1000, 1280), (1000, 100), 200, 600, 200)
+    >>> task.X.shape, task.S.shape, len(task.pairs), len(task.texts), len(task.queries), str(task.ids[0])
+    ((1000, 1280), (1000, 100), 200, 600, 200, 'animals-0')
     """
     shop = load_shop()
     assert shop.labels is not None

@@ -11,7 +11,7 @@ import numpy as np
 from thpi._files import atomic_write
 from thpi._types import Array, Ints, PathLike
 from thpi.datasets._digits import load_digits_views
-from thpi.datasets._shop import FEATURE_STEP, shop_task
+from thpi.datasets._shop import shop_task
 
 EXAMPLE_FILES = ("pictures.csv", "texts.csv", "kinds.csv", "new.csv")
 """Names of the files that :func:`write_example` writes."""
@@ -59,17 +59,10 @@ def write_shop_tables(folder: PathLike) -> tuple[Path, ...]:
     pictures of those 600, ``new.csv`` 200 pictures to search with, and ``categories.csv`` the category of all 1,000, to
     check with. ``thumbnails`` has a WebP file per product, named after its id. An id begins with the category, so you
     see what a search found: ``animals-12``.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     [path.name for path in write_shop_tables(folder)]
-    ['pictures.csv', 'tags.csv', 'later.csv', 'new.csv', 'categories.csv', 'thumbnails']
     """
     task = shop_task()
     categories = np.array(task.shop.label_names)[task.labels]
-    # The first word of a category: "signs_and_symbols" becomes "signs".
-    names = np.array([f"{category.split('_')[0]}-{row}" for row, category in enumerate(categories)])
-    features = _columns("f", np.rint(task.X / FEATURE_STEP).astype(int))
+    features = _columns("f", task.steps)
     tables = (
         (features, task.pairs),
         (_columns("t", task.S.round(4)), np.random.RandomState(0).permutation(task.database)),
@@ -79,9 +72,9 @@ def write_shop_tables(folder: PathLike) -> tuple[Path, ...]:
     )
     thumbnails = Path(folder) / "thumbnails"
     thumbnails.mkdir(exist_ok=True)
-    for name, picture in zip(names, task.shop.pictures or (), strict=True):
+    for name, picture in zip(task.ids, task.shop.pictures or (), strict=True):
         atomic_write(thumbnails / f"{name}.webp", bytes(picture))
-    return (*_write(folder, SHOP_TABLES, names, tables), thumbnails)
+    return (*_write(folder, SHOP_TABLES, task.ids, tables), thumbnails)
 
 
 def _columns(letter: str, rows: Array) -> dict[str, Array]:

@@ -1,7 +1,7 @@
 """How well codes and models retrieve: what is relevant, measures, splits, and whether the source helps.
 
-Measures, ground truth, splits and intervals know codes and arrays alone. ``evaluation.models``, which judges fitted
-models, is imported when one of its names is first used, because the learners import the measures.
+Measures know codes and arrays, and may import kernels and codes alone, because the learners import them. What judges
+fitted models is in ``evaluation.models``, and is found here when it is first used.
 """
 
 from __future__ import annotations
@@ -10,17 +10,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from thpi.evaluation._at_k import ndcg_at_k, precision_at_k, recall_at_k
-from thpi.evaluation._average_precision import average_precision, mean_average_precision, ranked_average_precision
+from thpi.evaluation._average_precision import (
+    average_precision,
+    average_precision_among,
+    mean_average_precision,
+    ranked_average_precision,
+)
 from thpi.evaluation._by_radius import (
+    RadiusChoice,
     lookup_precision,
     lookup_recall,
     pooled_precision_recall_area,
     precision_recall_curve,
+    radius_for_precision,
 )
-from thpi.evaluation._evaluate import MEASURES, evaluate, parse_measure
+from thpi.evaluation._evaluate import MEASURES, evaluate, evaluate_distances, parse_measure
 from thpi.evaluation._histograms import DistanceHistograms, Relevant, Retrieval, distance_histograms
 from thpi.evaluation._measure import Measure, PrecisionRecallCurve, QueryMean, query_mean
-from thpi.evaluation._radius import RadiusChoice, radius_for_precision
 from thpi.evaluation._relevance import (
     label_relevance,
     label_relevance_blocks,
@@ -41,61 +47,25 @@ if TYPE_CHECKING:
         Line,
         Truth,
         assess,
+        assess_rows,
         default_neighbours,
         diagnose,
         draw_recall,
         find_truth,
+        meaning_of,
     )
 
 __all__ = [
-    "MEASURES",
-    "Answer",
-    "Assessment",
-    "Diagnosis",
-    "DistanceHistograms",
-    "Judged",
-    "Line",
-    "Measure",
-    "Measured",
-    "PairedDifference",
-    "PrecisionRecallCurve",
-    "QueryMean",
-    "RadiusChoice",
-    "Relevant",
-    "Retrieval",
-    "Split",
-    "Truth",
-    "assess",
-    "average_precision",
-    "database_rows",
-    "default_neighbours",
-    "diagnose",
-    "distance_histograms",
-    "draw_recall",
-    "evaluate",
-    "find_truth",
-    "label_relevance",
-    "label_relevance_blocks",
-    "lookup_precision",
-    "lookup_recall",
-    "mean_average_precision",
-    "measured",
-    "multilabel_relevance",
-    "ndcg_at_k",
-    "nearest_relevance",
-    "neighbour_radius",
-    "paired_difference",
-    "parse_measure",
-    "pooled_precision_recall_area",
-    "precision_at_k",
-    "precision_recall_curve",
-    "query_mean",
-    "radius_for_precision",
-    "radius_relevance",
-    "ranked_average_precision",
-    "recall_at_k",
-    "split_rows",
-]
+    "MEASURES", "Answer", "Assessment", "Diagnosis", "DistanceHistograms", "Judged", "Line", "Measure", "Measured",
+    "PairedDifference", "PrecisionRecallCurve", "QueryMean", "RadiusChoice", "Relevant", "Retrieval", "Split",
+    "Truth", "assess", "assess_rows", "average_precision", "average_precision_among", "database_rows",
+    "default_neighbours", "diagnose", "distance_histograms", "draw_recall", "evaluate", "evaluate_distances",
+    "find_truth", "label_relevance", "label_relevance_blocks", "lookup_precision", "lookup_recall",
+    "mean_average_precision", "meaning_of", "measured", "multilabel_relevance", "ndcg_at_k", "nearest_relevance",
+    "neighbour_radius", "paired_difference", "parse_measure", "pooled_precision_recall_area", "precision_at_k",
+    "precision_recall_curve", "query_mean", "radius_for_precision", "radius_relevance", "ranked_average_precision",
+    "recall_at_k", "split_rows",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

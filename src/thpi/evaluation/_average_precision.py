@@ -9,7 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thpi._types import Array, Floats, Ints
-from thpi.evaluation._histograms import Relevant, Retrieval, relevance_blocks
+from thpi.evaluation._histograms import (
+    DistanceHistograms,
+    Relevant,
+    Retrieval,
+    check_distances,
+    distance_histograms,
+    relevance_blocks,
+)
 from thpi.evaluation._measure import EmptyRule, Measure, QueryMean, RankSums, harmonic, query_mean, ratio
 
 Ties = Literal["expected", "best", "worst", "stable"]
@@ -47,7 +54,10 @@ def _average_precision(retrieval: Retrieval, ties: Ties = "expected") -> Floats:
     if ties == "stable":
         blocks = ((retrieval.distances(rows), relevance > 0) for rows, relevance in retrieval.blocks())
         return np.array([_stable_row(*row) for block in blocks for row in zip(*block, strict=True)])
-    h = retrieval.histograms
+    return _of_histograms(retrieval.histograms, ties)
+
+
+def _of_histograms(h: DistanceHistograms, ties: Ties = "expected") -> Floats:
     t, r = h.hist_all, h.hist_relevant
     a, R = t.cumsum(axis=1) - t, r.cumsum(axis=1) - r
     return ratio(_KERNELS[ties](t, r, a, R, harmonic(h.n_database)).sum(axis=1), h.n_relevant, otherwise=np.nan)
@@ -101,6 +111,20 @@ def mean_average_precision(
     return query_mean(average_precision(queries, database, relevance, n_bits, ties=ties), empty=empty)
 
 
+def average_precision_among(codes: ArrayLike, relevance: Relevant, n_bits: int) -> Floats:
+    """Average precision of each code as a query among all others, expected under ties; NaN if none is relevant to it.
+
+    The diagonal of ``relevance`` must be false.
+
+    >>> average_precision_among([[0b00], [0b01], [0b11]], [[0, 0, 1], [0, 0, 0], [1, 0, 0]], n_bits=2)
+    array([0.5, nan, 0.5])
+    """
+    h = distance_histograms(codes, codes, relevance, n_bits)
+    others = h.hist_all.copy()
+    others[:, 0] -= 1  # the row itself is no answer
+    return _of_histograms(DistanceHistograms(others, h.hist_relevant))
+
+
 def ranked_average_precision(distances: ArrayLike, relevance: Relevant) -> Floats:
     """Average precision of each query, given its distance to every database row; NaN if no row is relevant to it.
 
@@ -110,9 +134,7 @@ def ranked_average_precision(distances: ArrayLike, relevance: Relevant) -> Float
     >>> ranked_average_precision([[0.5, 0.2, 0.2]], [[False, True, False]])
     array([0.75])
     """
-    d = np.asarray(distances)
-    if d.ndim != 2 or d.dtype.kind not in "fiu" or not np.isfinite(d).all():
-        raise ValueError(f"distances must be a 2-D array of finite numbers, got shape {d.shape} and dtype {d.dtype}.")
+    d = check_distances(distances)
     block = relevance_blocks(relevance, *d.shape)
     sums = harmonic(d.shape[1])
     return np.array([_ranked_row(d[i], block(i, i + 1)[0] > 0, sums) for i in range(len(d))])

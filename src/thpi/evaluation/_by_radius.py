@@ -1,14 +1,15 @@
-"""Measures of the rows within a Hamming radius: lookup, precision-recall curves, and the pooled area under them."""
+"""Rows within a Hamming radius: lookup, precision-recall curves and their area, and a radius for a wished precision."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils import check_random_state
 
-from thpi._types import Floats, Ints
-from thpi.evaluation._histograms import Relevant, Retrieval
+from thpi._types import Floats, Ints, Seed
+from thpi.evaluation._histograms import DistanceHistograms, Relevant, Retrieval
 from thpi.evaluation._measure import Measure, PrecisionRecallCurve, check_integers, like, ratio
 
 Average = Literal["pooled", "macro"]
@@ -53,11 +54,15 @@ def lookup_recall(
     return _lookup_recall(Retrieval(queries, database, relevance, n_bits), radius)
 
 
+def _pooled(hist_all: Ints, hist_relevant: Ints, otherwise: float) -> tuple[Floats, Floats, Ints]:
+    """Precision and recall by radius, of pairs of all queries, and how many are found; NaN if nothing is relevant."""
+    found, good = hist_all.sum(axis=0).cumsum(), hist_relevant.sum(axis=0).cumsum()
+    return ratio(good, found, otherwise=otherwise), ratio(good, good[-1], otherwise=np.nan), found
+
+
 def _pooled_curve(retrieval: Retrieval) -> PrecisionRecallCurve:
     h = retrieval.histograms
-    retrieved, good = h.hist_all.sum(axis=0).cumsum(), h.hist_relevant.sum(axis=0).cumsum()
-    precision, recall = ratio(good, retrieved, otherwise=0.0), ratio(good, good[-1], otherwise=np.nan)
-    return PrecisionRecallCurve(np.arange(h.n_bits + 1), precision, recall)
+    return PrecisionRecallCurve(np.arange(h.n_bits + 1), *_pooled(h.hist_all, h.hist_relevant, 0.0)[:2])
 
 
 def _macro_curve(retrieval: Retrieval) -> PrecisionRecallCurve:
@@ -130,3 +135,76 @@ MEASURES = (
     Measure("lookup_recall", "query", _lookup_recall, parameter="radius"),
     *(Measure(f"precision_recall_curve_{name}", "curve", curve) for name, curve in _CURVES.items()),
 )
+
+
+class RadiusChoice(NamedTuple):
+    """The radius chosen on one half of the queries, and what it gives on the other half.
+
+    ``radius`` is None if none reaches the wish; ``reached`` is then the best precision of any radius on the first half,
+    else that of the radius. ``precision`` and ``recall`` are those of the other half, ``found`` the number of rows
+    within the radius there. Values are NaN where there is nothing to divide by.
+    """
+
+    wish: float
+    radius: int | None
+    reached: float
+    precision: float
+    recall: float
+    found: int
+    n_choosing: int
+    n_measuring: int
+
+    def __str__(self) -> str:
+        if self.radius is None:
+            best = f"The best is {100 * self.reached:.1f} %." if self.reached == self.reached else "Nothing is found."
+            return f"No radius reaches a precision of {100 * self.wish:g} % on {self.n_choosing:,} queries. {best}"
+        text = f"Radius {self.radius} is the largest with a precision of at least {100 * self.wish:g} %"
+        text += f" on {self.n_choosing:,} of the queries. On the other {self.n_measuring:,} it "
+        if not self.found:
+            return f"{text}finds nothing."
+        recall = "" if self.recall != self.recall else f" and a recall of {100 * self.recall:.1f} %"
+        below = ", less than wished," if self.precision < self.wish else ""
+        return f"{text}has a precision of {100 * self.precision:.1f} %{below}{recall} ({self.found:,} rows found)."
+
+
+def radius_for_precision(
+    histograms: DistanceHistograms, precision: float, *, random_state: Seed = None
+) -> RadiusChoice:
+    """Choose the largest Hamming radius whose precision is at least ``precision``, which is in (0, 1].
+
+    Precision and recall are pooled: pairs of a query and a row are counted over all queries, also over those that have
+    no relevant row. A random half of the queries chooses, the other half measures: the precision of the half that
+    chose is too good.
+
+    >>> from thpi.evaluation import distance_histograms
+    >>> relevant = [[True, True, False]] * 4
+    >>> h = distance_histograms([[0]] * 4, [[0b0], [0b1], [0b11]], relevant, n_bits=2)
+    >>> choice = radius_for_precision(h, 0.9, random_state=0)
+    >>> choice.radius, choice.precision, choice.recall
+    (1, 1.0, 1.0)
+    """
+    n = len(histograms.hist_all)
+    check_precision(precision, n)
+    order = check_random_state(random_state).permutation(n)
+    choosing, measuring = order[: n // 2], order[n // 2 :]
+    # NaN where nothing is found.
+    halves = [
+        _pooled(histograms.hist_all[half], histograms.hist_relevant[half], np.nan) for half in (choosing, measuring)
+    ]
+    reached = halves[0][0]
+    enough = np.flatnonzero(reached >= precision)  # NaN is not
+    if not len(enough):
+        best = float(np.nanmax(reached)) if not np.isnan(reached).all() else np.nan
+        return RadiusChoice(precision, None, best, np.nan, np.nan, 0, len(choosing), len(measuring))
+    radius = int(enough[-1])
+    value, recall, found = (each[radius] for each in halves[1])
+    measured = float(value), float(recall), int(found)
+    return RadiusChoice(precision, radius, float(reached[radius]), *measured, len(choosing), len(measuring))
+
+
+def check_precision(precision: float | None, n_queries: int) -> None:
+    """Refuse a wish that cannot be met, or measured."""
+    if precision is not None and not 0 < precision <= 1:
+        raise ValueError(f"precision={precision!r} must be greater than 0 and at most 1.")
+    if precision is not None and n_queries < 2:
+        raise ValueError(f"precision={precision!r} needs at least 2 queries, one half to choose and one to measure.")

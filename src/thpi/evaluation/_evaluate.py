@@ -1,19 +1,34 @@
-"""Every measure by name, and all of them from one pass over the codes.
+"""Every measure by name, and the one way to evaluate: from codes, or from distances of any kind.
 
-Every measure is exact and computed from each query's histogram of Hamming distances. The histograms take one pass
-over the codes, in blocks of bounded memory. Tied rows (equal distance) count as randomly ordered unless a measure
-says otherwise. ``MEASURES`` lists all measures by the names that :func:`evaluate` accepts.
+Every measure is exact and computed from each query's histogram of distances, in one pass in blocks of bounded memory.
+Tied rows (equal distance) count as randomly ordered unless a measure says otherwise. ``MEASURES`` lists all measures
+by the names that :func:`evaluate` and :func:`evaluate_distances` accept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias
 
+import numpy as np
 from numpy.typing import ArrayLike
 
+from thpi._types import Array, Floats
 from thpi.evaluation import _at_k, _average_precision, _by_radius
-from thpi.evaluation._histograms import Relevant, Retrieval
+from thpi.evaluation._histograms import (
+    Ranking,
+    Relevant,
+    Retrieval,
+    check_distances,
+    relevance_blocks,
+    relevance_in_blocks,
+)
 from thpi.evaluation._measure import Measure, Value
+
+Request: TypeAlias = "tuple[str, Measure, tuple[Any, ...]]"
+"""The name of a value, the measure, and its arguments."""
+
+_BLOCK_PAIRS = 2**20  # some 50 bytes each, for distances, their order and the histograms
 
 MEASURES: dict[str, Measure] = {
     measure.name: measure for module in (_average_precision, _at_k, _by_radius) for measure in module.MEASURES
@@ -40,11 +55,67 @@ def evaluate(
     >>> evaluate([[0b00]], codes, [[True, False, True]], 2, ["average_precision", "precision@2"])
     {'average_precision': array([0.91666667]), 'precision@2': array([0.75])}
     """
-    if isinstance(measures, str):
-        raise ValueError(f"measures={measures!r} must be a list of names, not one string.")
-    requests = [(name, *parse_measure(name)) for name in measures]
-    retrieval = Retrieval(queries, database, relevance, n_bits, gain=gain)
+    requests = parse_measures(measures)
+    return compute(Retrieval(queries, database, relevance, n_bits, gain=gain), requests)
+
+
+def evaluate_distances(
+    distances: ArrayLike | Callable[[slice], Array],
+    relevance: Relevant,
+    measures: Iterable[str] = ("average_precision",),
+    *,
+    shape: tuple[int, int] | None = None,
+) -> dict[str, Floats]:
+    """Compute measures of any ranking, given the distance of each query to every database row.
+
+    The measures are those of ranks: average precision, and precision, recall and NDCG at k. Rows at equal distance
+    count as in random order. ``distances`` is an array of finite numbers, n_queries x n_database, or a function of a
+    slice of queries that returns some of its rows; ``shape`` is then that of all of it.
+
+    >>> evaluate_distances([[0.5, 0.2, 0.2]], [[False, True, False]], ["average_precision", "recall@1"])
+    {'average_precision': array([0.75]), 'recall@1': array([0.5])}
+    """
+    requests = parse_measures(measures)
+    for name, measure, _ in requests:
+        if not is_of_ranks(measure):
+            raise ValueError(
+                f"measures has {name!r}, which needs codes; of other distances there are measures of ranks."
+            )
+    if not callable(distances):
+        array = check_distances(distances)
+        return compute_distances(lambda rows: array[rows], relevance, requests, array.shape)
+    if shape is None:
+        raise ValueError("shape=None; it is needed if distances is a function.")
+    return compute_distances(distances, relevance, requests, shape)
+
+
+def compute(retrieval: Retrieval | Ranking, requests: Sequence[Request]) -> dict[str, Value]:
+    """Compute measures that are parsed already."""
     return {name: measure.compute(retrieval, *arguments) for name, measure, arguments in requests}
+
+
+def compute_distances(
+    distances: Callable[[slice], Array], relevance: Relevant, requests: Sequence[Request], shape: tuple[int, ...]
+) -> dict[str, Floats]:
+    """Compute measures of ranks that are parsed already, block by block."""
+    n, m = shape
+    parts: list[Any] = [
+        compute(Ranking(distances(rows), relevant), requests)
+        for rows, relevant in relevance_in_blocks(relevance_blocks(relevance, n, m), n, m, _BLOCK_PAIRS)
+    ]
+    return {name: np.concatenate([part[name] for part in parts]) for name, _, _ in requests}
+
+
+def is_of_ranks(measure: Measure) -> bool:
+    """Whether a measure is one number per query that depends on ranks and ties alone, not on Hamming distances."""
+    return measure.scope == "query" and (measure.parameter == "k" or measure.name == "average_precision")
+
+
+def parse_measures(names: Iterable[str]) -> list[Request]:
+    """Parse several names, with :func:`parse_measure`."""
+    if isinstance(names, str):
+        raise ValueError(f"measures={names!r} must be a list of names, not one string.")
+    return [(name, *parse_measure(name)) for name in names]
 
 
 def parse_measure(name: str) -> tuple[Measure, tuple[int, ...]]:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from thpi._types import Array, Bools, Floats, InMemory, Ints, Words, is_sparse
 from thpi.codes import as_words, check_codes, count_ones
 from thpi.kernels import pays_off
-from thpi.kernels._threads import n_threads, run_in_order
+from thpi.kernels.threads import n_threads, run_in_order
 
 Gain = Literal["linear", "exponential"]
 RowBlock: TypeAlias = "ArrayLike | InMemory"
@@ -34,46 +34,19 @@ GAINS: dict[str, Callable[[Array], Floats]] = {
 
 def block_distances(queries: Words, database: Words, dtype: DTypeLike) -> Array:
     """Hamming distances of words ``queries`` (n x words) to ``database`` (words x m) in a narrow ``dtype``."""
-    n, m = len(queries), database.shape[1]
-    distances = np.zeros((n, m), dtype=dtype)
-    columns = min(m, _CHUNK_PAIRS)
-    rows = max(1, _CHUNK_PAIRS // columns)
-    for i in range(0, n, rows):
-        for j in range(0, m, columns):
-            out = distances[i : i + rows, j : j + columns]
-            for word in range(len(database)):
-                out += count_ones(queries[i : i + rows, word, None] ^ database[None, word, j : j + columns])
+    distances = np.zeros((len(queries), database.shape[1]), dtype=dtype)
+    rows = max(1, _CHUNK_PAIRS // database.shape[1])
+    for start in range(0, len(queries), rows):
+        for i in range(len(database)):
+            distances[start : start + rows] += count_ones(queries[start : start + rows, i, None] ^ database[i])
     return distances
 
 
-def _count_narrow(keys: Array, n_keys: int) -> Ints:
-    # Bytes are counted in pairs, which halves the increments.
-    if keys.dtype != np.uint8:
-        return np.bincount(keys, minlength=n_keys).astype(np.int64)
-    even = len(keys) // 2 * 2
-    pairs = np.bincount(keys[:even].view(np.uint16), minlength=2**16).reshape(256, 256)
-    counts: Ints = (pairs.sum(axis=0) + pairs.sum(axis=1)).astype(np.int64)
-    if even < len(keys):
-        counts[keys[-1]] += 1
-    return counts[:n_keys]
-
-
 def count_by_distance(distances: Array, relevant: Bools, n_bits: int) -> Ints:
-    """Count rows by distance, shape ``(n_queries, 2, n_bits + 1)``: not relevant, then relevant.
-
-    The type of ``distances`` must hold ``2 * n_bits + 1``, because one key encodes distance and relevance.
-    """
-    n, m = distances.shape
-    n_keys = 2 * (n_bits + 1)
-    if m >= _CHUNK_PAIRS:
-        shift = distances.dtype.type(n_bits + 1)
-        counts = np.stack([_count_narrow(d + shift * r, n_keys) for d, r in zip(distances, relevant, strict=True)])
-    else:
-        keys = distances.astype(np.intp)
-        keys += (n_bits + 1) * relevant
-        keys += n_keys * np.arange(n)[:, None]
-        counts = np.bincount(keys.ravel(), minlength=n * n_keys).astype(np.int64)
-    return counts.reshape(n, 2, n_bits + 1)
+    """Count rows by distance, shape ``(n_queries, 2, n_bits + 1)``: not relevant, then relevant."""
+    keys = distances + (n_bits + 1) * (relevant + 2 * np.arange(len(distances))[:, None])
+    counts = np.bincount(keys.ravel(), minlength=len(distances) * 2 * (n_bits + 1))
+    return counts.astype(np.int64, copy=False).reshape(len(distances), 2, n_bits + 1)
 
 
 @dataclass(frozen=True)
@@ -108,9 +81,7 @@ class Retrieval:
     def __init__(
         self, queries: ArrayLike, database: ArrayLike, relevance: Relevant, n_bits: int, gain: str = "linear"
     ) -> None:
-        if gain not in GAINS:
-            raise ValueError(f"gain={gain!r} must be one of {sorted(GAINS)}.")
-        self.n_bits, self.gain = n_bits, gain
+        self.n_bits, self.gain = n_bits, check_gain(gain)
         self._queries = _check_rows(queries, n_bits, "queries")
         # Transposed, so that one word of consecutive database rows is consecutive in memory.
         self._database = np.ascontiguousarray(_check_rows(database, n_bits, "database").T)
@@ -118,10 +89,7 @@ class Retrieval:
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
         """Yield blocks of queries: their numbers and relevance."""
-        n, size = len(self._queries), max(1, _BLOCK_PAIRS // self._database.shape[1])
-        for start in range(0, n, size):
-            stop = min(start + size, n)
-            yield slice(start, stop), self._relevance(start, stop)
+        return relevance_in_blocks(self._relevance, len(self._queries), self._database.shape[1], _BLOCK_PAIRS)
 
     def distances(self, rows: slice) -> Array:
         return block_distances(self._queries[rows], self._database, np.min_scalar_type(2 * self.n_bits + 1))
@@ -138,26 +106,60 @@ class Retrieval:
             from thpi.kernels.distance_histograms import count_words
 
             return count_words(self._queries[rows], self._database, relevance, self.n_bits), [], []
-        distances = self.distances(rows)
-        gains, ideal = [], []
-        if graded:
-            for row, grades in zip(distances, GAINS[self.gain](relevance), strict=True):
-                gains.append(np.bincount(row, weights=grades, minlength=self.n_bits + 1).astype(np.float64, copy=False))
-                levels, times = np.unique(grades[grades > 0], return_counts=True)
-                ideal.append((levels[::-1], times[::-1].astype(np.int64)))
-        return count_by_distance(distances, relevance > 0, self.n_bits), gains, ideal
+        return _count(self.distances(rows), relevance, self.n_bits, self.gain if graded else None)
 
     @cached_property
     def histograms(self) -> DistanceHistograms:
         use_kernel = self.n_bits < 2**15 and pays_off(len(self._queries) * self._database.size)
-        parts = run_in_order(self._counting(use_kernel), n_threads() if use_kernel else 1)
-        counts = np.concatenate([part[0] for part in parts])
-        gains, ideal = [row for part in parts for row in part[1]], [row for part in parts for row in part[2]]
-        if not gains:
-            return DistanceHistograms(counts.sum(axis=1), counts[:, 1])
-        if len(gains) != len(counts):
-            raise ValueError("relevance gave boolean blocks first and graded blocks later; use one kind.")
-        return DistanceHistograms(counts.sum(axis=1), counts[:, 1], np.stack(gains), ideal)
+        return _joined(run_in_order(self._counting(use_kernel), n_threads() if use_kernel else 1))
+
+
+class Ranking:
+    """The same for a block of distances (n_queries x n_database) of any kind: every group of tied rows is a distance.
+
+    The histogram has one column per group, so all of it is as large as the distances.
+    """
+
+    def __init__(self, distances: Array, relevance: Array, gain: str = "linear") -> None:
+        (n, m), order = distances.shape, np.argsort(distances, axis=1)
+        groups = np.zeros((n, m), dtype=np.int64)
+        behind = np.diff(np.take_along_axis(distances, order, axis=1), axis=1) > 0
+        np.put_along_axis(groups, order[:, 1:], behind.cumsum(axis=1), axis=1)
+        graded = None if relevance.dtype == np.bool_ else check_gain(gain)
+        self.histograms = _joined([_count(groups, relevance, m - 1, graded)])
+
+
+def _count(distances: Array, relevance: Array, n_bits: int, gain: str | None) -> _Part:
+    gains, ideal = [], []
+    if gain is not None:
+        for row, grades in zip(distances, GAINS[gain](relevance), strict=True):
+            gains.append(np.bincount(row, weights=grades, minlength=n_bits + 1).astype(np.float64, copy=False))
+            levels, times = np.unique(grades[grades > 0], return_counts=True)
+            ideal.append((levels[::-1], times[::-1].astype(np.int64)))
+    return count_by_distance(distances, relevance > 0, n_bits), gains, ideal
+
+
+def _joined(parts: list[_Part]) -> DistanceHistograms:
+    counts = np.concatenate([part[0] for part in parts])
+    gains, ideal = [row for part in parts for row in part[1]], [row for part in parts for row in part[2]]
+    if not gains:
+        return DistanceHistograms(counts.sum(axis=1), counts[:, 1])
+    if len(gains) != len(counts):
+        raise ValueError("relevance gave boolean blocks first and graded blocks later; use one kind.")
+    return DistanceHistograms(counts.sum(axis=1), counts[:, 1], np.stack(gains), ideal)
+
+
+def check_distances(distances: ArrayLike) -> Array:
+    d = np.asarray(distances)
+    if d.ndim != 2 or d.dtype.kind not in "fiu" or not np.isfinite(d).all():
+        raise ValueError(f"distances must be a 2-D array of finite numbers, got shape {d.shape} and dtype {d.dtype}.")
+    return d
+
+
+def check_gain(gain: str) -> str:
+    if gain not in GAINS:
+        raise ValueError(f"gain={gain!r} must be one of {sorted(GAINS)}.")
+    return gain
 
 
 def distance_histograms(
@@ -190,6 +192,16 @@ def relevance_blocks(relevance: Relevant, n_queries: int, n_database: int) -> Ca
             return matrix[start:stop]  # type: ignore[no-any-return]
 
     return lambda start, stop: _check_block(rows(start, stop), (stop - start, n_database))
+
+
+def relevance_in_blocks(
+    relevance: Callable[[int, int], Array], n_queries: int, n_database: int, n_pairs: int
+) -> Iterator[tuple[slice, Array]]:
+    """Yield blocks of queries, of at most ``n_pairs`` pairs or one query: their numbers and relevance."""
+    size = max(1, n_pairs // n_database)
+    for start in range(0, n_queries, size):
+        stop = min(start + size, n_queries)
+        yield slice(start, stop), relevance(start, stop)
 
 
 def _check_block(rows: RowBlock, shape: tuple[int, int]) -> Array:

@@ -21,13 +21,9 @@ from thpi._types import Array, Bools, Floats, InMemory, Ints, MatrixLike, Seed, 
 Form = Literal["authors", "plain"]
 
 __all__ = [
-    "label_relevance",
-    "label_relevance_blocks",
-    "multilabel_relevance",
-    "nearest_relevance",
-    "neighbour_radius",
+    "label_relevance", "label_relevance_blocks", "multilabel_relevance", "nearest_relevance", "neighbour_radius",
     "radius_relevance",
-]
+]  # fmt: skip
 
 _AUTHORS_SAMPLE = 100  # rows whose 50th neighbour the authors' code looks at
 _BLOCK_PAIRS = 2**22  # pairs processed at a time

@@ -26,11 +26,9 @@ class PairedDifference(NamedTuple):
         return "won" if self.low > 0 else "lost" if self.high < 0 else "open"
 
     def _repr_html_(self) -> str:
-        from thpi.report import Scale, block, paragraph, signed
+        from thpi.report import render
 
-        gain, form = self[:3], ".3g"  # in any unit
-        words = f"{signed(*gain, form)}, {self.decided}; n = {self.n:,} "
-        return block(paragraph(words, Scale(gain).interval(*gain, form)))
+        return render("notebook/difference.html", found=self)
 
 
 def paired_difference(a: npt.ArrayLike, b: npt.ArrayLike, *, confidence: float = 0.95) -> PairedDifference:

@@ -1,51 +1,51 @@
 """Milvus: codes in a Milvus collection, on a server or cluster, or in a file.
 
-The collection has the fields ``id`` (INT64 or VARCHAR, primary key), ``position`` (order of insertion) and ``code``
-(BINARY_VECTOR, the bytes of :mod:`thpi.codes`); its description is that of the codes. Queries use strong consistency,
-so that they find what was just added.
+The collection has the fields ``id`` (INT64 or VARCHAR, primary key), ``position`` (order of insertion), ``code``
+(BINARY_VECTOR, the bytes of :mod:`thpi.codes`) and, if wanted, ``text``, which is empty where an item has none; its
+description is that of the codes. Queries use strong consistency, so that they find what was just added.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
 from thpi._optional import require
-from thpi._types import Array, Codes
-from thpi.export._engine import EngineStore, Hit, IdKind
-from thpi.export._milvus_lite import open_file
+from thpi._types import Codes
+from thpi.export._store import Store
 from thpi.export._table import Id
-from thpi.export._workarounds import after_largest, settle_ties
 
-_MAX_K, _BATCH = 16_384, 5_000  # Milvus's own limit on the answers to one query; rows of one request
-# Milvus's filters do not read the escapes of control characters as JSON does. The embedded engine pastes ids into its
-# own SQL when it deletes: a quote would fail, or delete other rows. A text field has at most 65,535 bytes.
+_BATCH = 5_000  # rows of one request
+_PATIENCE = 60.0  # seconds for the embedded engine to start
+# Milvus's filters do not read the escapes of control characters as JSON does, and do not find the least and the largest
+# integer. The embedded engine pastes ids into its own SQL when it deletes: a quote would fail, or delete other rows.
+_EDGES = -(2**63), 2**63 - 1
 _REFUSED = re.compile(r"[\x00-\x1f\x7f]|.{16384}"), "a control character or more than 16,383 characters"
 _REFUSED_EMBEDDED = re.compile(rf"'|{_REFUSED[0].pattern}"), f"a single quote, {_REFUSED[1]}"
 
 
-class Milvus(EngineStore):
+class Milvus(Store):
     """Codes in a Milvus collection. Needs the extra ``milvus``.
 
     ``address`` is that of a server, or a file for the embedded engine (milvus-lite 2.5; 3.x takes no binary vectors).
-    Milvus returns at most 16,384 items: a larger ``k`` is an error, and if more are within the distance of the k-th, it
-    chooses among them. It has no transactions: ids are checked before a batch is sent, so only one process should
-    write. See :class:`EngineStore` for the parameters; ``token`` is ``"user:password"`` or an access token.
-
-    >>> store = Milvus("http://localhost:19530", "codes", n_bits=64)  # doctest: +SKIP
-    >>> store.search(queries, k=5)  # doctest: +SKIP
+    Milvus has no transactions: only one process should write. The environment variable ``THPI_STORE_TOKEN`` is for
+    servers that require a token, ``user:password`` or an access token.
     """
 
-    on_disk = True
+    def _connect(self, address: str) -> None:
+        pymilvus, self._embedded = require("pymilvus", "milvus"), "://" not in address
+        token = os.environ.get("THPI_STORE_TOKEN", "")
+        self._engine = _open_file(pymilvus, address) if self._embedded else pymilvus.MilvusClient(address, token=token)
 
-    def _connect(self, address: str, token: str) -> None:
-        pymilvus, embedded = require("pymilvus", "milvus"), "://" not in address
-        self._types, self.refused = pymilvus.DataType, _REFUSED_EMBEDDED if embedded else _REFUSED
-        self._engine = open_file(address) if embedded else pymilvus.MilvusClient(address, token=token)
+    def _check_ids(self, ids: list[Id]) -> None:
+        pattern, words = _REFUSED_EMBEDDED if self._embedded else _REFUSED
+        for item in ids:
+            if item in _EDGES or (isinstance(item, str) and pattern.search(item)):
+                raise ValueError(f"ids={item!r} is an extreme of 64 bits, or has {words}, which Milvus does not take.")
 
     def _description(self) -> str | None:
         if not self._engine.has_collection(self.table):
@@ -53,68 +53,68 @@ class Milvus(EngineStore):
         self._engine.load_collection(self.table)
         return str(self._engine.describe_collection(self.table)["description"])
 
-    def _create(self, kind: IdKind, about: str) -> None:
+    def _create(self, about: str) -> None:
+        types = require("pymilvus", "milvus").DataType
         schema = self._engine.create_schema(auto_id=False, enable_dynamic_field=False, description=about)
-        id_type = self._types.INT64 if kind == "int64" else self._types.VARCHAR
-        schema.add_field("id", id_type, is_primary=True, max_length=65_535)  # of a text
-        schema.add_field("position", self._types.INT64)
-        schema.add_field("code", self._types.BINARY_VECTOR, dim=(self.n_bits + 7) // 8 * 8)
+        schema.add_field(
+            "id", types.INT64 if self.kind == "int64" else types.VARCHAR, is_primary=True, max_length=65_535
+        )
+        schema.add_field("position", types.INT64)
+        schema.add_field("code", types.BINARY_VECTOR, dim=(self.n_bits + 7) // 8 * 8)
+        if self.with_texts:
+            schema.add_field("text", types.VARCHAR, max_length=65_535)
         index = self._engine.prepare_index_params()
         index.add_index("code", index_type="BIN_FLAT", metric_type="HAMMING")
         self._engine.create_collection(self.table, schema=schema, index_params=index, consistency_level="Strong")
 
-    def _insert(self, ids: Array, codes: Codes) -> None:
-        items = enumerate(zip(ids.tolist(), codes, strict=True), start=self._after("position"))
-        rows = [{"id": item, "position": place, "code": code.tobytes()} for place, (item, code) in items]
+    def _drop(self) -> None:
+        self._engine.drop_collection(self.table)
+
+    def _insert(self, ids: list[Id], codes: Codes, texts: Sequence[str | None] | None) -> None:
+        items = enumerate(zip(ids, codes, strict=True), start=self._end())
+        rows: list[dict[str, Any]] = [{"id": i, "position": n, "code": c.tobytes()} for n, (i, c) in items]
+        for row, text in zip(rows, texts or (), strict=False):
+            row["text"] = text or ""
         for start in range(0, len(rows), _BATCH):
             self._engine.insert(self.table, rows[start : start + _BATCH])
 
-    def _delete(self, ids: Array) -> None:
+    def _delete(self, ids: list[Id]) -> None:
         for start in range(0, len(ids), _BATCH):
-            self._engine.delete(self.table, filter=_among(ids[start : start + _BATCH]))
+            some = json.dumps(ids[start : start + _BATCH], ensure_ascii=False)  # the embedded engine has no parameters
+            self._engine.delete(self.table, filter=f"id in {some}")
+
+    def _rows(self) -> Iterator[tuple[Id, bytes, str | None]]:
+        # Not query_iterator: it pastes ids into filters, and never ends on an id with a quote.
+        fields = ["id", "code", "text"] if self.with_texts else ["id", "code"]
+        for start in range(0, self._end(), _BATCH):
+            for row in self._query(f"position >= {start} and position < {start + _BATCH}", fields):
+                code = row["code"][0] if isinstance(row["code"], list) else row["code"]  # a list in the embedded engine
+                yield row["id"], bytes(code), row.get("text")
 
     def _query(self, where: str, fields: list[str], **more: int) -> list[dict[str, Any]]:
         return list(self._engine.query(self.table, where, fields, consistency_level="Strong", **more))
 
-    def _find(self, ids: Array) -> Iterable[tuple[Id, Codes]]:
-        return map(_coded, self._query(_among(ids), ["id", "code"]))
-
-    def _rows(self) -> Iterator[tuple[Id, Codes]]:
-        for start in range(0, self._after("position"), _BATCH):
-            rows = self._query(f"position >= {start} and position < {start + _BATCH}", ["id", "position", "code"])
-            yield from map(_coded, sorted(rows, key=lambda row: int(row["position"])))
-
-    def _nearest(self, queries: Codes, k: int) -> list[list[Hit]]:
-        if k > _MAX_K and (k := min(k, self._count())) > _MAX_K:
-            raise ValueError(f"k={k!r} is more than Milvus returns; at most {_MAX_K}.")
-        return settle_ties(self._near, queries, k)
-
-    def _near(self, queries: Codes, limit: int | None, radius: int | None) -> list[list[Hit]]:
-        limit, found = min(limit or _MAX_K, _MAX_K), list[Any]()
-        block = min(1000, 2**18 // limit)  # limits the answers of one request
-        within = {} if radius is None else {"radius": radius + 1}  # the bound is exclusive
-        options = {"limit": limit, "search_params": {"metric_type": "HAMMING", "params": within}}
-        options |= {"anns_field": "code", "output_fields": ["position"], "consistency_level": "Strong"}
-        for start in range(0, len(queries), block):
-            data = [code.tobytes() for code in queries[start : start + block]]
-            found += self._engine.search(self.table, data=data, **options)
-        return [[(hit["distance"], hit["entity"]["position"], hit["id"]) for hit in hits] for hits in found]
-
-    def _count(self) -> int:
-        return int(self._query("", ["count(*)"])[0]["count(*)"])
-
-    def _largest_id(self) -> int:
-        return self._after("id") - 1
-
-    def _after(self, field: str) -> int:
-        return after_largest(lambda value: bool(self._query(f"{field} >= {value}", [field], limit=1)))
+    def _end(self) -> int:
+        """Return one more than the largest position, by bisection: Milvus finds no largest value."""
+        low, high = -1, 1  # low is reached, or -1; high is not
+        while self._query(f"position >= {high}", ["position"], limit=1):
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            there = self._query(f"position >= {middle}", ["position"], limit=1)
+            low, high = (middle, high) if there else (low, middle)
+        return high
 
 
-def _among(ids: Array) -> str:
-    """Return a filter for ``ids``. The embedded engine has no parameters, so texts are JSON literals."""
-    return f"id in {json.dumps(ids.tolist(), ensure_ascii=False)}"
-
-
-def _coded(row: dict[str, Any]) -> tuple[Id, Codes]:
-    value = row["code"][0] if isinstance(row["code"], list) else row["code"]  # a list in the embedded engine
-    return row["id"], np.frombuffer(value, dtype=np.uint8).copy()
+def _open_file(pymilvus: Any, path: str) -> Any:
+    """Return a client of the engine for a file, a process of its own. On a busy machine it may take long to start."""
+    require("milvus_lite", "milvus")
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            return pymilvus.MilvusClient(path, timeout=_PATIENCE)
+        except pymilvus.MilvusException as error:
+            if "Fail connecting to server" not in str(error) or time.monotonic() >= deadline:
+                words = "does not open, or not in time; another program may have it open"
+                raise ConnectionError(f"address={path!r} {words} ({error}).") from error
+        time.sleep(0.25)

@@ -1,48 +1,43 @@
-"""PgVector: codes in a PostgreSQL table, searched with pgvector (0.7 or later).
+"""PgVector: codes in a PostgreSQL table, for search with pgvector (0.7 or later).
 
-The table has the columns ``id`` (bigint or text, primary key), ``position`` (order of insertion) and ``code``
-(``bit(n)``); its comment is the description of the codes. The leftmost bit of ``code`` is bit 0 of :mod:`thpi.codes`.
-``code <~> query`` is the Hamming distance.
+The table has the columns ``id`` (bigint or text, primary key), ``position`` (order of insertion), ``code``
+(``bit(n)``) and, if wanted, ``text``; its comment is the description of the codes. The leftmost bit of ``code`` is bit
+0 of :mod:`thpi.codes`. ``code <~> query`` is the Hamming distance.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
 
 from thpi._optional import require
-from thpi._types import Array, Codes
-from thpi.export._engine import EngineStore, Hit, IdKind
+from thpi._types import Codes
+from thpi.export._store import Store
 from thpi.export._table import Id
 
 _FETCHED = 2000
 
 
-class PgVector(EngineStore):
+class PgVector(Store):
     """Codes in a PostgreSQL table. Needs the extra ``pgvector``.
 
     ``address`` is that of the database for libpq: ``"postgresql://user@host/name"`` or ``"host=... dbname=..."``. The
-    table is made in the first schema of the search path. Every call is one transaction; writers of a table wait for
-    each other. One object is one connection. See :class:`EngineStore` for the parameters.
-
-    >>> store = PgVector("postgresql://localhost/shop", "codes", n_bits=64)  # doctest: +SKIP
-    >>> store.search(queries, k=5)  # doctest: +SKIP
+    table is made in the first schema of the search path. :meth:`mirror` is one transaction; writers of a table wait
+    for each other.
     """
 
     longest_name = 63  # PostgreSQL would cut a longer name silently, and two tables could become one
-    refused = re.compile("\0"), "a NUL character"
+    on_disk = False
 
-    def _connect(self, address: str, token: str) -> None:
+    def _connect(self, address: str) -> None:
         psycopg = require("psycopg", "pgvector")
         self._engine = psycopg.connect(address, autocommit=True)
         installed = "SELECT extversion FROM pg_extension WHERE extname = 'vector'"
-        if not self._run(installed):
-            with suppress(psycopg.errors.UniqueViolation):  # another connection was faster
-                self._engine.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        with suppress(psycopg.errors.UniqueViolation):  # another connection was faster
+            self._engine.execute("CREATE EXTENSION IF NOT EXISTS vector")
         ((version,),) = self._run(installed)
         if tuple(int(part) for part in version.split(".")[:2]) < (0, 7):
             raise RuntimeError(f"pgvector has version {version}; bit codes need 0.7 or later.")
@@ -52,8 +47,7 @@ class PgVector(EngineStore):
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        # Neither CREATE TABLE nor the largest number is safe in two transactions at once.
-        with self._engine.transaction():
+        with self._engine.transaction():  # CREATE TABLE is not safe in two transactions at once
             self._run("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (f"thpi {self.table}",))
             yield
 
@@ -63,49 +57,33 @@ class PgVector(EngineStore):
         found += " AND relnamespace = current_schema()::regnamespace"
         return next((text for (text,) in self._run(found, (self.table,))), None)
 
-    def _create(self, kind: IdKind, about: str) -> None:
-        id_type = "bigint" if kind == "int64" else "text"
-        columns = f"id {id_type} PRIMARY KEY, position bigint GENERATED ALWAYS AS IDENTITY"
-        self._engine.execute(f'CREATE TABLE "{self.table}" ({columns}, code bit({self.n_bits}) NOT NULL)')
+    def _create(self, about: str) -> None:
+        columns = f"id {'bigint' if self.kind == 'int64' else 'text'} PRIMARY KEY"
+        columns += f", position bigint GENERATED ALWAYS AS IDENTITY, code bit({self.n_bits}) NOT NULL"
+        columns += ", text text" if self.with_texts else ""
+        self._engine.execute(f'CREATE TABLE "{self.table}" ({columns})')
         self._engine.execute(f"COMMENT ON TABLE \"{self.table}\" IS '{about}'")
 
-    def _insert(self, ids: Array, codes: Codes) -> None:
-        with self._engine.cursor() as cursor, cursor.copy(f'COPY "{self.table}" (id, code) FROM STDIN') as copy:
-            for row in zip(ids.tolist(), self._bits(codes), strict=True):
+    def _drop(self) -> None:
+        self._engine.execute(f'DROP TABLE "{self.table}"')
+
+    def _insert(self, ids: list[Id], codes: Codes, texts: Sequence[str | None] | None) -> None:
+        digits = np.unpackbits(codes, axis=1, count=self.n_bits, bitorder="little") + np.uint8(ord("0"))
+        bits = [row.tobytes().decode() for row in digits]  # the form of bit(n); bit 0 comes first
+        columns = [ids, bits] if texts is None else [ids, bits, texts]
+        statement = f'COPY "{self.table}" (id, code{"" if texts is None else ", text"}) FROM STDIN'
+        with self._engine.cursor() as cursor, cursor.copy(statement) as copy:
+            for row in zip(*columns, strict=True):
                 copy.write_row(row)
 
-    def _delete(self, ids: Array) -> None:
-        self._engine.execute(f'DELETE FROM "{self.table}" WHERE id = ANY(%s)', (ids.tolist(),))
+    def _delete(self, ids: list[Id]) -> None:
+        self._engine.execute(f'DELETE FROM "{self.table}" WHERE id = ANY(%s)', (ids,))
 
-    def _find(self, ids: Array) -> Iterable[tuple[Id, Codes]]:
-        return self._coded(self._run(f'SELECT id, code::text FROM "{self.table}" WHERE id = ANY(%s)', (ids.tolist(),)))
-
-    def _rows(self) -> Iterator[tuple[Id, Codes]]:
-        with self._engine.transaction(), self._engine.cursor("thpi_rows") as cursor:
-            cursor.execute(f'SELECT id, code::text FROM "{self.table}" ORDER BY position')
+    def _rows(self) -> Iterator[tuple[Id, bytes, str | None]]:
+        text = "text" if self.with_texts else "NULL"
+        with self._engine.cursor("thpi_rows") as cursor:
+            cursor.execute(f'SELECT id, code::text, {text} FROM "{self.table}" ORDER BY position')
             while rows := cursor.fetchmany(_FETCHED):
-                yield from self._coded(rows)
-
-    def _nearest(self, queries: Codes, k: int) -> list[list[Hit]]:
-        distance = f"code <~> %s::bit({self.n_bits})"
-        nearest = f'SELECT {distance} AS d, position, id FROM "{self.table}" ORDER BY d, position LIMIT %s'
-        with self._engine.transaction():
-            self._engine.execute("SET LOCAL enable_indexscan = off")  # an HNSW index would answer approximately
-            return [self._run(nearest, (bits, k)) for bits in self._bits(queries)]
-
-    def _count(self) -> int:
-        return int(self._run(f'SELECT count(*) FROM "{self.table}"')[0][0])
-
-    def _largest_id(self) -> int:
-        return int(self._run(f'SELECT coalesce(max(id), -1) FROM "{self.table}"')[0][0])
-
-    def _bits(self, codes: Codes) -> list[str]:
-        """Write each code as a text of 0 and 1, the form of ``bit(n)``; bit 0 comes first."""
-        digits = np.unpackbits(codes, axis=1, count=self.n_bits, bitorder="little") + np.uint8(ord("0"))
-        text = digits.tobytes().decode()
-        return [text[start : start + self.n_bits] for start in range(0, len(text), self.n_bits)]
-
-    def _coded(self, rows: list[tuple[Id, str]]) -> Iterator[tuple[Id, Codes]]:
-        digits = np.frombuffer("".join(bits for _, bits in rows).encode(), dtype=np.uint8).reshape(-1, self.n_bits)
-        codes = np.packbits(digits == ord("1"), axis=1, bitorder="little")
-        return zip((item for item, _ in rows), codes, strict=True)
+                digits = np.frombuffer("".join(row[1] for row in rows).encode(), dtype=np.uint8)
+                codes = np.packbits(digits.reshape(-1, self.n_bits) == ord("1"), axis=1, bitorder="little")
+                yield from ((item, code.tobytes(), known) for (item, _, known), code in zip(rows, codes, strict=True))

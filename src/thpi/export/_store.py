@@ -1,136 +1,182 @@
-"""The calls of a store, and the registry of stores. Nothing of an engine is imported before it is connected to."""
+"""A store: a table of a database engine that mirrors a collection. What is common to all engines."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from importlib import import_module
-from itertools import islice
-from typing import Any, Protocol
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from thpi._types import Array, Codes
-from thpi.export._table import Id
-from thpi.identity import check_same_model
-from thpi.index import Neighbours
+from thpi._types import Bools, Codes
+from thpi.export._table import CodeTable, Id, read_description
+from thpi.identity import ModelMismatchError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+IdKind: TypeAlias = Literal["int64", "string"]
 
 
-class CodeStore(Protocol):
-    """The calls of a store, all of which :class:`thpi.index.HammingIndex` has too.
+class Mirrored(NamedTuple):
+    """How many items were added to a table and removed from it, and whether all of it was replaced."""
 
-    ``add`` adds all codes or none. ``search`` is exact: the ``k`` nearest by Hamming distance, equal distances in the
-    order in which they were added. ``model`` is the fingerprint of the model that made the codes, None if not known.
+    added: int
+    removed: int
+    replaced: bool
+
+
+class Store(ABC):
+    """A table of a database engine that mirrors a collection; a subclass writes the seven abstract methods.
+
+    They get what is checked already, and know ``n_bits``, ``kind`` of the ids and ``with_texts`` of the table. All but
+    ``_connect`` and ``_description`` are within ``_transaction``, which an engine with transactions overrides.
+    ``address`` has the form that the engine knows; a ``table`` has letters, digits and underscores.
     """
+
+    longest_name = 255
+    """Longest name of a table."""
+    on_disk = True
+    """Whether an address without ``://`` is a file or folder."""
+    n_bits: int
+    kind: IdKind
+    with_texts: bool
+    _engine: Any
+
+    def __init__(self, address: str, table: str = "codes") -> None:
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", table) or len(table) > self.longest_name:
+            rule = f"letters, digits and underscores, not a digit first, at most {self.longest_name}"
+            raise ValueError(f"table={table!r} must be {rule}.")
+        self.table, self._engine = table, None
+        if "://" not in address and self.on_disk and not Path(address).absolute().parent.is_dir():
+            raise ValueError(f"address={address!r}: the folder {str(Path(address).parent)!r} does not exist.")
+        try:
+            self._connect(address)
+        except BaseException:
+            self.close()
+            raise
 
     @property
-    def n_bits(self) -> int: ...
-    @property
-    def model(self) -> str | None: ...
-    def add(self, codes: npt.ArrayLike, ids: npt.ArrayLike | None = None) -> Array: ...
-    def remove(self, ids: npt.ArrayLike) -> None: ...
-    def search(self, codes: npt.ArrayLike, k: int = 10) -> Neighbours: ...
-    def get_codes(self, ids: npt.ArrayLike) -> Codes: ...
-    def __len__(self) -> int: ...
-    def __iter__(self) -> Iterator[tuple[Id, Codes]]: ...
-    def close(self) -> None: ...
+    def about(self) -> dict[str, Any] | None:
+        """What the table says about itself; None if there is none, and an error if thpi did not make it."""
+        text = self._description()
+        return None if text is None else read_description(text, f"the table {self.table!r}, which thpi did not make,")
 
+    def __iter__(self) -> Iterator[tuple[Id, bytes, str | None]]:
+        """Iterate over id, code and text of all rows."""
+        if (about := self.about) is not None:
+            self._take(about)
+            with self._transaction():
+                yield from self._rows()
 
-def copy_codes(
-    source: Iterable[tuple[Id, Codes]], target: CodeStore, *, batch_size: int = 10_000, any_model: bool = False
-) -> int:
-    """Add every (id, code) of ``source`` to ``target``, in order, one batch at a time; return their number.
+    def mirror(self, items: CodeTable, *, force: bool = False) -> Mirrored:
+        """Make the table hold these items: what is there stays, what is missing is added.
 
-    Both must be of one model; ``any_model`` accepts codes of an unknown one (see :mod:`thpi.identity`).
+        ``force`` also removes what the table has beyond them, and replaces codes of another model.
+        """
+        self._check_ids(items.ids.tolist())
+        with self._transaction():
+            replaced = self._prepare(items, force)
+            stays, gone = self._compare(items)
+            if gone and not force:
+                raise ValueError(
+                    f"the table {self.table!r} has {len(gone):,} items that the collection has not, or not like this "
+                    f"(first: {gone[0]!r}); --force removes them."
+                )
+            if gone:
+                self._delete(gone)
+            (rows,) = np.nonzero(~stays)
+            if len(rows):
+                texts = None if items.texts is None else [items.texts[row] for row in rows.tolist()]
+                self._insert(items.ids[rows].tolist(), items.codes[rows], texts)
+        return Mirrored(len(rows), len(gone), replaced)
 
-    >>> from thpi.index import HammingIndex
-    >>> shop, copy = HammingIndex(8), HammingIndex(8)
-    >>> _ = shop.add(np.array([[1], [2]], dtype=np.uint8), ids=["a", "b"])
-    >>> copy_codes(shop, copy), copy.ids
-    (2, array(['a', 'b'], dtype=object))
-    """
-    if batch_size < 1:
-        raise ValueError(f"batch_size={batch_size!r} must be at least 1.")
-    made_by: str | None = getattr(source, "model", None)
-    check_same_model(("target", target.model), ("source", made_by), any_model=any_model)
-    rows, total = iter(source), 0
-    while batch := list(islice(rows, batch_size)):
-        target.add(np.stack([code for _, code in batch]), ids=[item for item, _ in batch])
-        total += len(batch)
-    return total
+    def _prepare(self, items: CodeTable, force: bool) -> bool:
+        """Have a table for items like these; return whether it took the place of one for others."""
+        text, about = items.description(texts=items.texts is not None), self.about
+        wanted = read_description(text, "the collection")
+        replaces = about is not None and about != wanted
+        if about is not None and replaces:
+            if not force:
+                self._refuse(about, wanted)
+            self._drop()
+        self._take(wanted)
+        if about is None or replaces:
+            self._create(text)
+        return replaces
 
+    def _compare(self, items: CodeTable) -> tuple[Bools, list[Id]]:
+        """Return which items the table has as they are, and the ids of its other rows."""
+        stays, gone = np.zeros(len(items.ids), dtype=np.bool_), list[Id]()
+        row_of = {item: row for row, item in enumerate(items.ids.tolist())}
+        for item, code, known in self._rows():
+            row = row_of.get(item, -1)
+            same = row >= 0 and items.codes[row].tobytes() == code
+            if same and (items.texts is None or (items.texts[row] or "") == (known or "")):
+                stays[row] = True
+            else:
+                gone.append(item)
+        return stays, gone
 
-@dataclass(frozen=True)
-class StoreInfo:
-    """The registry entry of a store; its name is also the value of ``thpi export --format``.
+    def _refuse(self, about: dict[str, Any], wanted: dict[str, Any]) -> None:
+        where, advice = f"the table {self.table!r}", "--force replaces all of it, or name another --table."
+        if about["model"] != wanted["model"]:
+            text = f"{where} is of model {about['model']}, but the collection is of model {wanted['model']}"
+            raise ModelMismatchError(f"{text}: distances between codes of two models mean nothing; {advice}")
+        names = [name for name, value in wanted.items() if about.get(name) != value]
+        found, new = ({name: each.get(name) for name in names} for each in (about, wanted))
+        raise ValueError(f"{where} was made for {found}, and these items are {new}; {advice}")
 
-    ``connect(address, table, n_bits=..., token=..., model=..., any_model=...)`` opens the store, which needs the
-    ``extra`` of the package; ``model`` is kept with a new table, and compared with that of an old one. Addresses
-    with one of the ``prefixes`` or ``suffixes`` mean this store. Exceptions of the ``error_packages`` are messages of
-    the engine. Without ``transactions``, an interrupted ``add`` may leave a part of the codes behind.
-    """
+    def _take(self, about: dict[str, Any]) -> None:
+        self.n_bits, self.with_texts = int(about["n_bits"]), bool(about.get("texts"))
+        self.kind = "string" if about.get("ids") == "string" else "int64"
 
-    name: str
-    description: str
-    connect: Callable[..., CodeStore]
-    extra: str | None = None
-    prefixes: tuple[str, ...] = ()
-    suffixes: tuple[str, ...] = ()
-    error_packages: tuple[str, ...] = ()
-    transactions: bool = True
+    def _check_ids(self, ids: list[Id]) -> None:  # noqa: B027 - most engines take all ids
+        """Refuse ids that the engine would misread."""
 
-    def accepts(self, address: str) -> bool:
-        """Whether the address means this store."""
-        return address.startswith(self.prefixes) or address.endswith(self.suffixes)
+    def close(self) -> None:
+        """Close the connection."""
+        engine, self._engine = self._engine, None
+        if engine is not None:
+            engine.close()
 
+    def __enter__(self) -> Self:
+        return self
 
-def _later(module: str, name: str) -> Callable[..., CodeStore]:
-    """Return a function that imports the class of a store when it is called."""
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
-    def connect(*arguments: Any, **options: Any) -> CodeStore:
-        store: CodeStore = getattr(import_module(f"thpi.export.{module}"), name)(*arguments, **options)
-        return store
+    def _transaction(self) -> AbstractContextManager[object]:
+        """Keep other writers out, and undo everything if there is an error, as far as the engine can."""
+        return nullcontext()
 
-    return connect
+    @abstractmethod
+    def _connect(self, address: str) -> None:
+        """Set ``_engine`` to what ``close`` closes."""
 
+    @abstractmethod
+    def _description(self) -> str | bytes | None:
+        """Return the text that ``_create`` kept with the table; None if there is no table, "" if it has no text."""
 
-_STORES = (
-    StoreInfo(
-        name="pgvector",
-        description="a table of PostgreSQL with pgvector",
-        connect=_later("_postgresql", "PgVector"),
-        extra="pgvector",
-        prefixes=("postgresql://", "postgres://"),
-        error_packages=("psycopg", "psycopg_binary"),
-    ),
-    StoreInfo(
-        name="milvus",
-        description="a Milvus collection, on a server or in a file",
-        connect=_later("_milvus", "Milvus"),
-        extra="milvus",
-        prefixes=("http://", "https://"),
-        suffixes=(".db",),
-        error_packages=("pymilvus", "grpc"),
-        transactions=False,
-    ),
-    StoreInfo(
-        name="sqlite-vec",
-        description="a table of an SQLite file with sqlite-vec",
-        connect=_later("_sqlite_vec", "SqliteVec"),
-        extra="sqlite-vec",
-        suffixes=(".sqlite", ".sqlite3"),
-        error_packages=("sqlite3", "apsw"),
-    ),
-    StoreInfo(
-        name="lancedb",
-        description="a Lance table, in a folder or an object store",
-        connect=_later("_lancedb", "LanceDB"),
-        extra="lancedb",
-        prefixes=("s3://", "gs://", "az://"),
-        suffixes=(".lancedb",),
-        error_packages=("lancedb",),
-    ),
-)
-STORES: dict[str, StoreInfo] = {store.name: store for store in _STORES}
-"""The stores by name. Assign an entry to add a store of your own."""
+    @abstractmethod
+    def _create(self, about: str) -> None:
+        """Make the table, and keep the text ``about`` with it: ASCII without a single quote."""
+
+    @abstractmethod
+    def _drop(self) -> None:
+        """Remove the table."""
+
+    @abstractmethod
+    def _insert(self, ids: list[Id], codes: Codes, texts: Sequence[str | None] | None) -> None:
+        """Add rows whose ids are new; there are texts if the table is ``with_texts``."""
+
+    @abstractmethod
+    def _delete(self, ids: list[Id]) -> None:
+        """Remove rows, all of which are there."""
+
+    @abstractmethod
+    def _rows(self) -> Iterator[tuple[Id, bytes, str | None]]:
+        """Iterate over id, code and text of all rows."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thpi._params import parameter, positive, weight
 from thpi._types import Array
+from thpi.base import parameter, positive, weight
 from thpi.hashers._geometry import Geometry, Learned, Limits
 from thpi.hashers._geometry_hasher import GeometryHasher
 from thpi.solvers.loo_ridge import RidgeFit
@@ -30,30 +30,23 @@ class ClassITQ(GeometryHasher):
 
     Parameters
     ----------
-    n_bits : int, default=32
-        Length of a code; no limit.
     label_weight : float, default=16.0
         Weight of the labels relative to target geometry.
-    imputed_weight : float, default=0.3
-        Weight of an imputed row relative to a real one; 0 leaves them out.
     pseudo_label_weight : float, default=0.1
         Weight of an imputed row with its pseudo-labels in the regression; 0 leaves them out.
     equal_classes : bool, default=True
         Scale the columns of Y to unit length, so that all classes weigh the same. If False, frequent classes and tags
         weigh more: they are relevant to more queries.
-    shrinkage, max_unpaired, tol, max_iter, random_state
+    imputed_weight, shrinkage, max_unpaired, tol, max_iter, random_state
         As for :class:`TransferITQ`.
 
     Attributes
     ----------
     label_r2_ : float
         Share of the energy of the indicators that the target predicts, by leave-one-out.
-    projection_, codes_, objective_, n_iter_, converged_
-        As for :class:`ITQ`.
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.RandomState(0)
     >>> y = np.arange(90) % 3
     >>> X = np.eye(3)[y] @ rng.standard_normal((3, 8)) + rng.standard_normal((90, 8))
@@ -71,7 +64,7 @@ class ClassITQ(GeometryHasher):
     shrinkage: float = positive(1.0)
 
     def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
-        """See :class:`~thpi.hashers._geometry_hasher.GeometryLearner`."""
+        """See :class:`GeometryLearner`."""
         taught = None
         if geometry.labels is not None:
             taught = geometry.once(taught_by_labels, self.pseudo_label_weight, self.equal_classes, self.shrinkage)

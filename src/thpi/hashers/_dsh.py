@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.special import entr
 
-from thpi._params import count, positive
 from thpi._types import Fitted
-from thpi.base import BaseHasher, TooManyBitsError, Views
+from thpi.base import BaseHasher, TooManyBitsError, Views, count, positive
 from thpi.solvers.moments import centred_product
 
 
@@ -27,27 +26,20 @@ class DSH(BaseHasher):
 
     Parameters
     ----------
-    n_bits : int, default=32
-        Length of a code.
     expansion : float, default=1.5
         Groups per bit; at most as many as there are distinct rows.
     n_adjacent : int, default=3
         Nearest groups that count as adjacent.
     kmeans_iter : int, default=3
         Iterations of k-means; it need not converge.
-    random_state : int, RandomState or None, default=None
-        Seed of k-means.
 
     Attributes
     ----------
-    offset_ : array of shape (n_bits,)
-        Subtracted from ``(x - mean_) projection_``: the planes do not pass through the mean.
     entropy_ : array of shape (n_bits,)
         Entropy of each kept split, in nats, largest first.
 
     Examples
     --------
-    >>> import numpy as np
     >>> X = np.random.RandomState(0).standard_normal((100, 8))
     >>> DSH(n_bits=8, random_state=0).fit(X).transform(X).shape
     (100, 1)

@@ -34,7 +34,7 @@ def in_coordinates(X: Array, values: Array) -> Array:
 
 
 class Steps(NamedTuple):
-    """When an alternation stops: relative change of the loss, and number of iterations."""
+    """When an alternation stops: relative change of the loss, number of iterations."""
 
     tol: float = 1e-6
     max_iter: int = 150
@@ -51,22 +51,21 @@ class Limits(NamedTuple):
 class Learned(NamedTuple):
     """Projection of the coordinates (p x c), its loss by iteration, and whether it settled.
 
-    A code is ``sgn((x - mean) projection - offset)``, without offset if that is None. ``mean`` None is the mean of the
-    geometry. ``source_projection`` is one of the source's coordinates, if source rows are coded, too. ``facts`` are
-    further fitted attributes of the method.
+    A code is ``sgn((x - mean) projection - offset)``, with the mean of the geometry; ``offset`` None is 0.
+    ``source_projection`` is one of the source's coordinates, if source rows are coded, too. ``facts`` are further
+    fitted attributes of the method.
     """
 
     projection: Array
     objective: tuple[float, ...] = ()
     converged: bool = True
-    mean: Array | None = None
     offset: Array | None = None
     facts: Fitted | None = None
     source_projection: Array | None = None
 
     def project(self, X: Array, mean: Array) -> Array:
         """Projections of rows; ``mean`` is that of the geometry."""
-        values = (X - (mean if self.mean is None else self.mean)) @ self.projection
+        values = (X - mean) @ self.projection
         return values if self.offset is None else values - self.offset
 
 
@@ -175,7 +174,7 @@ class Geometry:
         landmarks = paired[np.sort(rng.permutation(len(paired))[:IMPUTATION_LANDMARKS])]
         found = []
         for width in self.widths:
-            features: Callable[[Array], Array] = _identity if width is None else kernel_map(landmarks, width).__call__
+            features: Any = np.asarray if width is None else kernel_map(landmarks, width)
             some = spread(len(self.rows), MAX_REGRESSION_ROWS)
             paired = features(self.source.linear[self.rows[some]])
             middle = paired.mean(axis=0)
@@ -247,6 +246,21 @@ class Geometry:
         return self._spectra[imputed_weight]
 
 
+class GeometryLearner:
+    """A method that learns in a geometry, starting at the ITQ codes of the target rows.
+
+    Two methods that share a geometry share everything that it has already computed, and their starts.
+    """
+
+    def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
+        """Learn the projection of the coordinates from one of the numbered random starts."""
+        raise NotImplementedError  # pragma: no cover
+
+    def learn_start(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
+        """Learn as far as the random start matters; by default all of it."""
+        return self.learn(geometry, start, limits)
+
+
 def _axes(geometry: Geometry, taught: RidgeFit | None, weight: float, imputed_weight: float) -> Array:
     W = None if taught is None else taught.W
     return metric_axes(*geometry._spectrum(imputed_weight), W, weight, geometry.n_bits)
@@ -280,7 +294,3 @@ def metric_axes(values: Array, Q: Array, W: Array | None, weight: float, n_bits:
     spread, U = spread[::-1], U[:, ::-1]
     A = root @ U + pull @ (pulled.T @ U)
     return np.asarray(A / np.sqrt(spread))
-
-
-def _identity(rows: Array) -> Array:
-    return rows

@@ -1,39 +1,27 @@
-"""Ground of the methods that learn in a geometry: coordinates of the target rows and features of the source."""
+"""From rows to a geometry, of themselves or of kernel features, and back; the methods that learn there."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple
 
 import numpy as np
 
-from thpi._params import count, weight
 from thpi._types import Array, Fitted
-from thpi.base import BaseHasher, Views
-from thpi.hashers._coordinates import few_coordinates
-from thpi.hashers._geometry import Geometry, Learned, Limits, Steps, in_coordinates
+from thpi.base import BaseHasher, Views, count, weight
+from thpi.hash_functions import kernel_values, squared_distances
+from thpi.hashers._geometry import Geometry, GeometryLearner, Learned, Limits, Steps, in_coordinates
 from thpi.hashers._itq import ITQ
-from thpi.hashers._source_features import SourceFeatures
+from thpi.hashers._source_features import SourceFeatures, few_coordinates
+from thpi.solvers.kernel_features import inverse_root, median_exponent
 from thpi.solvers.moments import Coordinates, centred_product
 
-
-@runtime_checkable
-class GeometryLearner(Protocol):
-    """A method that learns in a geometry, starting at the ITQ codes of the target rows.
-
-    Two methods that share a geometry share everything that it has already computed, and their starts.
-    """
-
-    def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
-        """Learn the projection of the coordinates from one of the numbered random starts."""
-
-    def learn_start(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
-        """Learn as far as the random start matters; by default all of it."""
+WIDEST = 1 / 3
+"""Exponent of the widest of the three kernels, in units of one over the median squared distance of landmarks."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class GeometryHasher(BaseHasher):
+class GeometryHasher(GeometryLearner, BaseHasher):
     """A method whose ``fit`` makes the geometry of all rows, learns in it, and goes back to the features."""
 
     uses_source = True
@@ -42,14 +30,6 @@ class GeometryHasher(BaseHasher):
     max_unpaired: int = count(3000, least=0)
     tol: float = weight(1e-6)
     max_iter: int = count(150)
-
-    @abstractmethod
-    def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
-        """Learn the projection of the coordinates; see :class:`GeometryLearner`."""
-
-    def learn_start(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
-        """See :class:`GeometryLearner`."""
-        return self.learn(geometry, start, limits)
 
     @property
     def _limits(self) -> Limits:
@@ -85,15 +65,11 @@ class ViewGeometry:
         source = None if views.S is None else SourceFeatures(views, rng, max_unpaired)
         self.geometry = Geometry(X[:n], n_bits, seed, source, start=start, more=X[n:], labels=views.y)
 
-    def back(self, projection: Array) -> Array:
-        """Projection of the features from one of the coordinates."""
-        return self._coordinates.back(projection)
-
     def fitted(self, learned: Learned) -> Fitted:
         """Fitted attributes of a hasher."""
         offset = {} if learned.offset is None else {"offset_": learned.offset}
         return {
-            "projection_": self.back(learned.projection),
+            "projection_": self._coordinates.back(learned.projection),
             **offset,
             "objective_": np.array(learned.objective),
             "converged_": learned.converged,
@@ -106,6 +82,53 @@ def _plain_itq(views: Views, n_bits: int, rng: np.random.RandomState) -> Fitted 
     hasher, views = ITQ(n_bits), Views(views.all_target)
     limit = hasher._max_bits(views)
     return None if n_bits > limit[0] else hasher._fit(views, rng)
+
+
+class KernelKind(NamedTuple):
+    """Number of landmarks, and whether the kernel looks at the rows as they are, at their directions, or at both."""
+
+    n_landmarks: int
+    rows: bool
+    directions: bool
+
+
+class KernelGeometry:
+    """The geometry of kernel features ``k(x) K^(-1/2)`` of the same rows, K the kernel of landmarks, and the way back.
+
+    Their inner products are the kernel. The landmarks are target rows, drawn at random if there are more than wanted.
+    """
+
+    def __init__(self, views: Views, linear: Geometry, kind: KernelKind, rng: np.random.RandomState) -> None:
+        X, n = views.all_target, views.X.shape[0]
+        drawn = np.arange(X.shape[0])
+        if len(drawn) > kind.n_landmarks:
+            drawn = np.sort(rng.choice(len(drawn), kind.n_landmarks, replace=False))
+        # In double precision, whatever the rows have: the root of the kernel magnifies rounding errors.
+        rows, middle = X.astype(np.float64), views.mean.astype(np.float64)
+        squared, used = squared_distances(rows[drawn], rows[drawn], middle), (kind.rows, kind.directions)
+        gammas = [median_exponent(each, WIDEST) if use else 0.0 for each, use in zip(squared, used, strict=True)]
+        root = inverse_root(kernel_values(rows[drawn], rows[drawn], middle, *gammas))
+        if not root.size:  # all rows are equal
+            root = np.zeros((len(drawn), 1))
+        kernel = kernel_values(rows, rows[drawn], middle, *gammas)
+        mean = kernel.mean(axis=0)
+        self._root, self._coordinates = root, few_coordinates(kernel @ root, mean @ root, linear.n_bits)
+        self._kernel = {"mean_": mean, "landmarks_": X[drawn], "centre_": views.mean}
+        self._kernel |= {"gamma_": gammas[0], "unit_gamma_": gammas[1]}
+        self.values: Array = self._coordinates.values
+        self.geometry = Geometry(
+            self.values[:n], linear.n_bits, linear.seed, linear.source, widths=linear.widths, more=self.values[n:],
+            labels=linear.labels,
+        )  # fmt: skip
+
+    def fitted(self, learned: Learned) -> Fitted:
+        """Fitted attributes of a hasher; see :data:`thpi.hash_functions.KERNEL`."""
+        return {
+            "projection_": self._root @ self._coordinates.back(learned.projection),
+            "offset_": np.zeros(self.geometry.n_bits) if learned.offset is None else learned.offset,
+            **self._kernel,
+            **self.geometry.coded_source(learned),
+        }
 
 
 def learn(hasher: BaseHasher, geometry: Geometry, start: int, limits: Limits) -> Learned:
@@ -121,6 +144,8 @@ def learn(hasher: BaseHasher, geometry: Geometry, start: int, limits: Limits) ->
     if geometry.source is None and not (hasher.uses_labels and geometry.labels is not None):
         views, mean = Views(geometry.real, geometry.real if hasher.needs_privileged else None), geometry.mean
     hasher.set_params(**{k: v for k, v in limits.quantisation._asdict().items() if k in hasher.get_params()})
-    hasher._check_bits(views)
+    hasher.check_bits(views)
     found = hasher._fit(views, np.random.RandomState((geometry.seed + start) % 2**32))
-    return Learned(np.asarray(found["projection_"]), mean=mean)
+    projection = np.asarray(found["projection_"])
+    loss, converged = tuple(found.get("objective_", ())), found.get("converged_", True)
+    return Learned(projection, loss, converged, None if mean is geometry.mean else (mean - geometry.mean) @ projection)

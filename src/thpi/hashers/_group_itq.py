@@ -8,7 +8,7 @@ from numbers import Real
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from thpi._params import parameter, weight
+from thpi.base import parameter, weight
 from thpi.hashers._geometry import Geometry, Learned, Limits
 from thpi.hashers._geometry_hasher import GeometryHasher
 from thpi.hashers._source_features import MAX_REGRESSION_ROWS, side_by_side
@@ -35,27 +35,20 @@ class GroupITQ(GeometryHasher):
 
     Parameters
     ----------
-    n_bits : int, default=32
-        Length of a code; no limit.
     group_weight : float, default=8.0
         Weight of the groups relative to target geometry.
     target_share : float, default=0.1
         Share of the target's groups in T, the rest being the source's; 1 if there is no source.
-    imputed_weight : float, default=0.3
-        Weight of an imputed row relative to a real one; 0 leaves them out.
-    max_unpaired, tol, max_iter, random_state
+    imputed_weight, max_unpaired, tol, max_iter, random_state
         As for :class:`TransferITQ`.
 
     Attributes
     ----------
     group_r2_ : float
         Share of the energy of T that the target predicts, by leave-one-out.
-    projection_, codes_, objective_, n_iter_, converged_
-        As for :class:`ITQ`.
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.RandomState(0)
     >>> group = np.arange(120) % 4
     >>> X = np.hstack([3 * np.eye(4)[group], rng.standard_normal((120, 6))])  # most of the variance is within groups
@@ -74,7 +67,7 @@ class GroupITQ(GeometryHasher):
     imputed_weight: float = weight(0.3)
 
     def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
-        """See :class:`~thpi.hashers._geometry_hasher.GeometryLearner`."""
+        """See :class:`GeometryLearner`."""
         share = 1.0 if geometry.source is None else self.target_share
         taught = geometry.once(taught_by_groups, share)
         steps = limits.quantisation

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
-from thpi._params import count, parameter, weight
 from thpi._types import Fitted
-from thpi.base import BaseHasher, Views, dimension_limit
+from thpi.base import BaseHasher, Views, count, dimension_limit, parameter, weight
 from thpi.codes import pack_signs
-from thpi.hashers._geometry import Geometry, Learned, Limits
+from thpi.hashers._geometry import Geometry, GeometryLearner, Learned, Limits
 from thpi.solvers.moments import centred_product, principal_axes
-from thpi.solvers.quantisation import iterative_quantisation
+from thpi.solvers.quantisation import QuantisationResult, iterative_quantisation
+from thpi.solvers.slack_quantisation import SlackResult
+
+Run = TypeVar("Run", QuantisationResult, SlackResult)
 
 
 def restart_seeds(rng: np.random.RandomState, n_init: int) -> list[np.random.RandomState]:
@@ -20,8 +24,18 @@ def restart_seeds(rng: np.random.RandomState, n_init: int) -> list[np.random.Ran
     return [np.random.RandomState(seed) for seed in rng.randint(np.iinfo(np.int32).max, size=n_init)]
 
 
+def best_run(runs: Iterable[Run]) -> Run:
+    """The run of the lowest loss."""
+    return min(runs, key=lambda run: run.objective[-1])
+
+
+def evidence(run: QuantisationResult | SlackResult) -> Fitted:
+    """What a fitted hasher keeps of the run that was taken."""
+    return {"objective_": np.array(run.objective), "converged_": run.converged}
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
-class ITQ(BaseHasher):
+class ITQ(GeometryLearner, BaseHasher):
     """PCA to ``n_bits`` directions, then the rotation whose signs lose least (Gong and Lazebnik 2011).
 
     Minimises ``||B - X V R||_F^2`` (the paper's eq. 1) over codes ``B`` and rotations ``R``, where ``V`` holds the
@@ -45,7 +59,6 @@ class ITQ(BaseHasher):
 
     Examples
     --------
-    >>> import numpy as np
     >>> X = np.random.RandomState(0).standard_normal((100, 8))
     >>> itq = ITQ(n_bits=4, random_state=0).fit(X)
     >>> bool(np.all(np.diff(itq.objective_) <= 0))
@@ -68,22 +81,13 @@ class ITQ(BaseHasher):
         Z = centred_product(views.X, views.mean, V)
         if self.balanced and not isinstance(Z, np.ndarray):
             Z = Z.gather()  # half of all rows cannot be found block by block
-        runs = [
+        best = best_run(
             iterative_quantisation(Z, stream, balanced=self.balanced, tol=self.tol, max_iter=self.max_iter)
             for stream in restart_seeds(rng, self.n_init)
-        ]
-        best = min(runs, key=lambda run: run.objective[-1])
-        fitted = {
-            "projection_": V @ best.R,
-            "objective_": np.array(best.objective),
-            "converged_": best.converged,
-        }
-        if best.B is not None:  # else the codes of the training rows are what transform gives
-            fitted["codes_"] = pack_signs(best.B)
-        return fitted
+        )
+        codes = {} if best.B is None else {"codes_": pack_signs(best.B)}  # else they are what transform gives
+        return evidence(best) | codes | {"projection_": V @ best.R}
 
     def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
-        """See :class:`~thpi.hashers._geometry_hasher.GeometryLearner`; every geometry has it computed."""
+        """See :class:`GeometryLearner`; every geometry has it computed."""
         return geometry.plain(start)
-
-    learn_start = learn

@@ -10,14 +10,20 @@ from scipy import linalg
 from sklearn.metrics import pairwise_distances
 from sklearn.utils._param_validation import StrOptions
 
-from thpi._params import count, one_of, parameter, weight
 from thpi._types import Array, Fitted
-from thpi.base import BaseHasher, Views, dimension_limit, pair_limit
+from thpi.base import BaseHasher, Views, count, dimension_limit, one_of, pair_limit, parameter, weight
 from thpi.codes import pack_signs
-from thpi.hashers._cca_itq import canonical_directions
-from thpi.hashers._itq import restart_seeds
-from thpi.solvers.moments import Coordinates, centred_product, column_mean, full_rank_coordinates, principal_axes
-from thpi.solvers.slack_quantisation import cross_moment, slack_quantisation
+from thpi.hashers._cvh import canonical_directions
+from thpi.hashers._itq import best_run, evidence, restart_seeds
+from thpi.solvers.moments import (
+    Coordinates,
+    centred_product,
+    column_mean,
+    cross_moment,
+    full_rank_coordinates,
+    principal_axes,
+)
+from thpi.solvers.slack_quantisation import slack_quantisation
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -53,27 +59,20 @@ class ITQPlus(BaseHasher):
     ridge : float, default=10.0
         Ridge of the CCA, for ``reduction="cca"``.
     scale : {"unit", "radius", None}, default="unit"
-        The loss compares ``X R`` and ``S P`` with +-1, so the scale of both views matters. "unit": the best ``n_bits``
-        directions of a view have mean square 1; "radius": the mean distance to the 50th neighbour is 1 (the authors'
-        code does so with the target); None: as given.
+        Scale of both views, as the loss compares them with +-1. "unit": the best ``n_bits`` directions have mean square
+        1; "radius": the mean distance to the 50th neighbour is 1 (the authors' code, for the target); None: as given.
     n_init, tol, max_iter, random_state
         As for :class:`ITQ`; 150 iterations are the paper's cap.
 
     Attributes
     ----------
-    projection_ : array of shape (n_features, n_bits)
-        R, up to the scale of the view: the whole hash function.
-    slack_projection_ : array of shape (n_source_features, n_bits)
-        P, up to the scale of the view: the slack function is ``(s - source_mean_) slack_projection_``.
+    projection_, slack_projection_ : arrays of shape (n_features, n_bits) and (n_source_features, n_bits)
+        R and P, up to the scale of the views; the slack function is ``(s - source_mean_) slack_projection_``.
     codes_ : uint8 array of shape (n_samples, ceil(n_bits / 8))
-        The learned B, packed. It carries privileged information and is balanced, so it differs from
-        ``transform(X)`` in some bits.
-    objective_, n_iter_, converged_
-        The objective after each iteration, their number, and whether ``tol`` was met.
+        The learned B, packed. It carries privileged information and is balanced: some bits are not ``transform(X)``'s.
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.RandomState(0)
     >>> S = rng.standard_normal((100, 6)); X = S @ rng.standard_normal((6, 8))
     >>> hasher = ITQPlus(n_bits=4, random_state=0).fit(X, privileged=S)
@@ -110,7 +109,7 @@ class ITQPlus(BaseHasher):
     ) -> Fitted:
         source_mean = column_mean(views.S)
         X, S = self._coordinates(views, source_mean)
-        runs = [
+        best = best_run(
             slack_quantisation(
                 X.values,
                 S.values,
@@ -125,15 +124,12 @@ class ITQPlus(BaseHasher):
                 max_iter=self.max_iter,
             )
             for stream in streams
-        ]
-        best = min(runs, key=lambda run: run.objective[-1])
-        return {
+        )
+        return evidence(best) | {
             "projection_": X.back(best.R),
             "slack_projection_": S.back(best.P),
             "source_mean_": source_mean,
             "codes_": pack_signs(best.B),
-            "objective_": np.array(best.objective),
-            "converged_": best.converged,
         }
 
     def _coordinates(self, views: Views, source_mean: Array) -> tuple[Coordinates, Coordinates]:

@@ -10,16 +10,14 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from thpi._params import count, one_of, parameter, weight
 from thpi._types import Array, Fitted
-from thpi.base import Views
+from thpi.base import Views, count, one_of, parameter, weight
 from thpi.codes import n_bytes, pack_signs
 from thpi.graph import hamming_knn_graph, laplacian
-from thpi.hashers._coordinates import few_coordinates
 from thpi.hashers._geometry import Geometry
 from thpi.hashers._itq import restart_seeds
 from thpi.hashers._itq_plus import ITQPlus
-from thpi.hashers._source_features import SourceFeatures
+from thpi.hashers._source_features import SourceFeatures, few_coordinates
 from thpi.rows import Rows
 from thpi.solvers.moments import centred_product, column_mean, principal_axes
 from thpi.solvers.quantisation import iterative_quantisation
@@ -40,10 +38,9 @@ class LapITQPlus(ITQPlus):
        settled, swaps of two rows improve the codes of the best iterate.
 
     The paper uses unpaired source rows for the source codes only. With ``max_imputed`` they also join the pairs in X, B
-    and the graph, with target rows imputed as in :class:`TransferITQ`. All rows are then balanced together, and at most
-    512 principal coordinates (or twice ``n_bits``) are used in any variant. With canonical directions,
-    ``LapITQPlus(variant="reduce", reduction="cca", ridge=3, max_imputed=2000)``, this is the strongest LapITQ+ we know
-    for same class and for source neighbours, and a poor one for target neighbours.
+    and the graph, with target rows imputed as in :class:`TransferITQ`, in at most 512 principal coordinates (or twice
+    ``n_bits``). The strongest LapITQ+ we know for same class and for source neighbours, a poor one for target
+    neighbours, is ``LapITQPlus(variant="reduce", reduction="cca", ridge=3, max_imputed=2000)``.
 
     Parameters
     ----------
@@ -54,15 +51,14 @@ class LapITQPlus(ITQPlus):
     n_neighbors : int, default=10
         Neighbours of a row in the graph.
     graph_scope : {"paired", "all"}, default="paired"
-        Search neighbours among the n paired rows (and the imputed ones), or among all source rows, keeping the edges
-        between the former.
+        Search neighbours among the paired (and imputed) rows, or among all source rows, keeping edges of the former.
     graph_symmetrize : {"union", "mutual", "mean"}, default="union"
         An edge if either row is a neighbour of the other, if both are, or half an edge for each.
     max_imputed : int, default=0
         At most this many unpaired source rows, drawn at random, join the pairs with imputed target rows.
     coarse : bool, default=False
-        With 1,024 or more pairs per bit, spend three quarters of ``max_iter`` on a sample of 256 rows per bit, with a
-        graph of its own, and the rest on all rows. Faster, but it may end higher, above all with a large ``lambda2``.
+        With 1,024 or more pairs per bit, spend three quarters of ``max_iter`` on a sample of 256 rows per bit, with its
+        own graph, and the rest on all rows. Faster, but it may end higher, above all with a large ``lambda2``.
     variant, reduction, ridge, scale, n_init, tol, max_iter, random_state
         As for :class:`ITQPlus`.
 
@@ -72,12 +68,11 @@ class LapITQPlus(ITQPlus):
         Adjacency of the paired rows. With m imputed rows, which come last, it has n_samples + m rows.
     objective_
         The lowest objective so far: relaxing and rounding may rise, and the best iterate is kept.
-    projection_, slack_projection_, codes_, n_iter_, converged_
+    slack_projection_, codes_
         As for :class:`ITQPlus`.
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.RandomState(0)
     >>> S = rng.standard_normal((300, 6)); X = S[:100] @ rng.standard_normal((6, 8))
     >>> hasher = LapITQPlus(n_bits=4, random_state=0).fit(X, privileged=S[:100], source=S[100:])
@@ -144,17 +139,16 @@ def _source_hash(source: Any, n_bits: int, rng: np.random.RandomState) -> Callab
     """ITQ on all source rows; as many bits as asked for or as the source has dimensions."""
     mean = column_mean(source)
     V, _ = principal_axes(source, mean, min(n_bits, source.shape[1], source.shape[0] - 1))
-    R = iterative_quantisation(centred_product(source, mean, V), rng).R
-    return partial(_encode, mean=mean, W=V @ R)
+    W = V @ iterative_quantisation(centred_product(source, mean, V), rng).R
+    return partial(_encode, mean=mean, W=W)
 
 
-def _encode(rows: Any, mean: Any, W: Any) -> Any:
+def _encode(rows: Any, mean: Any, W: Any) -> Any:  # by name: it travels to the workers of a cluster
     return pack_signs(centred_product(rows, mean, W))
 
 
 class Joined(NamedTuple):
-    """Real and imputed pairs, real ones first, the target in coordinates; the way back for a projection; the unpaired
-    source rows that were drawn."""
+    """Real and then imputed pairs, in coordinates; the way back; the unpaired source rows that were drawn."""
 
     views: Views
     back: Callable[[Array], Array]
@@ -176,7 +170,8 @@ def join_imputed(views: Views, n_bits: int, most: int, rng: np.random.RandomStat
     """
     n = views.S_U.shape[0]
     drawn = np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
-    some = Views(views.X, views.S, _taken(views.S_U, drawn).astype(views.S.dtype, copy=False))
+    unpaired = views.S_U.take(drawn) if isinstance(views.S_U, Rows) else views.S_U[drawn]
+    some = Views(views.X, views.S, unpaired.astype(views.S.dtype, copy=False))
     coordinates = few_coordinates(views.X, views.mean, n_bits)
     source = SourceFeatures(some, rng, most)
     seed = int(rng.randint(np.iinfo(np.int32).max))
@@ -184,7 +179,3 @@ def join_imputed(views: Views, n_bits: int, most: int, rng: np.random.RandomStat
     joined = Views(np.vstack([geometry.X, geometry.imputed]), some.all_source)
     joined.mean = np.zeros(joined.X.shape[1])
     return Joined(joined, coordinates.back, drawn)
-
-
-def _taken(unpaired: Any, rows: Array) -> Any:
-    return unpaired.take(rows) if isinstance(unpaired, Rows) else unpaired[rows]

@@ -17,16 +17,8 @@ class LSH(BaseHasher):
     Two rows at angle ``t`` differ in a bit with probability ``t / pi`` (Charikar 2002; Andoni and Indyk 2006). It
     learns nothing but the mean, so it gives any number of bits and is the line that every learned method must beat.
 
-    Parameters
-    ----------
-    n_bits : int, default=32
-        Length of a code.
-    random_state : int, RandomState or None, default=None
-        Seed of the projections.
-
     Examples
     --------
-    >>> import numpy as np
     >>> X = np.random.RandomState(0).standard_normal((100, 8))
     >>> LSH(n_bits=12, random_state=0).fit(X).transform(X).shape
     (100, 2)

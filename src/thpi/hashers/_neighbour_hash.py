@@ -9,9 +9,8 @@ from typing import Literal
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from thpi._params import count, one_of, parameter, positive, weight
 from thpi._types import Array, Fitted
-from thpi.base import Views
+from thpi.base import Views, count, one_of, parameter, positive, weight
 from thpi.hashers._geometry import Geometry, Learned, Limits, Steps
 from thpi.hashers._geometry_hasher import GeometryHasher
 from thpi.hashers._source_features import SOURCE_FEATURES
@@ -34,16 +33,11 @@ class NeighbourHash(GeometryHasher):
     ``Q_ij``, proportional to ``exp(t h_i'h_j)``, is the same by the codes. For ``space="target"`` z are the target rows
     themselves. For ``space="source"`` they are the source rows, of pairs and of unpaired items; target rows of the
     latter are imputed as in :class:`TransferITQ`. The penalty on the distance from ``P_0``, the projection of ITQ or,
-    with a source, of :class:`TransferITQ`, keeps a few rows from deciding too much; see
-    :func:`thpi.solvers.neighbour_embedding` for C and r. L-BFGS from ``P_0``: the objective never rises.
-
-    The hash function is ``sgn((x - mean) P)``. Without a source the method learns from target rows alone. Target rows
-    without a source (``target=`` of ``fit``) take part for ``space="target"``, and in ``P_0``.
+    with a source, of :class:`TransferITQ`, keeps a few rows from deciding too much (C and r: see
+    :func:`thpi.solvers.neighbour_embedding`). Target rows without a source take part for ``space="target"`` and in P_0.
 
     Parameters
     ----------
-    n_bits : int, default=32
-        Length of a code; no limit.
     space : {"target", "source"}, default="target"
         The space whose neighbours are kept; "source" needs ``privileged``.
     start_penalty : float, default=0.3
@@ -56,21 +50,11 @@ class NeighbourHash(GeometryHasher):
     max_rows, max_unpaired : int, default=1000 and 3000
         Uses at most this many rows, and unpaired source rows, drawn at random. Work and memory grow with ``max_rows``
         squared.
-    tol, max_iter : float, int
-        Stop when an iteration lowers the objective by less than this share, or after ``max_iter`` iterations.
-    random_state : int, RandomState or None
-        Seed of the start and of samples.
-
-    Attributes
-    ----------
-    objective_ : ndarray
-        Objective at the start and after each iteration.
-    projection_, codes_, n_iter_, converged_
+    tol, max_iter, random_state
         As for :class:`ITQ`.
 
     Examples
     --------
-    >>> import numpy as np
     >>> X = np.random.RandomState(0).standard_normal((80, 10)) * np.linspace(1, 3, 10)
     >>> hasher = NeighbourHash(n_bits=8, random_state=0).fit(X)
     >>> hasher.transform(X).shape, bool(np.all(np.diff(hasher.objective_) <= 0))
@@ -101,14 +85,14 @@ class NeighbourHash(GeometryHasher):
         return super()._fit(views, rng)
 
     def learn_start(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
-        """ITQ or, with a source, TransferITQ; see :class:`~thpi.hashers._geometry_hasher.GeometryLearner`."""
+        """ITQ or, with a source, TransferITQ; see :class:`GeometryLearner`."""
         if geometry.source is None:
             return geometry.plain(start)
         weights = self.source_features, self.source_weight, self.imputed_weight, self.shrinkage
         return geometry.once(transferred, *weights, start, limits.quantisation)
 
     def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
-        """See :class:`~thpi.hashers._geometry_hasher.GeometryLearner`."""
+        """See :class:`GeometryLearner`."""
         begin = self.learn_start(geometry, start, limits).projection
         rows, A = geometry.once(_neighbours, self.space, self.perplexity, limits.embedding_rows)
         if len(rows) < 2:

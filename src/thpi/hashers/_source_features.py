@@ -1,4 +1,4 @@
-"""Features of the source rows that the transfer methods follow, each computed once and only if needed."""
+"""Coordinates of rows, and features of source rows that the transfer methods follow, each computed only if needed."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, sparse
 from sklearn.utils import gen_batches
+from sklearn.utils.extmath import randomized_svd
 
-from thpi._types import Array, Fitted
+from thpi._types import Array, Fitted, InMemory
 from thpi.base import Views
-from thpi.hashers._coordinates import few_coordinates
 from thpi.solvers.blocks import spread
 from thpi.solvers.diffusion_map import group_coordinates
 from thpi.solvers.kernel_features import kernel_map
@@ -27,6 +27,7 @@ from thpi.solvers.moments import (
 )
 from thpi.solvers.quantisation import iterative_quantisation, signs
 
+MAX_COORDINATES = 512
 SOURCE_FEATURES = ("rbf", "linear", "codes", "diffusion", "mixed")
 MAX_REGRESSION_ROWS = 20_000
 SOURCE_COMPONENTS = 150
@@ -35,6 +36,25 @@ KERNEL_LANDMARKS = 500
 KERNEL_WIDTH = 1.0
 DIFFUSION_SHARE = 0.3
 _BLOCK = 8192
+
+
+def few_coordinates(X: InMemory, mean: Array, n_bits: int = 0) -> Coordinates:
+    """Centred rows in at most 512 coordinates (or twice the bits): all of them, or the principal ones."""
+    most = max(MAX_COORDINATES, 2 * n_bits)
+    n, d = X.shape
+    if (sparse.issparse(X) and min(n, d) > 4 * most) or most < d <= n:
+        V, _ = principal_axes(X, mean, most)
+        return Coordinates(centred_product(X, mean, V), axes=V)
+    if 2 * most < n < d and not sparse.issparse(X):
+        # Which of the last directions are among the 512 does not matter: to find them exactly takes many times as long.
+        V = randomized_svd(X - mean, most, random_state=0)[2].T
+        return Coordinates(centred_product(X, mean, V), axes=V)
+    whole = full_rank_coordinates(X, mean)
+    if whole.values.shape[1] <= most:
+        return whole
+    # Fewer rows than columns: the coordinates come largest first, so that the last ones can go.
+    assert whole.weights is not None
+    return replace(whole, values=whole.values[:, :most], weights=whole.weights[:, :most])
 
 
 class SourceFeatures:

@@ -26,25 +26,13 @@ class SpectralHashing(BaseHasher):
     The ``n_bits`` smallest over all axes are kept, and bit ``k`` is the sign of its eigenfunction. Being a function
     of ``x``, it codes new rows directly. Long axes may give several bits, so there is no limit to ``n_bits``.
 
-    Parameters
-    ----------
-    n_bits : int, default=32
-        Length of a code.
-    random_state : ignored
-        The method is not random; accepted so that all methods can be built alike.
-
     Attributes
     ----------
-    projection_ : array of shape (n_features, n_bits)
-        The principal axis of each bit.
-    frequency_ : array of shape (n_bits,)
-        ``m pi / (b - a)`` of each bit.
-    lower_ : array of shape (n_bits,)
-        ``a`` of each bit.
+    projection_, frequency_, lower_ : arrays of shape (n_features, n_bits), (n_bits,) and (n_bits,)
+        The principal axis, ``m pi / (b - a)``, and ``a`` of each bit.
 
     Examples
     --------
-    >>> import numpy as np
     >>> X = np.random.RandomState(0).uniform(size=(200, 2)) * [10, 1]
     >>> hasher = SpectralHashing(n_bits=3).fit(X)
     >>> bool(np.allclose(np.abs(hasher.projection_[0]).round(1), 1))  # all three bits cut the long side

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from thpi._params import one_of, positive, weight
+from thpi.base import one_of, positive, weight
 from thpi.hashers._geometry import Geometry, Learned, Limits, Steps
 from thpi.hashers._geometry_hasher import GeometryHasher
 from thpi.hashers._source_features import SOURCE_FEATURES
@@ -43,7 +43,7 @@ class TransferITQ(GeometryHasher):
         components, the ITQ codes of all source rows, diffusion coordinates of their neighbour graph (groups; see
         :func:`thpi.solvers.diffusion_map`), or kernel and diffusion together.
     imputed_weight : float, default=0.3
-        Weight of an imputed row relative to a real one.
+        Weight of an imputed row relative to a real one; 0 leaves them out.
     shrinkage : float, default=1.0
         Factor on the ridge penalty that leave-one-out chooses for W.
     max_unpaired : int, default=3000
@@ -55,8 +55,6 @@ class TransferITQ(GeometryHasher):
     ----------
     imputation_r2_, source_r2_ : float
         Shares of the energy of the target, and of the source features, that the other domain predicts (leave-one-out).
-    projection_, codes_, objective_, n_iter_, converged_
-        As for :class:`ITQ`.
 
     Examples
     --------
@@ -77,7 +75,7 @@ class TransferITQ(GeometryHasher):
     shrinkage: float = positive(1.0)
 
     def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
-        """See :class:`~thpi.hashers._geometry_hasher.GeometryLearner`."""
+        """See :class:`GeometryLearner`."""
         weights = self.source_features, self.source_weight, self.imputed_weight, self.shrinkage
         found = geometry.once(transferred, *weights, start, limits.quantisation)
         taught = geometry.once(taught_by_source, self.source_features, self.shrinkage)

@@ -7,8 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from thpi._params import one_of, weight
 from thpi._types import Array
+from thpi.base import one_of, weight
 from thpi.hashers._class_itq import class_indicators
 from thpi.hashers._geometry import Geometry, Learned, Limits, eigenvectors_signed_by_rule, metric_axes
 from thpi.hashers._geometry_hasher import GeometryHasher
@@ -34,22 +34,17 @@ class TwoSidedITQ(GeometryHasher):
     3. Ridge from X to ``S A R`` gives the projections of queries: the expected projections of an item of which the
        target row is known. Their signs are codes, too, so that items without a source row can be in the same index.
 
-    Queries are best compared by their projections (the asymmetric distance), not by their signs: what a query does not
-    tell is then near zero, and weighs little.
+    Queries are best compared by their projections (the asymmetric distance): what a query does not tell is near zero.
 
     Parameters
     ----------
-    n_bits : int, default=32
-        Length of a code.
     taught : {"source", "labels", "groups"}, default="source"
         What items near in code should have in common: neighbours in the source, the class ``y``, or the group of the
         source.
     taught_weight : float, default=64.0
         Weight of labels or groups in the metric; "source" does not use it.
-    max_unpaired : int, default=3000
-        Uses at most this many unpaired source rows, drawn at random.
-    tol, max_iter, random_state
-        As for :class:`ITQ`.
+    max_unpaired, tol, max_iter, random_state
+        As for :class:`TransferITQ`.
 
     Attributes
     ----------
@@ -57,8 +52,6 @@ class TwoSidedITQ(GeometryHasher):
         Share of the energy of the source that the target predicts (leave-one-out).
     item_mean_, item_projection_
         The hash function of source rows, ``sgn((s - item_mean_) item_projection_)``; see ``transform_source``.
-    mean_, projection_, offset_, codes_, objective_, n_iter_, converged_
-        As for :class:`ITQ`; the hash function of target rows.
 
     Examples
     --------
@@ -79,7 +72,7 @@ class TwoSidedITQ(GeometryHasher):
     taught_weight: float = weight(64.0)
 
     def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
-        """See :class:`~thpi.hashers._geometry_hasher.GeometryLearner`."""
+        """See :class:`GeometryLearner`."""
         assert geometry.source is not None
         if self.taught == "labels" and geometry.labels is None:
             raise ValueError("taught='labels' needs y, the classes or tags of the rows of X; got y=None.")

@@ -1,30 +1,33 @@
-"""Search by asymmetric or Hamming distance in memory: exact or approximate, with durable files."""
+"""Search by asymmetric or Hamming distance in memory, exact or approximate, and ids.
+
+An index is saved as one file, as a whole; what must be on disk with every change is a collection.
+It may import codes, identity and kernels. It knows neither models nor tables.
+"""
 
 from __future__ import annotations
 
-from thpi.index._asymmetric import Order, asymmetric_distances
-from thpi.index._file import IndexLockedError
-from thpi.index._format import IndexFileError
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from thpi.index._hamming_index import HammingIndex
-from thpi.index._ids import IdsLike, Neighbours, check_ids, check_integer, id_kind, number_on
-from thpi.index._rerank import (
-    RecallReport,
-    Vectors,
-    asymmetric_rerank,
-    euclidean_rerank,
-    recall_gained,
-)
-from thpi.index._tune import KindReport, TuneReport
+from thpi.index._ids import IdKind, IdPositions, IdsLike, Neighbours, check_ids, id_kind, number_on
+from thpi.index._queries import Order, asymmetric_distances, check_integer, no_check
+
+if TYPE_CHECKING:
+    from thpi.index._exact import faiss_module
+    from thpi.index._rerank import Vectors, asymmetric_rerank, euclidean_rerank
+    from thpi.index._snapshot import IndexFileError
+    from thpi.index._tune import KindReport, TuneReport
 
 __all__ = [
     "HammingIndex",
+    "IdKind",
+    "IdPositions",
     "IdsLike",
     "IndexFileError",
-    "IndexLockedError",
     "KindReport",
     "Neighbours",
     "Order",
-    "RecallReport",
     "TuneReport",
     "Vectors",
     "asymmetric_distances",
@@ -32,7 +35,24 @@ __all__ = [
     "check_ids",
     "check_integer",
     "euclidean_rerank",
+    "faiss_module",
     "id_kind",
+    "no_check",
     "number_on",
-    "recall_gained",
 ]
+
+_LATER = {
+    "IndexFileError": "_snapshot",
+    "KindReport": "_tune",
+    "TuneReport": "_tune",
+    "Vectors": "_rerank",
+    "asymmetric_rerank": "_rerank",
+    "euclidean_rerank": "_rerank",
+    "faiss_module": "_exact",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:  # a search does not need it
+        return getattr(import_module(f"thpi.index.{_LATER[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,82 +1,24 @@
-"""Asymmetric search: the codes nearest to the projections of a query, in one pass over all codes.
-
-Let p be the projections of a query (one per bit) and b the code of an item, with bits -1 and +1. Their asymmetric
-distance is
-
-    sum over bits j with sgn(p_j) != b_j of |p_j|,
-
-the Hamming distance weighted by the size of the query's projections. The bits of a byte are added up in their order,
-then the bytes in theirs; every search adds in this order, so that all of them see the same ties.
-"""
+"""Asymmetric search in many codes: the nearest to the projections of a query, in one pass over all codes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from importlib import import_module
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from thpi._types import Codes, Floats, Ints
-from thpi.codes import as_words, check_codes, count_ones, n_bytes, pack_signs
-from thpi.index._exact import no_check, shared_out, word_size
-from thpi.kernels import pays_off
-
-Order: TypeAlias = Literal["asymmetric", "hamming"]
-"""By which distance the items found are ordered."""
-Queries: TypeAlias = "tuple[Codes, Floats | None]"
-"""Codes of queries, and their projections if they are to be searched by asymmetric distance."""
+from thpi.codes import as_words, count_ones, pack_signs
+from thpi.index._exact import nearest, shared_out, word_size
+from thpi.index._queries import byte_tables, no_check, summed
+from thpi.kernels import available, pays_off
 
 _CALL_BYTES = 2**28  # for the lists and tables of the queries in one call of the kernel
 _FIRST_ROWS, _ROWS = 2**10, 2**16  # of a block in numpy; of the first one all distances are computed
 _MOST = 7  # steps of a weight: three bits
 _STEPS = np.linspace(0.8, 2.8, 9) / _MOST  # in mean weights, to choose from
 _DIFFERING = 0.4  # share of the bits, by weight, in which rows differ that are nearly near
-
-
-def read_queries(queries: npt.ArrayLike, order: Order | None, n_bits: int) -> Queries:
-    """Check queries.
-
-    They are packed codes or, if they are floating-point numbers, projections; these are searched by asymmetric
-    distance unless ``order`` says otherwise.
-    """
-    if order is not None and order not in get_args(Order):
-        raise ValueError(f"order={order!r} must be None, {' or '.join(map(repr, get_args(Order)))}.")
-    given = np.asarray(queries)
-    if given.dtype.kind != "f":
-        if order == "asymmetric":
-            raise ValueError("order='asymmetric' needs projections (hasher.decision_function(X)); queries has codes.")
-        return check_codes(given, n_bits=n_bits, name="queries"), None
-    projections = check_projections(given, n_bits, "queries")
-    return pack_signs(projections), None if order == "hamming" else projections
-
-
-def check_projections(projections: npt.ArrayLike, n_bits: int | None = None, name: str = "projections") -> Floats:
-    """Return projections as a 2-D array of float64, or raise ``ValueError``."""
-    p = np.asarray(projections, dtype=np.float64)
-    with np.errstate(over="ignore"):
-        finite = np.isfinite(np.abs(p).sum(axis=-1)).all()
-    if p.ndim != 2 or p.shape[1] == 0 or not finite:
-        raise ValueError(f"{name} must be a 2-D array of finite numbers, got shape {p.shape}.")
-    if n_bits is not None and p.shape[1] != n_bits:
-        raise ValueError(f"{name} has {p.shape[1]} projections per row; n_bits={n_bits} needs {n_bits}.")
-    return p
-
-
-def asymmetric_distances(projections: npt.ArrayLike, codes: Codes) -> Floats:
-    """Asymmetric distance of query i to the codes ``codes[i]``: (n, n_bits) and (n, m, n_bytes) to (n, m).
-
-    Codes of shape (m, n_bytes) are those of every query.
-
-    >>> asymmetric_distances([[0.5, -2.0]], np.array([[0b01], [0b11], [0b10]], dtype=np.uint8))
-    array([[0. , 2. , 2.5]])
-    """
-    p = check_projections(projections)
-    own, tables = pack_signs(p), _tables(np.abs(p))
-    distances = np.zeros((len(p), codes.shape[-2]))
-    for i in range(len(p)):
-        distances[i] = _distances(own[i], tables[i], codes if codes.ndim == 2 else codes[i])
-    return distances
 
 
 def nearest_asymmetric(
@@ -112,13 +54,21 @@ def order_asymmetric(
     """
     shape = len(candidates), min(k, candidates.shape[1])
     found = np.empty(shape), np.empty(shape, dtype=np.int64)
-    own, tables = pack_signs(projections), _tables(np.abs(projections))
+    own, tables = pack_signs(projections), byte_tables(np.abs(projections))
     for i, rows in enumerate(np.sort(candidates, axis=1)):
         check()
-        distances = np.where(rows < 0, np.inf, _distances(own[i], tables[i], codes[rows]))
+        distances = np.where(rows < 0, np.inf, summed(own[i], tables[i], codes[rows]))
         order = np.argsort(distances, kind="stable")[:k]
         found[0][i], found[1][i] = distances[order], rows[order]
     return found
+
+
+def load_kernels(codes: Codes, n_bits: int) -> None:
+    """Load compiled kernels, if there are any, by searching some codes; from now on they are used."""
+    if available():
+        import_module("thpi.kernels.nearest")
+        nearest(codes[:1], codes, 1)
+        nearest_asymmetric(np.ones((1, n_bits)), codes, 1)
 
 
 class _Queries(NamedTuple):
@@ -135,7 +85,7 @@ class _Queries(NamedTuple):
         weights = np.abs(projections)
         counts, steps, excess = _in_steps(weights)
         masks = np.stack([np.packbits(counts & bit, axis=1, bitorder="little") for bit in (1, 2, 4)], axis=1)
-        return cls(pack_signs(projections), masks, steps, excess, _tables(weights))
+        return cls(pack_signs(projections), masks, steps, excess, byte_tables(weights))
 
 
 def _in_steps(weights: Floats) -> tuple[Codes, Floats, Floats]:
@@ -154,26 +104,6 @@ def _in_steps(weights: Floats) -> tuple[Codes, Floats, Floats]:
     return counts[rows, best].astype(np.uint8), steps[rows, best], excess[rows, best]
 
 
-def _tables(weights: Floats) -> Floats:
-    """Sum of the weights for each value of each byte of differing bits: n x bytes x 256."""
-    n, n_bits = weights.shape
-    padded = np.zeros((n, n_bytes(n_bits), 8))
-    padded.reshape(n, -1)[:, :n_bits] = weights
-    tables = np.zeros((*padded.shape[:2], 256))
-    for bit in range(8):
-        # A value with this bit as its highest: the sum without it, then this weight.
-        np.add(tables[..., : 1 << bit], padded[..., bit, None], out=tables[..., 1 << bit : 2 << bit])
-    return tables
-
-
-def _distances(own: Codes, tables: Floats, codes: Codes) -> Floats:
-    """Distances of one query: one look-up per byte."""
-    distances = np.zeros(len(codes))
-    for byte, table in enumerate(tables):
-        distances += table[codes[:, byte] ^ own[byte]]
-    return distances
-
-
 def _kernel_nearest(queries: _Queries, codes: Codes, k: int) -> tuple[Floats, Ints]:
     from thpi.kernels.nearest_weighted import nearest_weighted
 
@@ -188,7 +118,7 @@ def _numpy_nearest(queries: _Queries, codes: Codes, k: int) -> tuple[Floats, Int
     found = np.empty((len(queries.own), k)), np.empty((len(queries.own), k), dtype=np.int64)
     first = max(_FIRST_ROWS, k)
     for i, (own, masks, step, excess, tables) in enumerate(zip(*queries, strict=True)):
-        distances = _distances(own, tables, codes[:first])
+        distances = summed(own, tables, codes[:first])
         positions = np.argsort(distances, kind="stable")[:k]
         distances = distances[positions]
         words, bits = as_words(own[None]), as_words(masks)
@@ -197,7 +127,7 @@ def _numpy_nearest(queries: _Queries, codes: Codes, k: int) -> tuple[Floats, Int
             counts = sum(count_ones(differs & mask) * np.uint16(1 << j) for j, mask in enumerate(bits))
             limit = (distances[-1] + excess) / step * (1 + 1e-9)
             near = np.flatnonzero(np.sum(counts, axis=1) <= limit) + start
-            both = np.concatenate([distances, _distances(own, tables, codes[near])])
+            both = np.concatenate([distances, summed(own, tables, codes[near])])
             order = np.argsort(both, kind="stable")[:k]  # rows of earlier blocks come first
             distances, positions = both[order], np.concatenate([positions, near])[order]
         found[0][i], found[1][i] = distances, positions

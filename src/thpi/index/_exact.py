@@ -21,8 +21,9 @@ import numpy as np
 
 from thpi._types import Array, Codes, Distances, Ints
 from thpi.codes import hamming_distances
+from thpi.index._queries import no_check
 from thpi.kernels import pays_off
-from thpi.kernels._threads import n_threads, run_in_order
+from thpi.kernels.threads import n_threads, run_in_order
 
 _COUNTER_BYTES = 2**28  # for the counting kernel, which keeps k positions for each possible distance and query
 _KERNEL_QUERIES = 256  # queries per call of a kernel
@@ -35,10 +36,6 @@ _WORDS_A_THREAD = 2**17  # the number of word comparisons that justifies another
 def faiss_module() -> Any:
     """Import faiss on first use; untyped, because its type hints lack some of its functions."""
     return import_module("faiss")
-
-
-def no_check() -> None:
-    """Let a search go on to its end."""
 
 
 def block_length(n_rows: int) -> int:

@@ -1,33 +1,92 @@
-"""HammingIndex: codes with ids, searched by Hamming distance."""
+"""HammingIndex: codes with ids in memory, searched exactly or approximately."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from numbers import Integral, Real
-from typing import Literal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from numbers import Real
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from thpi._types import Array, Codes, PathLike
-from thpi.codes import check_codes
+from thpi._types import Array, Bools, Codes, Floats, Ints, PathLike
+from thpi.codes import check_codes, n_bytes
 from thpi.identity import check_fingerprint
-from thpi.index._file import IndexFile
-from thpi.index._follow import Follower
-from thpi.index._format import Contents, Header, IndexFileError, Record
-from thpi.index._ids import IdsLike, check_ids, check_integer, number_on
-from thpi.index._kept import Kept
-from thpi.index._searching import State
-from thpi.index._stored_report import read_report
+from thpi.index._ids import IdKind, IdPositions, IdsLike, Neighbours, check_ids, id_kind, number_on
+from thpi.index._queries import FEW, Order, Queries, check_integer, nearest_of_few, no_check, read_queries
+
+if TYPE_CHECKING:
+    from thpi.index._tune import Approximate, TuneReport
+
+_WORTH_KERNELS = 2**15  # bytes of codes
 
 
-class HammingIndex(Kept):
-    """Codes of ``n_bits`` bits with ids, searched by Hamming distance.
+class Snapshot:
+    """Codes and ids in insertion order. Immutable, so any thread may read it without a lock.
+
+    ``append`` writes into spare room behind the rows and returns a new snapshot that includes them; only the newest
+    snapshot may be appended to. The room doubles when it is full, so adding n rows one by one copies O(n) rows.
+    """
+
+    def __init__(self, codes: Codes, ids: Array, length: int) -> None:
+        self._codes_room, self._ids_room = codes, ids
+        self.codes, self.ids = codes[:length], ids[:length]
+        for shown in (self.codes, self.ids):
+            shown.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def append(self, codes: Codes, ids: Array) -> Snapshot:
+        start, stop = len(self), len(self) + len(codes)
+        codes_room, ids_room = self._codes_room, self._ids_room
+        if stop > len(codes_room) or ids_room.dtype != ids.dtype:
+            room = max(stop, 2 * start)
+            codes_room = np.empty((room, self.codes.shape[1]), dtype=np.uint8)
+            ids_room = np.empty(room, dtype=ids.dtype)
+            codes_room[:start], ids_room[:start] = self.codes, self.ids
+        codes_room[start:stop], ids_room[start:stop] = codes, ids
+        return Snapshot(codes_room, ids_room, stop)
+
+    def keep(self, kept: Bools) -> Snapshot:
+        return Snapshot(self.codes[kept], self.ids[kept], int(kept.sum()))
+
+
+class State(NamedTuple):
+    """What a search reads, in one step; writers replace it."""
+
+    rows: Snapshot
+    approximate: Approximate | None = None
+    report: TuneReport | None = None
+    n_removals: int = 0
+
+    def nearest(
+        self, signs: Codes, projections: Floats | None, k: int, check: Callable[[], None]
+    ) -> tuple[Array, Ints]:
+        """Distances and positions of the ``k`` nearest rows, by Hamming distance if there are no projections."""
+        codes, report, built = self.rows.codes, self.report, self.approximate
+        if report is not None and built is not None and k <= min(report.k, built.n_covered):
+            return built.search(signs, projections, codes, k, report.candidates, check)
+        if projections is None:
+            from thpi.index._exact import nearest
+
+            return nearest(signs, codes, k, check)
+        if len(projections) * len(codes) <= FEW:
+            return nearest_of_few(projections, codes, k)
+        from thpi.index._asymmetric import nearest_asymmetric
+
+        return nearest_asymmetric(projections, codes, k, check)
+
+
+class HammingIndex:
+    """Codes of ``n_bits`` bits with ids, in memory, searched by Hamming distance.
 
     Results are ordered by (distance, insertion). The search is exact unless ``recall`` is given. With ``recall``, the
     first search builds approximate structures and keeps the fastest one that reaches this recall, or exact search if
     none is faster; ``report_`` has the measurements. Any number of threads may search while one adds or removes.
+
+    A collection (:func:`thpi.build`) is an index whose changes are on disk at once.
 
     Parameters
     ----------
@@ -48,13 +107,16 @@ class HammingIndex(Kept):
     def __init__(
         self, n_bits: int, recall: float | None = None, *, random_state: int = 0, model: str | None = None
     ) -> None:
-        if recall is not None and (not isinstance(recall, Real) or not 0 < recall <= 1):
-            raise ValueError(f"recall={recall!r} must be None (exact) or a number in (0, 1].")
-        if not isinstance(random_state, Integral) or not 0 <= random_state < 2**31:
-            raise ValueError(f"random_state={random_state!r} must be an integer in [0, 2**31).")
-        n_bits = check_integer("n_bits", n_bits, 1)
-        recall = None if recall is None else float(recall)
-        super().__init__(n_bits, recall, int(random_state), check_fingerprint(model))
+        self.n_bits = check_integer("n_bits", n_bits, 1)
+        self.recall = _check_recall(recall)
+        self.random_state = check_integer("random_state", random_state, 0, 2**31 - 1)
+        self.model = check_fingerprint(model)
+        self._state = State(Snapshot(np.empty((0, n_bytes(self.n_bits)), np.uint8), np.empty(0, np.int64), 0))
+        self._positions: IdPositions | None = None  # of the ids in _state; None if they must be looked up anew
+        self._writing, self._tuning = threading.RLock(), threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._state.rows)
 
     def __iter__(self) -> Iterator[tuple[int | str, Codes]]:
         rows = self._state.rows
@@ -72,110 +134,219 @@ class HammingIndex(Kept):
         return f"HammingIndex(n_bits={self.n_bits}, recall={self.recall}): {len(self)} codes"
 
     def _repr_html_(self) -> str:
-        from thpi.index._html import index_html
+        from thpi.report import render
 
-        return index_html(self)
+        return render("notebook/index.html", index=self)
+
+    @property
+    def ids(self) -> Array:
+        """All ids, in insertion order."""
+        return self._state.rows.ids
+
+    @property
+    def codes(self) -> Codes:
+        """All codes, in insertion order."""
+        return self._state.rows.codes
+
+    @property
+    def id_kind(self) -> IdKind | None:
+        """``"int64"`` or ``"string"``, None while the index is empty."""
+        return id_kind(self.ids) if len(self) else None
+
+    @property
+    def report_(self) -> TuneReport | None:
+        """Result of tuning; None before it, and for an index without ``recall``."""
+        return self._state.report
 
     def get_codes(self, ids: IdsLike) -> Codes:
         """Return the codes of ``ids``; an unknown id is a ``KeyError`` that names it."""
         with self._writing:
-            return self._state.rows.codes[self._known().find_all(check_ids(ids, kind=self.id_kind))]
+            return self.codes[self._known().find_all(check_ids(ids, kind=self.id_kind))]
+
+    def search(
+        self,
+        queries: npt.ArrayLike,
+        k: int = 10,
+        *,
+        order: Order | None = None,
+        check: Callable[[], None] | None = None,
+    ) -> Neighbours:
+        """Return the ``k`` nearest items of each query, or all if there are fewer, by (distance, insertion).
+
+        Queries are projections (``hasher.decision_function(X)``, floating-point numbers) or packed codes (integers).
+        Projections are searched by asymmetric distance (:func:`asymmetric_distances`), codes by Hamming distance;
+        ``order="hamming"`` searches by the signs of projections. ``check`` is called before each block of queries, in
+        the calling thread; an exception that it raises ends the search.
+        """
+        signs, projections = read_queries(queries, order, self.n_bits)
+        k, state = check_integer("k", k, 1), self._state
+        if self._is_approximate and len(signs) and len(state.rows):
+            state = self._tuned_for(state, k)
+        k = min(k, len(state.rows))
+        distances, positions = state.nearest(signs, projections, k, check or no_check)
+        return Neighbours(distances, state.rows.ids[positions])
+
+    def radius_search(self, codes: npt.ArrayLike, radius: int) -> list[Neighbours]:
+        """Return all items at distance <= ``radius`` of each query code, by (distance, insertion). Always exact."""
+        from thpi.index._exact import within
+
+        queries, rows = check_codes(codes, n_bits=self.n_bits), self._state.rows
+        found = within(queries, rows.codes, check_integer("radius", radius, 0))
+        return [Neighbours(distances, rows.ids[positions]) for distances, positions in found]
 
     def add(self, codes: npt.ArrayLike, ids: IdsLike | None = None) -> Array:
         """Add codes under new ids, and return the ids.
 
         Ids are 64-bit integers or strings, one kind per index; by default the codes are numbered on from the largest
-        id, starting at 0. If anything is wrong, nothing is added. If the index was opened with mode ``"a"``, the codes
-        are on disk when this returns.
+        id, starting at 0. If anything is wrong, nothing is added.
         """
         packed = check_codes(codes, n_bits=self.n_bits)
-        with self._changing() as file:
+        with self._writing:
             if ids is None:
                 checked = number_on(len(packed), self.id_kind, lambda: int(self.ids.max()) + 1)
             else:
                 checked = check_ids(ids, length=len(packed))
             if len(packed) == 0:
                 return checked
-            self._positions.check_new(checked, self.id_kind)
-            self._commit(file, Record("a", checked, packed))
+            known, start = self._known(), len(self)
+            known.check_new(checked, self.id_kind)
+            self._positions = None  # until both are changed: Ctrl-C may come in between
+            known.append(checked, start)
+            self._state = self._state._replace(rows=self._state.rows.append(packed, checked))
+            self._positions = known
         return checked
 
     def remove(self, ids: IdsLike) -> None:
         """Remove the codes of ``ids``; the rest keep their order. An unknown id is a ``KeyError``."""
-        with self._changing() as file:
+        with self._writing:
             checked = check_ids(ids, kind=self.id_kind, unique=True)
-            self._positions.find_all(checked)
-            if len(checked):
-                self._commit(file, Record("r", checked, np.empty((0, self.codes.shape[1]), dtype=np.uint8)))
+            if len(checked) == 0:
+                return
+            positions = self._known().find_all(checked)
+            kept = np.ones(len(self), dtype=np.bool_)
+            kept[positions] = False
+            self._positions = None
+            state, built = self._state, self._state.approximate
+            self._state = state._replace(
+                rows=state.rows.keep(kept), approximate=built and built.without(kept), n_removals=state.n_removals + 1
+            )
+
+    def save(self, path: PathLike) -> None:
+        """Write the index to ``path`` in one step: a kill at any moment leaves the old file or the new one."""
+        from thpi._files import atomic_write
+        from thpi.index._snapshot import encoded
+
+        about = {"n_bits": self.n_bits, "recall": self.recall, "random_state": self.random_state, "model": self.model}
+        rows = self._state.rows
+        atomic_write(path, encoded(about, rows.codes, rows.ids))
 
     @classmethod
-    def open(cls, path: PathLike, mode: Literal["r", "a", "shared"] = "r", *, wait: float = 0.0) -> HammingIndex:
-        """Read an index that :meth:`save` wrote.
+    def of(cls, codes: Codes, ids: Array, n_bits: int, recall: float | None = None) -> HammingIndex:
+        """Make an index of codes and ids that were checked before; it keeps the arrays, which must not be changed.
 
-        With mode ``"a"`` the file stays open and locked against other writers, and each ``add`` and ``remove`` is on
-        disk when it returns; ``close`` it, or use it as a context manager. Mode ``"shared"`` locks it for the moment
-        of each change only, so that several processes can write; ``refresh`` takes over what others have changed.
-        With mode ``"r"`` the index is read-only.
-        Raises ``FileNotFoundError``, ``IndexFileError`` if the file is truncated, altered or foreign, and
-        ``IndexLockedError`` if another writer keeps the lock for longer than ``wait`` seconds.
+        >>> HammingIndex.of(np.array([[1], [2]], np.uint8), np.array([3, 7]), 8).ids
+        array([3, 7])
+        """
+        index = cls(n_bits, recall)
+        index._state = State(Snapshot(codes, ids, len(codes)))
+        return index
+
+    @classmethod
+    def open(cls, path: PathLike) -> HammingIndex:
+        """Read an index that :meth:`save` wrote. An approximate structure is chosen anew at the first search.
+
+        Raises ``FileNotFoundError``, or ``IndexFileError`` if the file is truncated, altered or foreign.
 
         >>> import tempfile, pathlib
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = pathlib.Path(folder) / "shop.index"
         ...     HammingIndex(16).save(path)
-        ...     with HammingIndex.open(path, "a") as index:
-        ...         _ = index.add(np.array([[1, 2]], dtype=np.uint8), ids=[41])
-        ...     HammingIndex.open(path).ids
-        array([41])
+        ...     HammingIndex.open(path)
+        HammingIndex(n_bits=16, recall=None): 0 codes
         """
-        if mode not in ("r", "a", "shared"):
-            raise ValueError(
-                f"mode={mode!r} must be 'r' (read), 'a' (read and add) or 'shared' (the same, with others)."
-            )
-        file, follower = None, None if mode == "a" else Follower(path)
-        try:
-            if follower is None:
-                file, contents = IndexFile.open(path, wait)
-            else:
-                contents, follower.place = follower.first()
-            index = cls._from_contents(contents)
-        except BaseException as error:
-            if file is not None:
-                file.close()
-            if not isinstance(error, IndexFileError):
-                raise
-            raise IndexFileError(f"{os.fspath(path)!r} is not a usable thpi index file: {error}") from None
-        index._file, index._follower, index._wait = file, follower, wait
-        index._read_only = os.fspath(path) if mode == "r" else None
+        from thpi.index._snapshot import read, usable
+
+        with open(path, "rb") as file, usable(path):
+            about, codes, ids = read(file)
+            more = {name: about[name] for name in ("random_state", "model")}
+            index = cls(about["n_bits"], about["recall"], **more)
+            index.add(codes, ids)
         return index
 
-    @classmethod
-    def _from_contents(cls, contents: Contents) -> HammingIndex:
-        header = contents.header
-        try:
-            index = cls(header["n_bits"], header["recall"], random_state=header["random_state"], model=header["model"])
-            if header["report"] is not None:
-                index._state = index._state._replace(report=read_report(header["report"], index.n_bits))
-            index._apply([Record("a", contents.ids, contents.codes), *contents.records])
-        except (ValueError, KeyError, TypeError) as error:
-            raise IndexFileError(str(error.args[0])) from None
-        return index
+    def warm_up(self) -> None:
+        """Do now what the first searches would do: tune an approximate structure, and load compiled kernels.
 
-    def _header(self, state: State) -> Header:
-        from thpi import __version__
+        For a process that searches often, or that forks others, which then share the structure. Kernels are loaded if
+        there are any and the index is not small.
+        """
+        from thpi.index._asymmetric import load_kernels
 
-        report = state.report.to_dict() if state.report else None
-        return Header(
-            thpi=__version__,
-            n_bits=self.n_bits,
-            recall=self.recall,
-            random_state=self.random_state,
-            report=report,
-            model=self.model,
-        )
+        if self._is_approximate and len(self):
+            self._tuned_for(self._state, 10)
+        if self.codes.size >= _WORTH_KERNELS:
+            load_kernels(self.codes[:256], self.n_bits)
 
-    def __enter__(self) -> HammingIndex:
-        return self
+    def tune(
+        self, k: int = 10, *, queries: npt.ArrayLike | None = None, kinds: Sequence[str] | None = None
+    ) -> TuneReport:
+        """Choose and tune a structure for searches of up to ``k`` items, and return the report (also ``report_``).
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+        The first search does this automatically, and again once the index has doubled or lost a tenth of its codes;
+        call it to choose the time. A search for more than ``k`` items is exact. Pass ``queries`` to measure with, codes
+        or better projections, if future queries differ from the stored codes. ``kinds`` are those of "ivf", "hnsw" and
+        "multihash" to try; by default all, but "hnsw" only up to 250,000 codes, because building it takes minutes per
+        million codes.
+        """
+        if self.recall is None:
+            raise ValueError("this index is exact; only HammingIndex(n_bits, recall=...) can be tuned.")
+        given = None if queries is None else read_queries(queries, None, self.n_bits)
+        with self._tuning:
+            return self._tune(check_integer("k", k, 1), given, kinds)
+
+    @property
+    def _is_approximate(self) -> bool:
+        return self.recall is not None and self.recall < 1
+
+    def _known(self) -> IdPositions:
+        """Return the positions of the ids; the caller holds ``_writing``."""
+        if self._positions is None:
+            self._positions = IdPositions(self.ids)
+        return self._positions
+
+    def _tune(self, k: int, queries: Queries | None = None, kinds: Sequence[str] | None = None) -> TuneReport:
+        from thpi.index._tune import tune
+
+        assert self.recall is not None
+        basis = self._state
+        approximate, report = tune(basis.rows.codes, self.recall, k, queries, kinds, self.random_state)
+        with self._writing:
+            # Rows added meanwhile come after the structure; after a removal it no longer fits and is built again.
+            fits = self._state.n_removals == basis.n_removals
+            self._state = self._state._replace(approximate=approximate if fits else None, report=report)
+        return report
+
+    def _tuned_for(self, state: State, k: int) -> State:
+        """Tune if due; while another thread is tuning, use the current state."""
+        if _due(state) and not self._tuning.locked():
+            # Two threads may get here at once; the second one then finds the work done. An attempt to acquire would
+            # not wait, but Ctrl-C right behind it would leave the lock closed for good.
+            with self._tuning:
+                state = self._state
+                if _due(state):
+                    self._tune(max(k, 10 if state.report is None else state.report.k))
+        return self._state
+
+
+def _check_recall(recall: object) -> float | None:
+    share = float(recall) if isinstance(recall, Real) else None
+    if recall is not None and (share is None or not 0 < share <= 1):
+        raise ValueError(f"recall={recall!r} must be None (exact) or a number in (0, 1].")
+    return share
+
+
+def _due(state: State) -> bool:
+    """Whether to tune: not done yet, the size is another, or the chosen structure is gone or has lost many rows."""
+    report, built = state.report, state.approximate
+    if report is None or not 0.9 * report.n <= len(state.rows) <= 2 * report.n:
+        return True
+    return report.kind != "exact" and (built is None or built.n_covered < 0.9 * built.n_built)

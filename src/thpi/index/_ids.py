@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from numbers import Integral
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -37,17 +36,6 @@ class Neighbours(NamedTuple):
         """
         kept = [place for place, other in enumerate(self.ids[0].tolist()) if other != item][:k]
         return Neighbours(self.distances[:, kept], self.ids[:, kept])
-
-
-class IdExistsError(ValueError):
-    """An id that is to be added is in the index already."""
-
-
-def check_integer(name: str, value: object, minimum: int) -> int:
-    """Return ``value`` as an int, if it is an integer of at least ``minimum``; ``name`` is for the message."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < minimum:
-        raise ValueError(f"{name}={value!r} must be an integer of at least {minimum}.")
-    return int(value)
 
 
 def check_ids(ids: IdsLike, *, length: int | None = None, kind: IdKind | None = None, unique: bool = False) -> Array:
@@ -168,4 +156,4 @@ class IdPositions:
         check_unique(ids)
         known = self.find(ids) >= 0
         if known.any():
-            raise IdExistsError(f"ids={_first(ids[known])!r} is in the index already; remove it first.")
+            raise ValueError(f"ids={_first(ids[known])!r} is in the index already; remove it first.")

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from thpi._files import atomic_open
 from thpi._types import Array, Codes, Floats, PathLike
-from thpi.index._asymmetric import asymmetric_distances, check_projections
-from thpi.index._ids import IdPositions, IdsLike, Neighbours, check_ids, check_integer
-
-if TYPE_CHECKING:
-    from thpi.index._hamming_index import HammingIndex
-
-_BLOCK = 2**22
+from thpi.index._ids import IdPositions, IdsLike, Neighbours, check_ids
+from thpi.index._queries import asymmetric_distances, check_integer, check_projections
 
 
 class Vectors:
@@ -41,15 +34,6 @@ class Vectors:
         self.rows = rows
         self.ids = check_ids(np.arange(len(rows)) if ids is None else ids, length=len(rows), unique=True)
         self._positions = IdPositions(self.ids)
-
-    @classmethod
-    def write(cls, path: PathLike, vectors: npt.ArrayLike, ids: IdsLike | None = None) -> Vectors:
-        """Write ``vectors`` to a ``.npy`` file in one step and open it. The file does not store the ids."""
-        array = np.ascontiguousarray(vectors)
-        cls(array, ids)  # check before writing
-        with atomic_open(path) as file:
-            np.save(file, array, allow_pickle=False)
-        return cls(path, ids)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -99,76 +83,6 @@ def euclidean_rerank(neighbours: Neighbours, queries: npt.ArrayLike, vectors: Ve
     for row, near, query in zip(distances, ids, x, strict=True):
         row[:] = np.linalg.norm(vectors.get(near).astype(np.float64) - query, axis=1)
     return _ordered(distances, ids, check_integer("k", k, 1))
-
-
-@dataclass(frozen=True)
-class RecallReport:
-    """Recall at k of the true Euclidean neighbours, in each order; Euclidean is that of the candidates."""
-
-    k: int
-    n_candidates: int
-    hamming: float
-    asymmetric: float
-    euclidean: float
-
-    def __str__(self) -> str:
-        return (
-            f"recall@{self.k}: Hamming {self.hamming:.4f}, asymmetric {self.asymmetric:.4f} "
-            f"({self.asymmetric - self.hamming:+.4f}); its first {self.n_candidates} in Euclidean order "
-            f"{self.euclidean:.4f} ({self.euclidean - self.hamming:+.4f})"
-        )
-
-
-def recall_gained(
-    index: HammingIndex,
-    projections: npt.ArrayLike,
-    queries: npt.ArrayLike,
-    vectors: Vectors,
-    *,
-    k: int = 10,
-    n_candidates: int = 100,
-) -> RecallReport:
-    """Measure the recall of the true ``k`` nearest vectors in Hamming, asymmetric and Euclidean order.
-
-    An item counts as found if it is as near as the true k-th. ``vectors`` must hold the items of the index.
-
-    >>> from thpi.codes import pack_signs
-    >>> from thpi.index import HammingIndex
-    >>> X = np.random.RandomState(0).standard_normal((200, 8))
-    >>> index = HammingIndex(8)
-    >>> _ = index.add(pack_signs(X))
-    >>> print(recall_gained(index, X[:20], X[:20], Vectors(X), k=5, n_candidates=50))
-    recall@5: Hamming 0.4500, asymmetric 0.4800 (+0.0300); its first 50 in Euclidean order 0.9300 (+0.4800)
-    """
-    p, x = check_projections(projections), np.asarray(queries, dtype=np.float64)
-    if len(p) != len(x) or len(x) == 0:
-        raise ValueError(f"projections has {len(p)} rows and queries has {len(x)}; both need one row per query.")
-    if check_integer("k", k, 1) > check_integer("n_candidates", n_candidates, 1):
-        raise ValueError(f"n_candidates={n_candidates!r} must be at least k={k!r}.")
-    if k > len(vectors):
-        raise ValueError(f"k={k!r} must be at most the number of vectors, {len(vectors)}.")
-    radius = _true_radius(x, vectors.rows, k)
-    candidates = index.search(p, n_candidates)
-
-    def recall(found: Neighbours) -> float:
-        true = euclidean_rerank(Neighbours(found.distances[:, :k], found.ids[:, :k]), x, vectors, k).distances
-        # Tolerance, because the two distances are summed in different orders.
-        return float((true <= radius[:, None] * (1 + 1e-9)).sum() / (len(x) * k))
-
-    hamming, euclidean = index.search(p, k, order="hamming"), euclidean_rerank(candidates, x, vectors, k)
-    return RecallReport(k, n_candidates, recall(hamming), recall(candidates), recall(euclidean))
-
-
-def _true_radius(queries: Floats, rows: Array, k: int) -> Floats:
-    """Distance of each query to its k-th nearest row, block by block."""
-    from scipy.spatial.distance import cdist
-
-    nearest = np.full((len(queries), k), np.inf)
-    block = max(1, _BLOCK // len(queries))
-    for start in range(0, len(rows), block):
-        distances = cdist(queries, np.asarray(rows[start : start + block], dtype=np.float64))
-        nearest = np.partition(np.hstack([nearest, distances]), k - 1, axis=1)[:, :k]
-    return np.asarray(nearest.max(axis=1))
 
 
 def _ordered(distances: Floats, ids: Array, k: int) -> Neighbours:

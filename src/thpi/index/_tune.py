@@ -14,15 +14,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 
-from thpi._types import Array, Bools, Codes, Floats, Ints
+from thpi._types import Array, Bools, Codes, Distances, Floats, Ints
 from thpi.codes import unpack_signs
-from thpi.index._asymmetric import Queries, nearest_asymmetric, order_asymmetric
-from thpi.index._exact import faiss_module, nearest
+from thpi.index._asymmetric import nearest_asymmetric, order_asymmetric
+from thpi.index._exact import block_length, faiss_module, in_blocks, nearest
+from thpi.index._queries import Queries
 
 T = TypeVar("T")
 
@@ -73,6 +74,36 @@ class Approximate:
             found = np.where(found >= 0, self.positions[np.maximum(found, 0)], -1)
         return smallest(distances.astype(np.int64), found, k)
 
+    def search(
+        self,
+        signs: Codes,
+        projections: Floats | None,
+        codes: Codes,
+        k: int,
+        candidates: int,
+        check: Callable[[], None],
+    ) -> tuple[Array, Ints]:
+        """Search a snapshot by Hamming distance; with projections, order ``candidates`` by asymmetric distance."""
+        if projections is None:
+            return self._nearest_of_all(signs, codes, k, check)
+        _, found = self._nearest_of_all(signs, codes, min(candidates, self.n_covered), check)
+        return order_asymmetric(projections, codes, found, k, check)
+
+    def _nearest_of_all(
+        self, queries: Codes, codes: Codes, k: int, check: Callable[[], None]
+    ) -> tuple[Distances, Ints]:
+        """Search the structure; exact for rows added later, and for queries with too few answers."""
+        distances, positions = in_blocks(lambda some: self.nearest(some, k), queries, block_length(len(codes)), check)
+        tail = codes[self.n_covered :]
+        if len(tail):
+            tail_distances, tail_positions = nearest(queries, tail, k, check)
+            positions = np.hstack([positions, tail_positions + self.n_covered])
+            distances, positions = smallest(np.hstack([distances, tail_distances]), positions, k)
+        failed = (positions < 0).any(axis=1)
+        if failed.any():
+            distances[failed], positions[failed] = nearest(np.ascontiguousarray(queries[failed]), codes, k, check)
+        return distances.astype(np.int32), positions
+
 
 def smallest(distances: Ints, positions: Ints, k: int) -> tuple[Ints, Ints]:
     """Order each row by (distance, position) and keep ``k``; entries with position -1 come last."""
@@ -83,13 +114,13 @@ def smallest(distances: Ints, positions: Ints, k: int) -> tuple[Ints, Ints]:
     return np.where(missing, -1, keys >> 40), np.where(missing, -1, keys & (2**40 - 1))
 
 
-def build(kind: str, codes: Codes, seed: int, parameters: dict[str, int] | None = None) -> Approximate:
-    """Build one kind over ``codes``; the same seed gives the same structure. By default the size sets parameters."""
+def build(kind: str, codes: Codes, seed: int) -> Approximate:
+    """Build one kind over ``codes``, with parameters by their number; the same seed gives the same structure."""
     if kind not in KINDS:
         raise ValueError(f"kinds={kind!r} must be among {', '.join(KINDS)}.")
     faiss = faiss_module()
     n, d = len(codes), 8 * codes.shape[1]
-    chosen = parameters or _default_parameters(kind, n, d)
+    chosen = _default_parameters(kind, n, d)
     if kind == "ivf":
         quantizer = faiss.IndexBinaryFlat(d)
         index = faiss.IndexBinaryIVF(quantizer, d, chosen["nlist"])
@@ -166,15 +197,6 @@ class TuneReport:
     def __str__(self) -> str:
         title = f"{self.kind} for recall {self.target:g} at k={self.k} over {self.n} codes; reached {self.reached:.4f}"
         return "\n".join([title, *map(str, self.kinds)])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a report for JSON."""
-        return asdict(self)
-
-    @property
-    def chosen(self) -> KindReport:
-        """The row of the choice."""
-        return next(row for row in self.kinds if row.kind == self.kind)
 
 
 def tune(

@@ -1,4 +1,4 @@
-"""What compiled kernels share: how they are compiled, two instructions of the machine, read-only views."""
+"""What compiled kernels share: how they are compiled, the count of ones, read-only views."""
 
 from __future__ import annotations
 
@@ -39,23 +39,5 @@ def _popcount(typing_context: BaseContext, word: types.Type) -> Emit:
     return types.uint64(types.uint64), emit
 
 
-def _prefetch(typing_context: BaseContext, array: types.Type, row: types.Type, byte: types.Type) -> Emit:
-    """Load the line of memory that holds this byte of a row (of an element, if there is one axis) into the caches."""
-
-    def emit(context: BaseContext, builder: ir.IRBuilder, signature: Signature, arguments: list[ir.Value]) -> None:
-        make: Any = context.make_array  # type: ignore[no-untyped-call, unused-ignore]
-        array = make(signature.args[0])(context, builder, arguments[0])
-        offset = builder.add(builder.mul(arguments[1], builder.extract_value(array.strides, 0)), arguments[2])
-        pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-        address = builder.gep(builder.bitcast(array.data, pointer), [offset])
-        call = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
-        function = builder.module.declare_intrinsic("llvm.prefetch", [pointer], call)
-        # For reading, into every cache, data.
-        builder.call(function, [address, *(ir.Constant(number, value) for value in (0, 3, 1))])
-
-    return types.void(array, types.int64, types.int64), emit
-
-
 # Called from compiled code only; numba adds the typing context.
 popcount: Any = intrinsic(_popcount)
-prefetch: Any = intrinsic(_prefetch)

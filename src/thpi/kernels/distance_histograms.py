@@ -46,20 +46,8 @@ def _count(queries: Array, database: Array, relevant: Array, counts: Array) -> N
                 word = queries[q, i]
                 for j in range(length):
                     keys[j] += popcount(word ^ words[j])
-            h = histograms[q]
-            h0, h1, h2, h3, h4, h5, h6, h7 = h[0], h[1], h[2], h[3], h[4], h[5], h[6], h[7]
-            for j in range(0, length - 7, 8):
-                h0[keys[j]] += one
-                h1[keys[j + 1]] += one
-                h2[keys[j + 2]] += one
-                h3[keys[j + 3]] += one
-                h4[keys[j + 4]] += one
-                h5[keys[j + 5]] += one
-                h6[keys[j + 6]] += one
-                h7[keys[j + 7]] += one
-            for j in range(length // 8 * 8, length):
-                h0[keys[j]] += one
+            for j in range(length):
+                histograms[q, j % 8, keys[j]] += one
     for q in range(n):
         for i in range(8):
-            for key in range(n_keys):
-                counts[q, key] += histograms[q, i, key]
+            counts[q] += histograms[q, i]

@@ -11,6 +11,8 @@ from thpi.kernels._numba import compiled, frozen, popcount
 _ROWS = 256
 # Least number of queries for which transposing each block of rows first pays off.
 _TURN_FROM = 4
+# A row that is kept is one number: its distance, and in the lower bits its position.
+_SHIFT = 40
 
 
 def nearest_rows(queries: Array, codes: Array, k: int, n_bits: int) -> tuple[Distances, Ints]:
@@ -18,43 +20,36 @@ def nearest_rows(queries: Array, codes: Array, k: int, n_bits: int) -> tuple[Dis
 
     Rows are unsigned words, ``n_bits`` at most 65,534 and ``k`` at most the number of rows. Rows are read in
     the order of their positions, and a row is kept only if it is nearer than the k-th so far, so ties go to the earlier
-    row. About ``k log(n / k)`` rows are ever kept; whenever 2k are, a counting sort drops all but k.
+    row. About ``k log(n / k)`` rows are ever kept; whenever 2k are, all but k are dropped.
 
     >>> nearest_rows(np.array([[0]], np.uint64), np.array([[3], [1], [2]], np.uint64), 2, 64)
     (array([[1, 1]], dtype=int32), array([[1, 2]]))
     """
-    distances = np.empty((len(queries), k), dtype=np.int32)
-    positions = np.empty((len(queries), k), dtype=np.int64)
-    _nearest(frozen(queries), frozen(codes), n_bits, distances, positions)
-    return distances, positions
+    keys = np.empty((len(queries), k), dtype=np.int64)
+    _nearest(frozen(queries), frozen(codes), n_bits, keys)
+    return (keys >> _SHIFT).astype(np.int32), keys & ((1 << _SHIFT) - 1)
 
 
 @compiled
-def _block_distances(query: Array, rows: Array, turned: Array, is_turned: bool, distances: Array) -> int:
+def _count(query: Array, rows: Array, turned: Array, is_turned: bool, distances: Array) -> int:
     """Write the distances of one query to a block of rows, and return the least."""
     length, n_words = rows.shape
-    least = np.uint16(65535)
-    first = query[0]
+    least, first = np.uint16(65535), query[0]
     if n_words == 1:
         for j in range(length):
             distances[j] = popcount(first ^ rows[j, 0])
             least = min(least, distances[j])
     elif is_turned:
-        words = turned[0, :length]
-        for j in range(length):
-            distances[j] = popcount(first ^ words[j])
-        for i in range(1, n_words - 1):
-            word, words = query[i], turned[i, :length]
+        distances[:] = 0
+        for i in range(n_words - 1):
             for j in range(length):
-                distances[j] += popcount(word ^ words[j])
-        word, words = query[n_words - 1], turned[n_words - 1, :length]
+                distances[j] += popcount(query[i] ^ turned[i, j])
         for j in range(length):
-            distances[j] += popcount(word ^ words[j])
+            distances[j] += popcount(query[n_words - 1] ^ turned[n_words - 1, j])
             least = min(least, distances[j])
     elif n_words == 2:
-        second = query[1]
         for j in range(length):
-            distances[j] = popcount(first ^ rows[j, 0]) + popcount(second ^ rows[j, 1])
+            distances[j] = popcount(first ^ rows[j, 0]) + popcount(query[1] ^ rows[j, 1])
             least = min(least, distances[j])
     elif n_words == 4:
         second, third, fourth = query[1], query[2], query[3]
@@ -62,74 +57,34 @@ def _block_distances(query: Array, rows: Array, turned: Array, is_turned: bool, 
             ones = popcount(first ^ rows[j, 0]) + popcount(second ^ rows[j, 1])
             distances[j] = ones + popcount(third ^ rows[j, 2]) + popcount(fourth ^ rows[j, 3])
             least = min(least, distances[j])
-    else:
-        for j in range(length):
-            ones = np.uint64(0)
-            for i in range(n_words):
-                ones += popcount(query[i] ^ rows[j, i])
-            distances[j] = ones
-            least = min(least, distances[j])
     return least  # type: ignore[return-value, no-any-return, unused-ignore]
 
 
 @compiled
-def _keep_nearest(
-    kept_distances: Array, kept_positions: Array, size: int, counts: Array, distances: Array, positions: Array
-) -> int:
-    """Sort the kept rows by distance, stably, and drop all but the first k; ``distances`` has room for k."""
-    k = len(distances)
-    counts[:] = 0
-    for i in range(size):
-        counts[kept_distances[i]] += 1
-    before = 0
-    for distance in range(len(counts)):
-        here = counts[distance]
-        counts[distance] = before
-        before += here
-    for i in range(size):
-        place = counts[kept_distances[i]]
-        counts[kept_distances[i]] += 1
-        if place < k:
-            distances[place] = kept_distances[i]
-            positions[place] = kept_positions[i]
-    size = min(size, k)
-    kept_distances[:size] = distances[:size]
-    kept_positions[:size] = positions[:size]
-    return size
-
-
-@compiled
-def _nearest(queries: Array, codes: Array, n_bits: int, distances: Array, positions: Array) -> None:
-    n, n_words = queries.shape
-    m = codes.shape[0]
-    k = distances.shape[1]
-    kept_distances = np.empty((n, 2 * k + _ROWS), np.int32)
-    kept_positions = np.empty((n, 2 * k + _ROWS), np.int64)
-    sizes = np.zeros(n, np.int64)
-    limits = np.full(n, n_bits + 1, np.int64)
-    counts = np.empty(n_bits + 1, np.int64)
-    block = np.empty(_ROWS, np.uint16)
-    turned = np.empty((n_words, _ROWS), codes.dtype)
-    is_turned = n_words > 1 and n >= _TURN_FROM
+def _nearest(queries: Array, codes: Array, n_bits: int, keys: Array) -> None:
+    """Write the k least keys of each query, ``2^40 distance + position``, in ascending order."""
+    (n, n_words), m, k = queries.shape, codes.shape[0], keys.shape[1]
+    kept = np.empty((n, 2 * k + _ROWS), np.int64)
+    sizes, limits = np.zeros(n, np.int64), np.full(n, n_bits + 1, np.int64)
+    block, turned = np.empty(_ROWS, np.uint16), np.empty((n_words, _ROWS), codes.dtype)
+    is_turned = n >= _TURN_FROM or n_words not in (1, 2, 4)
     for start in range(0, m, _ROWS):
         rows = codes[start : start + _ROWS]
-        if is_turned:
+        if is_turned and n_words > 1:
             for j in range(len(rows)):
                 for i in range(n_words):
                     turned[i, j] = rows[j, i]
         for q in range(n):
-            limit = limits[q]
-            if _block_distances(queries[q], rows, turned, is_turned, block) >= limit:
+            size, limit = sizes[q], limits[q]
+            if _count(queries[q], rows, turned, is_turned, block) >= limit:
                 continue
-            size = sizes[q]
             for j in range(len(rows)):
                 if block[j] < limit:
-                    kept_distances[q, size] = block[j]
-                    kept_positions[q, size] = start + j
+                    kept[q, size] = (np.int64(block[j]) << _SHIFT) + start + j
                     size += 1
             if size >= 2 * k or (limit > n_bits and size >= k):
-                size = _keep_nearest(kept_distances[q], kept_positions[q], size, counts, distances[q], positions[q])
-                limits[q] = kept_distances[q, k - 1]
+                kept[q, :size] = np.partition(kept[q, :size], k - 1)
+                size, limits[q] = k, kept[q, k - 1] >> _SHIFT
             sizes[q] = size
     for q in range(n):
-        _keep_nearest(kept_distances[q], kept_positions[q], sizes[q], counts, distances[q], positions[q])
+        keys[q] = np.sort(kept[q, : sizes[q]])[:k]

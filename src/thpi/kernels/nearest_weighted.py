@@ -14,8 +14,6 @@ from thpi.kernels._numba import compiled, frozen, popcount
 
 # Rows whose steps are counted at a time, and rows of them that are looked through if one may be near.
 _ROWS, _FEW = 256, 32
-# Least number of queries for which transposing each block of rows first pays off.
-_TURN_FROM = 4
 # The counts and the sums are rounded differently.
 _SLACK = 1 + 1e-9
 
@@ -45,39 +43,16 @@ def nearest_weighted(
 
 
 @compiled
-def _add_words(word: int, masks: Array, i: int, words: Array, counts: Array) -> None:
-    """Add the steps in which one word of the query and that of each row differ."""
-    once, twice, four = masks[0, i], masks[1, i], masks[2, i]
-    for j in range(len(words)):
-        differs = word ^ words[j]
-        ones = popcount(differs & once) + (popcount(differs & twice) << np.uint64(1))
-        counts[j] += ones + (popcount(differs & four) << np.uint64(2))
-
-
-@compiled
-def _add_rows(query: Array, masks: Array, rows: Array, counts: Array) -> None:
-    """Add the steps of all words, row by row."""
-    for j in range(len(rows)):
-        ones = np.uint64(0)
-        for i in range(len(query)):
-            differs = query[i] ^ rows[j, i]
-            ones += popcount(differs & masks[0, i]) + (popcount(differs & masks[1, i]) << np.uint64(1))
-            ones += popcount(differs & masks[2, i]) << np.uint64(2)
-        counts[j] += ones
-
-
-@compiled
-def _count(query: Array, masks: Array, rows: Array, turned: Array, is_turned: bool, counts: Array) -> None:
-    """Write the distance of one query to each row of a block, in steps."""
+def _count(query: Array, masks: Array, words: Array, counts: Array) -> None:
+    """Write the distance of one query to each row of a block (words x rows), in steps."""
     counts[:] = 0
-    if len(query) == 1:
-        # Known to be contiguous, so that the compiler counts several words at once.
-        _add_words(query[0], masks, 0, rows.reshape(-1), counts)
-    elif is_turned:
-        for i in range(len(query)):
-            _add_words(query[i], masks, i, turned[i, : len(rows)], counts)
-    else:
-        _add_rows(query, masks, rows, counts)
+    for i in range(len(query)):
+        word, once, twice, four = query[i], masks[0, i], masks[1, i], masks[2, i]
+        row = words[i, : len(counts)]
+        for j in range(len(counts)):
+            differs = word ^ row[j]
+            ones = popcount(differs & once) + (popcount(differs & twice) << np.uint64(1))
+            counts[j] += ones + (popcount(differs & four) << np.uint64(2))
 
 
 @compiled
@@ -92,10 +67,9 @@ def _least(counts: Array) -> int:
 def _keep_nearest(kept_distances: Array, kept_positions: Array, size: int, k: int) -> int:
     """Sort the kept rows by distance, stably, and drop all but the first k."""
     order = np.argsort(kept_distances[:size], kind="mergesort")[:k]
-    size = len(order)
-    kept_distances[:size] = kept_distances[order]
-    kept_positions[:size] = kept_positions[order]
-    return size
+    kept_distances[: len(order)] = kept_distances[order]
+    kept_positions[: len(order)] = kept_positions[order]
+    return len(order)
 
 
 @compiled
@@ -109,16 +83,18 @@ def _nearest(
     sizes = np.zeros(n, np.int64)
     limits, cuts = np.full(n, np.inf), np.full(n, 65535, np.int64)
     room, turned = np.empty(_ROWS, np.uint16), np.empty((n_words, _ROWS), words.dtype)
-    is_turned = n_words > 1 and n >= _TURN_FROM
     for start in range(0, m, _ROWS):
         rows = words[start : start + _ROWS]
         counts = room[: len(rows)]
-        if is_turned:
+        if n_words > 1:
             for j in range(len(rows)):
                 for i in range(n_words):
                     turned[i, j] = rows[j, i]
         for q in range(n):
-            _count(queries[q], masks[q], rows, turned, is_turned, counts)
+            if n_words > 1:
+                _count(queries[q], masks[q], turned, counts)
+            else:
+                _count(queries[q], masks[q], rows.reshape(1, len(rows)), counts)
             cut = cuts[q]
             if _least(counts) > cut:
                 continue
@@ -134,8 +110,7 @@ def _nearest(
                     for byte in range(width):
                         distance += tables[q, byte, own[q, byte] ^ codes[row, byte]]
                     if distance < limit:
-                        kept_distances[q, size] = distance
-                        kept_positions[q, size] = row
+                        kept_distances[q, size], kept_positions[q, size] = distance, row
                         size += 1
             if size >= 2 * k or (limit == np.inf and size >= k):
                 size = _keep_nearest(kept_distances[q], kept_positions[q], size, k)
@@ -144,5 +119,4 @@ def _nearest(
             sizes[q] = size
     for q in range(n):
         _keep_nearest(kept_distances[q], kept_positions[q], sizes[q], k)
-        distances[q] = kept_distances[q, :k]
-        positions[q] = kept_positions[q, :k]
+        distances[q], positions[q] = kept_distances[q, :k], kept_positions[q, :k]

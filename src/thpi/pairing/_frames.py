@@ -33,26 +33,21 @@ def align(name: str, items: Any, like_name: str, like: Any) -> Any:
     Index(['a', 'b'], dtype=...)
     """
     rows = items.rows if isinstance(items, Items) else items
-    given, wanted = columns_of(items), columns_of(like)
+    given, wanted = _columns_of(items), _columns_of(like)
     if given is None or wanted is None or given == wanted:
         return rows
-    for column in wanted:
-        if column not in given:
-            raise ValueError(f"{name} has no column {column!r}, which {like_name} has.")
-    for column in given:
-        if column not in wanted:
-            raise ValueError(f"{name} has a column {column!r}, which {like_name} has not.")
+    if missing := [column for column in wanted if column not in given]:
+        raise ValueError(f"{name} has no column {missing[0]!r}, which {like_name} has.")
+    if others := [column for column in given if column not in wanted]:
+        raise ValueError(f"{name} has a column {others[0]!r}, which {like_name} has not.")
     return rows[wanted] if hasattr(rows, "columns") else rows[:, [given.index(column) for column in wanted]]
 
 
-def columns_of(items: Any) -> list[str] | None:
+def _columns_of(items: Any) -> list[str] | None:
     """Return the names of columns, if all are texts: numbers are just their positions."""
-    columns = items.columns if isinstance(items, Items) else None
-    if columns is None:
-        columns = getattr(items.rows if isinstance(items, Items) else items, "columns", None)
-    if columns is None or not all(isinstance(column, str) for column in columns):
-        return None
-    return list(columns)
+    rows, columns = (items.rows, items.columns) if isinstance(items, Items) else (items, None)
+    columns = getattr(rows, "columns", None) if columns is None else columns
+    return None if columns is None or not all(isinstance(name, str) for name in columns) else list(columns)
 
 
 def stack(first: Any, second: Any) -> Any:

@@ -18,11 +18,14 @@ def default_id(columns: Sequence[Any]) -> Any:
     return "id" if "id" in called else called[0] if len(called) == 1 else None
 
 
-def id_names(name: str, ids: Sequence[Any] | None) -> list[str]:
-    """Return ids as texts, so that 7 of one table is "7" of another; refuse ids that are blank or occur twice."""
+def id_names(name: str, ids: Sequence[Any] | None, start: int = 0) -> list[str]:
+    """Return ids as texts, so that 7 of one table is "7" of another; refuse ids that are blank or occur twice.
+
+    The first of them is in row ``start``.
+    """
     if ids is None:
         raise ValueError(f"{name} has no ids.")
-    for at, value in enumerate(ids):
+    for at, value in enumerate(ids, start):
         if is_blank(value):
             raise ValueError(f"{name} has no id in row {at}.")
         if not isinstance(value, (str, Integral)) or isinstance(value, bool):

@@ -30,8 +30,9 @@ class PairingReport(NamedTuple):
 class Paired(NamedTuple):
     """Two tables joined by id. Row i of ``X`` and of ``privileged`` is the item ``ids[i]``, and ``y[i]`` its label.
 
-    ``source`` and ``target`` are the rows without a partner; None if there are none. ``X`` keeps the order of the
-    target table. Rows are of the kind that was given, without the column of ids; a pandas frame has them as its index.
+    ``source`` and ``target`` are the rows without a partner, and ``target_ids`` the ids of the latter; None if there
+    are none. ``X`` keeps the order of the target table. Rows are of the kind that was given, without the column of ids;
+    a pandas frame has them as its index.
     """
 
     X: Any
@@ -41,6 +42,7 @@ class Paired(NamedTuple):
     ids: Array
     y: Array | None
     report: PairingReport
+    target_ids: list[Any] | None = None
 
     @property
     def views(self) -> dict[str, Any]:
@@ -85,10 +87,9 @@ def pair(
     >>> paired.ids.tolist(), paired.privileged.tolist()
     (['cap', 'shoe'], [[7.0], [5.0]])
     """
-    named = labels if isinstance(labels, str) else None
     T, S = _items("target", target, id), _items("privileged", privileged, id)
-    if named is not None:
-        T, labels = _labels_apart(T, named)
+    if isinstance(labels, str):
+        T, labels = _labels_apart(T, labels)
     T_names, S_names = id_names(T.name, T.ids), id_names(S.name, S.ids)
     more = None if source is None else _items("source", source, id, needed=False)
     if more is not None:
@@ -105,20 +106,20 @@ def pair(
     unpaired = take(S.rows, rest) if len(rest) else None
     if more is not None:
         unpaired = more.rows if unpaired is None else stack(unpaired, more.rows)
-    ids = _array(T.ids)[paired]
-    y = None if labels is None else _labels(labels, [T_names[i] for i in paired], paired, len(T_names))
-    n_source = len(rest) + (0 if more is None else int(more.rows.shape[0]))
     X, privileged = take(T.rows, paired), take(S.rows, partner[paired])
     if hasattr(X, "index") and hasattr(privileged, "index"):
         privileged = privileged.set_axis(X.index, axis=0)  # 7 and "7" are one id: ``fit`` sees that they agree
+    whole = all(isinstance(value, Integral) for value in T.ids or ())
+    ids = np.array(list(T.ids or ()), dtype=np.int64 if whole else object)
     return Paired(
         X,
         privileged,
         unpaired,
         take(T.rows, alone) if len(alone) else None,
-        ids,
-        y,
-        PairingReport(len(paired), len(alone), n_source),
+        ids[paired],
+        None if labels is None else _labels(labels, T_names, paired),
+        PairingReport(len(paired), len(alone), 0 if unpaired is None else int(unpaired.shape[0])),
+        ids[alone].tolist() if len(alone) else None,
     )
 
 
@@ -126,11 +127,7 @@ def _items(name: str, table: Any, id: str | None, needed: bool = True) -> Items:
     if isinstance(table, Items):
         rows = table.rows if hasattr(table.rows, "shape") else np.asarray(table.rows)
         return Items(rows, table.ids, table.columns, table.name or name)
-    if not hasattr(table, "columns"):
-        if not needed:
-            return Items(table, None, name=name)
-        raise ValueError(f"{name} has no ids: it must be a pandas or polars frame, or thpi.pairing.Items(rows, ids).")
-    columns, index = list(table.columns), getattr(table, "index", None)  # only pandas has an index
+    columns, index = list(getattr(table, "columns", ())), index_of(table)  # only pandas has an index
     column = default_id(columns) if id is None else id if id in columns else None
     if column is not None:
         rows = table.drop(column) if index is None else table.set_index(column)
@@ -139,34 +136,32 @@ def _items(name: str, table: Any, id: str | None, needed: bool = True) -> Items:
         return Items(table, index.to_list(), name=name)
     if not needed:
         return Items(table, None, name=name)
+    if not hasattr(table, "columns"):
+        raise ValueError(f"{name} has no ids: it must be a pandas or polars frame, or thpi.pairing.Items(rows, ids).")
     wanted = "called id, nor an index of ids; name one with id=" if id is None else f"{id!r}"
     raise ValueError(f"{name} has no column {wanted}; it has {few(columns)}.")
 
 
 def _labels_apart(items: Items, name: str) -> tuple[Items, list[Any]]:
     rows = items.rows
-    if not hasattr(rows, "columns") or name not in list(rows.columns):
+    if name not in list(getattr(rows, "columns", ())):
         raise ValueError(f"labels={name!r} must be a column of target.")
     values = rows[name].to_list()
     return items._replace(rows=rows.drop(columns=name) if hasattr(rows, "index") else rows.drop(name)), values
 
 
-def _array(ids: Any) -> Array:
-    return np.array(list(ids), dtype=np.int64 if all(isinstance(value, Integral) for value in ids) else object)
-
-
-def _labels(labels: Any, names: list[str], rows: Ints, n: int) -> Array:
-    """Return the labels of the pairs, which are the ``rows`` of the n rows of the target table."""
-    index = index_of(labels)
+def _labels(labels: Any, names: list[str], rows: Ints) -> Array:
+    """Return the labels of the pairs, which are ``rows`` of the target table; ``names`` are the ids of all of it."""
+    index, wanted = index_of(labels), [names[i] for i in rows]
     if index is not None and not is_default(index):
         labels = dict(zip(id_names("labels", index.to_list()), labels.to_list(), strict=True))
     if isinstance(labels, Mapping):
         by_name = {str(key): value for key, value in labels.items()}
-        found = [by_name.get(name) for name in names]
+        found = [by_name.get(name) for name in wanted]
     else:
         values = labels.to_list() if hasattr(labels, "to_list") else list(labels)
-        if len(values) != n:
-            raise ValueError(f"labels has {len(values)} entries and target {n} rows.")
+        if len(values) != len(names):
+            raise ValueError(f"labels has {len(values)} entries and target {len(names)} rows.")
         found = [values[i] for i in rows]
-    check_labels(found, names)
+    check_labels(found, wanted)
     return np.array(found)

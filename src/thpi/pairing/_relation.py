@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from thpi.solvers.loo_ridge import JUDGED_ROWS
+from thpi.solvers.loo_ridge import least_r2
 
 UNRELATED_LABELS = 0.02
 """Labels that agree with the target as well by chance more often than this are not used."""
@@ -17,13 +17,7 @@ class UnrelatedLabelsWarning(UserWarning):
 
 
 def label_relation(p_value: float) -> str:
-    """Return why labels are not used, in words; ``p_value`` as AutoHasher's ``labels_p_``.
-
-    >>> print(label_relation(0.4))
-    The target says nothing about the labels: as many rows that are near share a label if the labels are shuffled
-    (permutation test, p = 0.4). Either there are too few labels to show a relation, or they belong to other rows.
-    AutoHasher does not use such labels.
-    """
+    """Return why labels are not used, in words; ``p_value`` as AutoHasher's ``labels_p_``."""
     return (
         "The target says nothing about the labels: as many rows that are near share a label if the labels are shuffled "
         f"(permutation test, p = {p_value:.2g}). Either there are too few labels to show a relation, or they belong to "
@@ -47,22 +41,5 @@ def relation(n_pairs: int, r2: float) -> str:
 
 
 def relation_of(n_pairs: int, r2: float) -> tuple[bool, str | None]:
-    """Return whether the views of a fitted AutoHasher are related, and how, in words; None if there is no source.
-
-    >>> relation_of(200, 0.0)
-    (True, None)
-    """
+    """Whether the views of a fitted AutoHasher are related, and how, in words; None without a source (r2 = 0)."""
     return r2 == 0 or r2 > least_r2(n_pairs), None if r2 == 0 else relation(n_pairs, r2)
-
-
-def least_r2(n: int) -> float:
-    """Share that n pairs must explain to count as related.
-
-    Predicting a row by the mean of the others explains ``1 - (n / (n - 1))^2``, about -2 / n, and pairs in the wrong
-    order explain no more, up to chance. The threshold is as far above 0. Of views with 2 columns and 20 to 160
-    independent rows, 0 to 3 % pass it; of wider views none did.
-
-    >>> least_r2(100)
-    0.02
-    """
-    return 2 / min(n, JUDGED_ROWS)

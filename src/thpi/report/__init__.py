@@ -1,46 +1,24 @@
-"""Everything that is looked at: pages of HTML, what notebooks show, and figures.
+"""Everything that is looked at: HTML, all of it from the jinja2 templates in this folder, and figures.
 
-It knows no results: those bring their values. ``report.plot`` draws for notebooks and papers.
+It knows no results, which bring their facts, and may import shared types only; ``report.plot`` is for notebooks.
 """
 
 from __future__ import annotations
 
-from thpi.report._notebook import (
-    Html,
-    Number,
-    Row,
+from thpi.report._figures import bare, figure_bytes, new_axes
+from thpi.report._render import (
+    NARROW_STYLE,
+    STYLE,
     Scale,
-    block,
-    bold,
     described,
-    html,
-    number,
-    paragraph,
-    percent,
+    figure_html,
+    html_page,
+    render,
+    retrieved_page,
     signed,
-    table,
 )
-from thpi.report._pages import NARROW_STYLE, STYLE, figure_bytes, figure_html, html_page
-from thpi.report._retrieved_page import retrieved_page
 
 __all__ = [
-    "NARROW_STYLE",
-    "STYLE",
-    "Html",
-    "Number",
-    "Row",
-    "Scale",
-    "block",
-    "bold",
-    "described",
-    "figure_bytes",
-    "figure_html",
-    "html",
-    "html_page",
-    "number",
-    "paragraph",
-    "percent",
-    "retrieved_page",
-    "signed",
-    "table",
-]
+    "NARROW_STYLE", "STYLE", "Scale", "bare", "described", "figure_bytes", "figure_html", "html_page", "new_axes",
+    "render", "retrieved_page", "signed",
+]  # fmt: skip

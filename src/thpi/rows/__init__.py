@@ -1,39 +1,18 @@
-"""Rows of a matrix that is not in memory: on disk, computed by a function, or on a Dask cluster.
+"""Rows that are not in memory: on disk, made by a function, or on a Dask cluster. ``fit`` and ``transform`` take them.
 
-``fit`` and ``transform`` accept them in place of an array::
-
-    ITQ(64).fit(thpi.rows.Parquet("vectors.parquet"))
-    ITQ(64).fit(np.load("vectors.npy", mmap_mode="r"))         # larger than 64 MiB: read block by block
-    ITQ(64).fit(thpi.rows.Blocks(lambda: my_blocks()))
-    ITQ(64).fit(dask_array)
-
-Each kind defines how its blocks are read; :class:`Rows` does the rest. Solvers only receive small sums.
+It may import ``solvers/`` and what lies below; methods and encoders import it.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from thpi.rows._cluster import ClusterLostError, cluster_errors, cluster_results
-from thpi.rows._dask import DaskRows, dask_parquet
+from thpi.rows._dask import ClusterLostError, DaskRows, cluster_errors, dask_parquet
 from thpi.rows._parquet import Parquet, record_values
-from thpi.rows._rows import MAPPED_FROM, Beside, Blocks, Mapped, Rows, Stacked
+from thpi.rows._rows import MAPPED_FROM, Blocks, Mapped, Rows
 
-__all__ = [
-    "Beside",
-    "Blocks",
-    "ClusterLostError",
-    "DaskRows",
-    "Mapped",
-    "Parquet",
-    "Rows",
-    "Stacked",
-    "as_rows",
-    "cluster_errors",
-    "cluster_results",
-    "dask_parquet",
-    "record_values",
-]
+__all__ = ["Blocks", "ClusterLostError", "DaskRows", "Mapped", "Parquet", "Rows", "as_rows", "cluster_errors"]
+__all__ += ["dask_parquet", "record_values"]
 
 
 def as_rows(X: object) -> Rows | None:
@@ -42,6 +21,4 @@ def as_rows(X: object) -> Rows | None:
         return X
     if isinstance(X, np.memmap) and X.ndim == 2 and X.nbytes >= MAPPED_FROM:
         return Mapped(X)
-    if type(X).__module__.partition(".")[0] == "dask":
-        return DaskRows(X)
-    return None
+    return DaskRows(X) if type(X).__module__.partition(".")[0] == "dask" else None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -11,15 +13,40 @@ import numpy.typing as npt
 
 from thpi._optional import require
 from thpi._types import Array, Ints, PathLike
-from thpi.rows._cluster import cluster_errors, computed
 from thpi.rows._parquet import Parquet, record_values
 from thpi.rows._rows import Rows, as_floats
 from thpi.solvers.blocks import Parts, combined
 
-DaskArray: TypeAlias = Any
-"""A ``dask.array.Array``; Dask is optional and has no types."""
+DaskArray: TypeAlias = Any  # a dask.array.Array; Dask is optional and has no types
 
 _PARTS_PER_SUM = 8
+
+# Compared by name, because distributed need not be installed where Dask runs on threads.
+_LOST = {"CancelledError", "CommClosedError", "FutureCancelledError"}
+_LOST |= {"KilledWorker", "NoValidWorkerError", "NoWorkerError", "ShutdownError"}
+_ADDRESS = re.compile(r"'?\w+://[^\s']+'?")
+
+
+class ClusterLostError(ConnectionError):
+    """The Dask scheduler, or all of its workers, went away during a computation."""
+
+
+@contextmanager
+def cluster_errors() -> Iterator[None]:
+    """Turn the errors of Dask that mean a lost cluster into ``ClusterLostError``."""
+    try:
+        yield
+    except Exception as error:
+        # Dask looks up a worker that has just died by its address, and the KeyError holds nothing else.
+        if _LOST.isdisjoint(kind.__name__ for kind in type(error).__mro__) and not _ADDRESS.fullmatch(str(error)):
+            raise
+        text = f"the Dask cluster went away during the computation ({type(error).__name__}: {error})"
+        raise ClusterLostError(f"{text}; start again when it is back.") from error
+
+
+def _computed(collection: Any) -> Any:
+    with cluster_errors():
+        return collection.compute()
 
 
 class DaskRows(Rows):
@@ -42,19 +69,16 @@ class DaskRows(Rows):
             array = array.rechunk({1: -1})
         if array.dtype.kind not in "fiub":
             raise ValueError(f"X is a dask array of {array.dtype}; it must hold numbers.")
-        if array.dtype not in (np.float32, np.float64):
-            array = array.astype(np.float64)
-        self.array = array
+        self.array = array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
         self.shape = int(array.shape[0]), int(array.shape[1])
-        self.n_columns, self.dtype = self.shape[1], array.dtype
+        self.n_columns, self.dtype = self.shape[1], self.array.dtype
 
     @property
     def _first(self) -> Array:
-        return as_floats(computed(self.array[:1000]))  # enough for the shift of the moments
+        return as_floats(_computed(self.array[:1000]))  # enough for the shift of the moments
 
     def blocks(self) -> Iterator[Array]:
-        for part in self.array.partitions:
-            yield computed(part)
+        yield from map(_computed, self.array.partitions)
 
     def reduce(
         self, function: Callable[..., Parts], *arguments: object, combine: Callable[..., object] = np.add
@@ -66,11 +90,11 @@ class DaskRows(Rows):
         level = [together([apply(chunk, *shared)], combine) for chunk in self.array.to_delayed().ravel()]
         while len(level) > 1:
             level = [together(level[i : i + _PARTS_PER_SUM], combine) for i in range(0, len(level), _PARTS_PER_SUM)]
-        parts: Parts = computed(level[0])
+        parts: Parts = _computed(level[0])
         return parts
 
     def take(self, rows: Ints) -> Array:
-        return np.asarray(computed(self.array[rows]))
+        return np.asarray(_computed(self.array[rows]))
 
     def project(self, mean: Array, W: Array) -> DaskRows:
         projected = self.map(lambda block: (block - mean) @ W, W.shape[1], self.dtype)
@@ -88,18 +112,15 @@ class DaskRows(Rows):
 
     def beside(self, right: Array | Rows) -> DaskRows:
         da = require("dask.array", "dask")
-        if isinstance(right, DaskRows):
-            other = right.array
-        else:
-            other = da.from_array(right.gather() if isinstance(right, Rows) else right)
-        n, m = self.shape[0], other.shape[0]
-        if m != n:
+        here = right.gather() if isinstance(right, Rows) and not right.remote else right
+        other = here.array if isinstance(here, DaskRows) else da.from_array(here)
+        if (m := other.shape[0]) != (n := self.shape[0]):
             raise ValueError(f"privileged has {m} rows and X has {n}; row i of both must be one item.")
         other = other.rechunk((self.array.chunks[0], -1)).astype(self.dtype)
         return DaskRows(da.concatenate([self.array, other], axis=1))
 
     def gather(self) -> Array:
-        return np.asarray(computed(self.array))
+        return np.asarray(_computed(self.array))
 
 
 def dask_parquet(path: PathLike, columns: Sequence[str] | None = None) -> DaskArray:

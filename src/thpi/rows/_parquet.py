@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
-from thpi._optional import require
 from thpi._types import Array, PathLike
 from thpi.rows._rows import Rows, as_floats
 
@@ -20,11 +19,10 @@ class Parquet(Rows):
     """Rows of a Parquet file, or of all ``*.parquet`` files in a folder, ordered by name.
 
     ``columns`` are the features, in this order; by default all. It may be one column of lists (one vector per row).
-    Needs pyarrow (``pip install thpi[parquet]``).
     """
 
     def __init__(self, path: PathLike, columns: Sequence[str] | None = None) -> None:
-        self.files = parquet_files(path)
+        self.files = _parquet_files(Path(path))
         self.columns = None if columns is None else list(columns)
 
     @cached_property
@@ -47,27 +45,25 @@ class Parquet(Rows):
                     raise ValueError(f"{str(path)!r} holds a null, NaN or infinity among its features.")
                 yield block
 
-    def open(self, path: Path, source: IO[bytes] | None = None) -> Any:
-        """Open one of the files; it is read from ``source`` if that is given."""
-        pa, pq = require("pyarrow", "parquet"), require("pyarrow.parquet", "parquet")
+    def open(self, path: Path) -> Any:
+        """Open one of the files."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
         try:
-            file = pq.ParquetFile(path if source is None else source)
+            file = pq.ParquetFile(path)
         except pa.ArrowException as error:
             raise ValueError(f"{str(path)!r} is not a Parquet file ({error}).") from None
-        missing = [name for name in self.columns or [] if name not in file.schema_arrow.names]
-        if missing:
+        if missing := [name for name in self.columns or [] if name not in file.schema_arrow.names]:
             raise ValueError(f"{str(path)!r} has no column {missing[0]!r}.")
         return file
 
 
-def parquet_files(path: PathLike) -> list[Path]:
+def _parquet_files(path: Path) -> list[Path]:
     """Return the file itself, or the Parquet files of a folder by name."""
-    path = Path(path)
     if not path.exists():
         raise ValueError(f"{str(path)!r} does not exist.")
-    if not path.is_dir():
-        return [path]
-    files = sorted(file for file in path.glob("*.parquet") if file.is_file())
+    files = sorted(file for file in path.glob("*.parquet") if file.is_file()) if path.is_dir() else [path]
     if not files:
         raise ValueError(f"{str(path)!r} has no *.parquet files in it.")
     return files
@@ -75,7 +71,8 @@ def parquet_files(path: PathLike) -> list[Path]:
 
 def record_values(batch: Any, columns: Sequence[str] | None, where: str) -> Array:
     """Return the numbers of a record batch (n x d): one feature per column, or one column of equally long lists."""
-    types = require("pyarrow", "parquet").types
+    from pyarrow import types
+
     names = list(columns or batch.schema.names)
     kinds = [batch.schema.field(name).type for name in names]
     if len(names) == 1 and (types.is_list(kinds[0]) or types.is_fixed_size_list(kinds[0])):

@@ -7,13 +7,13 @@ import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from thpi._numbers import check_numbers
-from thpi._types import Array, DType, Ints
+from thpi._types import Array, DType, Ints, check_numbers
 from thpi.solvers.blocks import Parts, combined, row_blocks
 
 if TYPE_CHECKING:
@@ -26,15 +26,15 @@ MAPPED_FROM = 2**26
 """A mapped array of at least this many bytes is read block by block; a smaller one is used as an array."""
 
 _RELEASE_EVERY = 2**25
-# Rows that are read one by one before their pages are released.
-_FAR_ROWS = 256
+_SPILLED_BLOCK = 2**22
+_FAR_ROWS = 256  # rows that are read one by one before their pages are released
 
 
 class Rows(ABC):
     """Rows read block by block, as often as needed. A subclass implements :meth:`blocks`.
 
-    A subclass that knows its size assigns ``shape``, ``n_columns`` and ``dtype``. Otherwise the first block gives
-    the columns and the type, and ``shape`` takes one pass over all rows.
+    A subclass that knows them assigns ``shape``, ``n_columns`` and ``dtype``. Otherwise the first block gives columns
+    and type, and ``shape`` takes one pass over all rows.
     """
 
     remote: ClassVar[bool] = False
@@ -46,9 +46,9 @@ class Rows(ABC):
 
     @cached_property
     def _first(self) -> Array:
-        for block in self.blocks():
-            return block
-        raise ValueError("X has no rows; at least 2 are needed.")
+        if (block := next(self.blocks(), None)) is None:
+            raise ValueError("X has no rows; at least 2 are needed.")
+        return block
 
     @cached_property
     def dtype(self) -> DType:
@@ -101,7 +101,7 @@ class Rows(ABC):
         shape = self.shape[0], W.shape[1]
         projected = ((block - mean) @ W for block in self.blocks())
         if shape[0] * shape[1] * self.dtype.itemsize > IN_MEMORY:
-            return Spilled(projected, shape, self.dtype)
+            return spilled(projected, shape, self.dtype)
         out, start = np.empty(shape, dtype=self.dtype), 0
         for block in projected:
             out[start : start + len(block)] = block
@@ -115,11 +115,12 @@ class Rows(ABC):
 
     def below(self, array: Array) -> Rows:
         """Return the rows of ``array`` followed by these."""
-        return Stacked(array, self)
+        return Blocks(lambda: chain((array[rows] for rows in row_blocks(array)), self.blocks()))
 
     def beside(self, right: Array | Rows) -> Rows:
         """Return these rows with the columns of ``right`` appended."""
-        return Beside(self, right.gather() if isinstance(right, Rows) and right.remote else right)
+        here = right.gather() if isinstance(right, Rows) and right.remote else right
+        return Blocks(lambda: _side_by_side(self, here))
 
     def gather(self) -> Array:
         """Bring all rows into memory."""
@@ -154,14 +155,15 @@ class Blocks(Rows):
 class Mapped(Rows):
     """Rows of a ``numpy.memmap``, such as ``np.load(path, mmap_mode="r")``; pages that were read leave the memory."""
 
-    def __init__(self, array: Array) -> None:
-        self.array = array
+    def __init__(self, array: Array, block_length: int | None = None) -> None:
+        self.array, self._length = array, block_length
         self.shape = int(array.shape[0]), int(array.shape[1])
         self.n_columns, self.dtype = self.shape[1], as_floats(array[:0]).dtype
 
     def blocks(self) -> Iterator[Array]:
-        read = 0
-        for rows in row_blocks(self.array):
+        n, length, read = self.shape[0], self._length, 0
+        some = (slice(i, i + length) for i in range(0, n, length)) if length else row_blocks(self.array)
+        for rows in some:
             block = as_floats(self.array[rows])
             yield np.array(block)
             read += block.nbytes
@@ -186,77 +188,33 @@ class Mapped(Rows):
         return np.concatenate(parts)
 
 
-class Stacked(Rows):
-    """The rows of an array in memory, then further rows."""
-
-    def __init__(self, array: Array, rows: Rows) -> None:
-        self.array, self.rows = array, rows
-
-    def blocks(self) -> Iterator[Array]:
-        yield from (self.array[rows] for rows in row_blocks(self.array))
-        for block in self.rows.blocks():
-            yield check_block(block, self.array.shape[1], self.array.dtype)
-
-
-class Beside(Rows):
-    """Row i of two parts as one row: the columns of ``left``, then those of ``right``; their blocks may differ in size.
-
-    >>> Beside(Blocks([np.ones((1, 2))]), np.zeros((1, 1))).gather()
-    array([[1., 1., 0.]])
-    """
-
-    def __init__(self, left: Rows, right: Array | Rows) -> None:
-        self.left, self.right = left, right
-
-    def blocks(self) -> Iterator[Array]:
-        right = self.right
-        others = right.blocks() if isinstance(right, Rows) else (right[part] for part in row_blocks(right))
-        waiting: Array | None = None
-        for block in self.left.blocks():
-            parts, missing = [], len(block)
-            while missing:
-                if waiting is None or not len(waiting):
-                    waiting = next(others, None)
-                if waiting is None:
-                    raise ValueError("privileged has fewer rows than X; row i of both must be one item.")
-                # Copied, because the next block may overwrite this one.
-                parts.append(np.array(waiting[:missing]))
-                waiting = waiting[missing:]
-                missing -= len(parts[-1])
-            yield np.hstack([block, np.concatenate(parts).astype(block.dtype, copy=False)])
-        if (waiting is not None and len(waiting)) or next(others, None) is not None:
-            raise ValueError("privileged has more rows than X; row i of both must be one item.")
+def _side_by_side(left: Rows, right: Array | Rows) -> Iterator[Array]:
+    """Yield the blocks of ``left`` with the columns of ``right`` appended; its blocks may have other sizes."""
+    others = right.blocks() if isinstance(right, Rows) else (right[part] for part in row_blocks(right))
+    waiting: Array | None = None
+    for block in left.blocks():
+        parts, missing = [], len(block)
+        while missing:
+            if waiting is None or not len(waiting):
+                waiting = next(others, None)
+            if waiting is None:
+                raise ValueError("privileged has fewer rows than X; row i of both must be one item.")
+            parts.append(np.array(waiting[:missing]))  # copied, because the next block may overwrite this one
+            waiting = waiting[missing:]
+            missing -= len(parts[-1])
+        yield np.hstack([block, np.concatenate(parts).astype(block.dtype, copy=False)])
+    if (waiting is not None and len(waiting)) or next(others, None) is not None:
+        raise ValueError("privileged has more rows than X; row i of both must be one item.")
 
 
-class Spilled(Rows):
-    """Rows written to an unnamed temporary file in ``TMPDIR``, which disappears with the object or the process."""
-
-    # The file is read with ``readinto``, because mapped pages would count as memory of the process.
-
-    def __init__(self, blocks: Iterable[Array], shape: tuple[int, int], dtype: DType) -> None:
-        self.shape, self.n_columns, self.dtype = shape, shape[1], dtype
-        self._file = tempfile.TemporaryFile(prefix="thpi-", buffering=0)  # noqa: SIM115 - closed with the object
+def spilled(blocks: Iterable[Array], shape: tuple[int, int], dtype: DType) -> Mapped:
+    """Write rows to an unnamed temporary file in ``TMPDIR``, which disappears with the object or the process."""
+    with tempfile.TemporaryFile(prefix="thpi-") as file:
         for block in blocks:
-            self._file.write(np.ascontiguousarray(block, dtype=dtype).data.cast("B"))
-
-    def blocks(self) -> Iterator[Array]:
-        """Read the file again; each block overwrites the one before."""
-        n, c = self.shape
-        size = max(1, 2**22 // (self.dtype.itemsize * c))
-        buffer = np.empty((min(n, size), c), dtype=self.dtype)
-        for start in range(0, n, size):
-            block = buffer[: min(size, n - start)]
-            self._file.seek(start * c * self.dtype.itemsize)
-            view = block.data.cast("B")
-            while view:
-                read = self._file.readinto(view)
-                if not read:
-                    raise OSError("a temporary file of thpi has become shorter.")
-                view = view[read:]
-            yield block
-
-    def gather(self) -> Array:
-        return np.concatenate([block.copy() for block in self.blocks()])
+            file.write(np.ascontiguousarray(block, dtype=dtype).data)
+        file.flush()
+        array = np.memmap(file, dtype=dtype, mode="r", shape=shape)
+    return Mapped(array, max(1, _SPILLED_BLOCK // array[0].nbytes))
 
 
 def as_floats(block: npt.ArrayLike) -> Array:

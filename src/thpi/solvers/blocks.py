@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, runtime_che
 import numpy as np
 
 from thpi._types import Array, InMemory, Ints, Matrix, is_sparse
-from thpi.kernels import pays_off
-from thpi.kernels._threads import n_threads, own_threads, stream_in_order
+from thpi.kernels.threads import n_threads, own_threads, stream_in_order
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -18,21 +17,21 @@ if TYPE_CHECKING:
     from thpi.solvers.moments import Moments
 
 __all__ = ["Data", "Parts", "Streamed", "centred_product", "combined", "for_blocks", "map_groups"]
-__all__ += ["reduce_blocks", "row_blocks", "row_products", "spread", "sum_blocks", "take_block"]
+__all__ += ["reduce_blocks", "row_blocks", "spread", "sum_blocks", "take_block"]
 
 Parts: TypeAlias = tuple[Array, ...]
 """What a function returns for one block; sums are taken member by member."""
 
 T = TypeVar("T")
 
-_CACHED = 2**20
+CACHED = 2**20
+"""Bytes of an array that is one block: small data need no blocks."""
+
 _LARGEST = 2**25
 _SPARSE_ROWS = 2**14
 _BLOCKS_PER_GROUP = 16
 _LEAST_GROUPS = 8
 _LEAST_SHARED = 4
-# Terms of a sparse product that take as long as the comparison of two words.
-_TERMS_PER_WORD = 2
 
 
 @runtime_checkable
@@ -82,7 +81,7 @@ def _block_length(X: Matrix) -> int:
         return _SPARSE_ROWS
     d = max(1, X.shape[1])
     width = X.dtype.itemsize * d
-    return max(1, _CACHED // width, min(2 * d, _LARGEST // width))
+    return max(1, CACHED // width, min(2 * d, _LARGEST // width))
 
 
 def take_block(X: Any, rows: slice) -> Any:
@@ -100,24 +99,6 @@ def take_block(X: Any, rows: slice) -> Any:
     low, high = csr.indptr[rows.start], csr.indptr[rows.stop]
     parts = csr.data[low:high], csr.indices[low:high], csr.indptr[rows.start : rows.stop + 1] - low
     return type(csr)(parts, shape=(rows.stop - rows.start, csr.shape[1]), copy=False)
-
-
-def row_products(A: sparse.csr_array, Y: Array, *, n_products: int = 1) -> Callable[[slice, Array], None]:
-    """Return a function that writes some rows of ``A Y`` into an array, by the compiled kernel if it pays off.
-
-    ``A`` has the dtype of ``Y``; scipy gives the same bits. The caller expects to make ``n_products`` of this size.
-
-    >>> from scipy import sparse
-    >>> out = np.empty((1, 1))
-    >>> row_products(sparse.csr_array(np.diag([1.0, 3.0])), np.array([[2.0], [5.0]]))(slice(1, 2), out)
-    >>> out
-    array([[15.]])
-    """
-    if not pays_off(n_products * A.nnz * Y.shape[1] // _TERMS_PER_WORD):
-        return lambda rows, out: np.copyto(out, take_block(A, rows) @ Y)
-    from thpi.kernels.sparse_product import product
-
-    return lambda rows, out: product(A.indptr[rows.start : rows.stop + 1], A.indices, A.data, Y, out)
 
 
 def combined(parts: Iterable[Parts], combine: Callable[..., object] = np.add) -> Parts:
@@ -164,9 +145,6 @@ def for_blocks(function: Callable[[slice], None], X: Matrix) -> None:
     >>> for_blocks(print, np.zeros((3, 2)))
     slice(0, 3, None)
     """
-    if 0 < X.shape[0] <= _block_length(X):
-        function(slice(0, X.shape[0]))
-        return
     for _ in map_groups(lambda group: list(map(function, group)), X):
         pass
 
@@ -200,11 +178,9 @@ def centred_product(X: Data, mean: Array, W: Array) -> Array:
     W = W.astype(X.dtype, copy=False)
     if type(X) is not np.ndarray and isinstance(X, Streamed):
         return X.project(mean, W)  # type: ignore[no-any-return]
-    out = np.empty((X.shape[0], W.shape[1]), dtype=X.dtype)
     if is_sparse(X):
-        row_products(X, np.ascontiguousarray(W))(slice(0, X.shape[0]), out)
-        out -= mean @ W
-        return out
+        return np.asarray(X @ np.ascontiguousarray(W) - mean @ W, dtype=X.dtype)
+    out = np.empty((X.shape[0], W.shape[1]), dtype=X.dtype)
 
     def project(rows: slice) -> None:
         # Subtracting first keeps the digits that X W - m W would lose if the mean is large.

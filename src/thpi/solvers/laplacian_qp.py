@@ -11,14 +11,12 @@ from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
 from thpi._types import Array, MatrixLike
 from thpi.solvers.balance import project_balanced_box
-from thpi.solvers.blocks import for_blocks, row_products, sum_blocks
+from thpi.solvers.blocks import CACHED, for_blocks, sum_blocks, take_block
 
 __all__ = ["BoxQP", "LaplacianQPResult", "laplacian_box_qp"]
 
 # The certificate needs a selection along every column, which costs about one iteration.
 _ITERATIONS_PER_CHECK = 8
-# Iterations in a fit of LapITQ+, about 20 in each code step.
-_ITERATIONS = 500
 # Any positive curvature is valid for a vertex without edges; a small one lets it move far in one step.
 _ISOLATED_DEGREE = 1e-2
 
@@ -37,7 +35,7 @@ def laplacian_box_qp(
     laplacian: MatrixLike,
     lambda2: float,
     *,
-    start: npt.ArrayLike | None = None,
+    start: Array | None = None,
     tol: float = 1e-6,
     max_iter: int = 2000,
 ) -> LaplacianQPResult:
@@ -64,14 +62,6 @@ def laplacian_box_qp(
         raise ValueError(f"lambda2={lambda2!r} must be a finite number >= 0.")
     if not (np.isfinite(K).all() and np.isfinite(L.data).all()):
         raise ValueError("K and laplacian must hold finite numbers only, got NaN or infinity.")
-    if start is not None:
-        start = np.asarray(start, dtype=K.dtype)
-        if start.shape != K.shape or not np.isfinite(start).all():
-            raise ValueError(f"start must be finite with the shape {K.shape} of K, got shape {start.shape}.")
-    if tol < 0:
-        raise ValueError(f"tol={tol!r} must be >= 0.")
-    if max_iter < 1:
-        raise ValueError(f"max_iter={max_iter!r} must be at least 1.")
     if lambda2 == 0 or not L.diagonal().any():
         return LaplacianQPResult(_linear_optimum(K), 0.0, 0, True)
     return BoxQP(L, lambda2, K.dtype).solve(K, start, tol, max_iter)
@@ -117,11 +107,14 @@ class BoxQP:
 
     def solve(self, K: Array, start: Array | None, tol: float, max_iter: int) -> LaplacianQPResult:
         """Solve for ``K`` (n x c) from ``start``."""
-        K, pull = self._scaled(K)
+        K = np.ascontiguousarray(K, dtype=self.dtype)
+        pull = K * (self.inverse[:, None] / K.dtype.type(self.bound * self.lambda2))
         c, B = K.shape[1], np.empty_like(K)
         gaps, values, active = np.empty(c), np.empty(c), np.arange(c)
         multiplier = np.zeros(c, dtype=K.dtype)
-        X = np.zeros_like(K) if start is None else project_balanced_box(start, self.inverse, multiplier)
+        X = np.zeros_like(K)
+        if start is not None:
+            X = project_balanced_box(start.astype(K.dtype, copy=False), self.inverse, multiplier)
         Y = X.copy()
         n_iter = 0
         while True:
@@ -136,41 +129,35 @@ class BoxQP:
                 if not going.all():
                     active, multiplier = active[going], multiplier[going]
                     X, Y, pull = (np.compress(going, part, axis=1) for part in (X, Y, pull))  # row by row in memory
-                    if not len(active):
-                        break
             X, Y = self._iterate(X, Y, pull, multiplier)
             n_iter += 1
         gap = float(gaps.sum())
         return LaplacianQPResult(B, gap, n_iter, gap <= tol * max(1.0, abs(float(values.sum()))))
 
-    def _scaled(self, K: Array) -> tuple[Array, Array]:
-        K = np.ascontiguousarray(K, dtype=self.dtype)
-        return K, K * (self.inverse[:, None] / K.dtype.type(self.bound * self.lambda2))
-
     def _iterate(self, X: Array, Y: Array, pull: Array, multiplier: Array) -> tuple[Array, Array]:
         """Make a step of greedy FISTA; return the new point and the one to go on from."""
+        if pull.nbytes <= CACHED:
+            V = self.averaging @ Y
+            V += pull
+            X_new = project_balanced_box(V, self.inverse, multiplier)
+            step = X_new - X
+            # Where the last step and the last extrapolation disagree the momentum is dropped.
+            step *= self.weight @ ((Y - X_new) * step) <= 0
+            return X_new, X_new + step
         V = np.empty_like(pull)
-        multiply = row_products(self.averaging, Y, n_products=_ITERATIONS)
 
         def gradient_step(rows: slice) -> None:
-            multiply(rows, V[rows])
-            V[rows] += pull[rows]
+            np.add(take_block(self.averaging, rows) @ Y, pull[rows], out=V[rows])
 
         def turn_of(rows: slice) -> tuple[Array]:
-            turn = Y[rows] - X_new[rows]
-            turn *= X_new[rows] - X[rows]
-            return (self.weight[rows] @ turn,)
+            return (self.weight[rows] @ ((Y[rows] - X_new[rows]) * (X_new[rows] - X[rows])),)
 
         def extrapolate(rows: slice) -> None:
-            step = X_new[rows] - X[rows]
-            step *= kept
-            np.add(X_new[rows], step, out=V[rows])
+            np.add(X_new[rows], (X_new[rows] - X[rows]) * kept, out=V[rows])
 
         for_blocks(gradient_step, V)
         X_new = project_balanced_box(V, self.inverse, multiplier)
-        (turn,) = sum_blocks(turn_of, V)
-        # Where the last step and the last extrapolation disagree the momentum is dropped.
-        kept = (turn <= 0).astype(V.dtype)
+        kept = sum_blocks(turn_of, V)[0] <= 0
         for_blocks(extrapolate, V)
         return X_new, V
 

@@ -13,9 +13,9 @@ from scipy.sparse.linalg import LinearOperator, svds
 from sklearn.utils.extmath import svd_flip
 
 from thpi._types import Array, InMemory
-from thpi.solvers.blocks import Data, Streamed, centred_product, reduce_blocks, spread
+from thpi.solvers.blocks import Data, Streamed, centred_product, reduce_blocks, spread, sum_blocks
 
-__all__ = ["Coordinates", "Moments", "centred_product", "column_mean", "full_rank_coordinates"]
+__all__ = ["Coordinates", "Moments", "centred_product", "column_mean", "cross_moment", "full_rank_coordinates"]
 __all__ += ["principal_axes", "shifted_moments"]
 
 EXACT_LIMIT = 4096
@@ -41,6 +41,15 @@ def _column_sums(X: sparse.csr_array) -> Array:
     return np.asarray(X.sum(axis=0, dtype=np.float64)).ravel()
 
 
+def cross_moment(A: Array, B: Array) -> Array:
+    """``A'B`` over the rows: products in the dtype of the arrays, block by block, summed in float64.
+
+    >>> cross_moment(np.array([[1.0], [2.0]]), np.array([[3.0], [4.0]]))
+    array([[11.]])
+    """
+    return sum_blocks(lambda rows: (A[rows].T @ B[rows],), A)[0]
+
+
 @dataclass(frozen=True)
 class Moments:
     """Number of rows, mean, and scatter matrix ``(X - 1 m')'(X - 1 m')`` about it, in float64."""
@@ -60,12 +69,13 @@ def shifted_moments(X: Data, shift: Array) -> Moments:
     >>> shifted_moments(X, np.array([1e8])).scatter
     array([[2.]])
     """
-    n, total, products = reduce_blocks(_block_moments, X, shift)
+    n, total, products = reduce_blocks(block_moments, X, shift)
     offset = total / n
     return Moments(int(n), shift.astype(np.float64) + offset, products - n * np.outer(offset, offset))
 
 
-def _block_moments(block: Array, shift: Array) -> tuple[Array, Array, Array]:
+def block_moments(block: Array, shift: Array) -> tuple[Array, Array, Array]:
+    """Number of rows, sum and scatter matrix of rows less ``shift``."""
     centred = block - shift.astype(block.dtype, copy=False)
     return np.asarray(float(len(block))), centred.sum(axis=0, dtype=np.float64), centred.T @ centred
 

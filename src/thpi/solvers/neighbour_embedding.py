@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from thpi._types import Array
 from thpi.solvers.blocks import spread
-from thpi.solvers.descent import check_descent
+from thpi.solvers.procrustes import check_descent
 
 __all__ = ["NeighbourResult", "neighbour_embedding", "neighbour_probabilities"]
 
@@ -96,46 +96,53 @@ def neighbour_embedding(
     unit = float(np.sqrt(np.mean(np.square(X, dtype=np.float64)))) / _SPREAD or 1.0
     # In double precision: quasi-Newton steps carry single rounding errors so far that other bits come out.
     rows = np.ascontiguousarray(X / unit, dtype=np.float64)
-    (n, p), c = rows.shape, start.shape[1]
     reach = float(np.abs(rows @ start).mean())
     P0 = start / reach if reach > 0 else start.astype(np.float64)
-    C = rows.T @ rows / n
-    C[np.diag_indices(p)] += C.trace() / p
-    hold, most = start_penalty / c, _MOST_LOG_TC - np.log(c)
-    both = A + A.T
-    entropy = float((A * np.log(np.maximum(A, np.finfo(np.float64).tiny))).sum())
-    latest, scale = np.inf, 0.0
+    p, c = P0.shape
+    value = _Objective(rows, A, P0, start_penalty / c, offsets)
+    x = np.concatenate([P0.ravel(), np.zeros(c if offsets else 0), [np.log(4 / np.sqrt(c))]])
+    objective = [value(x)[0]]
+    found = minimize(
+        value, x, jac=True, method="L-BFGS-B", callback=lambda _: objective.append(value.latest),
+        options={"maxiter": max_iter, "maxcor": 8, "ftol": tol},
+    )  # fmt: skip
+    for former, later in pairwise(objective):
+        check_descent("neighbour embedding", former, later, value.scale, np.float64)
+    offset = found.x[p * c : -1] if offsets else np.zeros(c)
+    return NeighbourResult(found.x[: p * c].reshape(p, c) / unit, offset, objective, bool(found.success))
 
-    def value(x: Array) -> tuple[float, Array]:
-        nonlocal latest, scale
-        P, b, t = x[: p * c].reshape(p, c), x[p * c : -1], float(np.exp(min(x[-1], most)))
-        H = np.tanh(rows @ P - b) if offsets else np.tanh(rows @ P)
+
+class _Objective:
+    """The objective of :func:`neighbour_embedding` and its gradient at ``x = (P, b, log t)``."""
+
+    def __init__(self, rows: Array, A: Array, P0: Array, hold: float, offsets: bool) -> None:
+        self.rows, self.both, self.P0, self.hold, self.offsets = rows, A + A.T, P0, hold, offsets
+        self.C = rows.T @ rows / len(rows)
+        self.C[np.diag_indices(len(P0))] += self.C.trace() / len(P0)
+        self.entropy = float((A * np.log(np.maximum(A, np.finfo(np.float64).tiny))).sum())
+        self.most = _MOST_LOG_TC - np.log(P0.shape[1])
+        self.latest, self.scale = np.inf, 0.0
+
+    def __call__(self, x: Array) -> tuple[float, Array]:
+        n, (p, c), hold = len(self.rows), self.P0.shape, self.hold
+        P, b, t = x[: p * c].reshape(p, c), x[p * c : -1], float(np.exp(min(x[-1], self.most)))
+        H = np.tanh(self.rows @ P - b) if self.offsets else np.tanh(self.rows @ P)
         E = (t * H) @ H.T
         np.exp(E, out=E)
         np.fill_diagonal(E, 0.0)  # a row is not its own neighbour
         total = E.sum(axis=1, keepdims=True)
         # sum_ij A_ij h_i'h_j and sum_ij Q_ij h_i'h_j, with the products that the gradient needs as well.
-        wanted, seen = both @ H, (E @ H) / total
+        wanted, seen = self.both @ H, (E @ H) / total
         drawn = float(np.vdot(wanted, H)) / 2
         normalisers = float(np.log(total).sum())
-        divergence = entropy + normalisers - t * drawn
+        divergence = self.entropy + normalisers - t * drawn
         pull = t * (seen + E @ (H / total) - wanted) * (1 - H * H) / n
-        moved = P - P0
-        held = C @ moved
-        slope = rows.T @ pull + 2 * hold * held
-        by_b = 2 * hold * b - pull.sum(axis=0) if offsets else b
-        by_t = t * (float(np.vdot(seen, H)) - drawn) / n if x[-1] <= most else 0.0
-        latest = divergence / n + hold * (float(np.vdot(moved, held)) + float(b @ b))
-        scale = max(scale, abs(latest) + (abs(entropy) + abs(normalisers) + t * abs(drawn)) / n)
-        return latest, np.concatenate([slope.ravel(), by_b, [by_t]])
-
-    x = np.concatenate([P0.ravel(), np.zeros(c if offsets else 0), [np.log(4 / np.sqrt(c))]])
-    objective = [value(x)[0]]
-    found = minimize(
-        value, x, jac=True, method="L-BFGS-B", callback=lambda _: objective.append(latest),
-        options={"maxiter": max_iter, "maxcor": 8, "ftol": tol},
-    )  # fmt: skip
-    for former, later in pairwise(objective):
-        check_descent("neighbour embedding", former, later, scale, np.float64)
-    offset = found.x[p * c : -1] if offsets else np.zeros(c)
-    return NeighbourResult(found.x[: p * c].reshape(p, c) / unit, offset, objective, bool(found.success))
+        moved = P - self.P0
+        held = self.C @ moved
+        slope = self.rows.T @ pull + 2 * hold * held
+        by_b = 2 * hold * b - pull.sum(axis=0) if self.offsets else b
+        by_t = t * (float(np.vdot(seen, H)) - drawn) / n if x[-1] <= self.most else 0.0
+        self.latest = divergence / n + hold * (float(np.vdot(moved, held)) + float(b @ b))
+        terms = abs(self.entropy) + abs(normalisers) + t * abs(drawn)
+        self.scale = max(self.scale, abs(self.latest) + terms / n)
+        return self.latest, np.concatenate([slope.ravel(), by_b, [by_t]])

@@ -8,11 +8,10 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from thpi._types import Array, Signs
-from thpi.kernels._threads import own_threads
+from thpi.kernels.threads import own_threads
 from thpi.solvers.balance import as_signs, balanced_signs
 from thpi.solvers.blocks import Data, Streamed, reduce_blocks
-from thpi.solvers.descent import check_descent
-from thpi.solvers.procrustes import polar, random_orthonormal
+from thpi.solvers.procrustes import check_descent, polar, random_orthonormal
 
 __all__ = ["QuantisationResult", "frame_quantisation", "iterative_quantisation", "signs", "to_signs"]
 
@@ -162,7 +161,7 @@ def _plain_codes(Z: Data) -> Correlate:
     energy: list[float] = []
 
     def correlate(Y: Array) -> tuple[Array, float]:
-        function = _block_correlation if energy else _block_correlation_and_energy
+        function = block_correlation if energy else _block_correlation_and_energy
         correlation, *total = reduce_blocks(function, Z, Y)
         energy.extend(map(float, total))
         return correlation, energy[0]
@@ -170,12 +169,13 @@ def _plain_codes(Z: Data) -> Correlate:
     return correlate
 
 
-def _block_correlation(Z: Array, Y: Array) -> tuple[Array]:
+def block_correlation(Z: Array, Y: Array) -> tuple[Array]:
+    """``Z'sgn(Z Y)``."""
     return (Z.T @ to_signs(Z @ Y),)  # where a value is 0 either sign is right
 
 
 def _block_correlation_and_energy(Z: Array, Y: Array) -> tuple[Array, Array]:
-    return *_block_correlation(Z, Y), np.einsum("ij,ij->", Z, Z, dtype=np.float64)
+    return *block_correlation(Z, Y), np.einsum("ij,ij->", Z, Z, dtype=np.float64)
 
 
 def _balanced(Z: Array, rng: np.random.RandomState, R: Array, tol: float, max_iter: int) -> QuantisationResult:

@@ -9,23 +9,18 @@ from numpy.random import RandomState
 from scipy import sparse
 
 from thpi._types import Array, Bools, Ints, Signs
-from thpi.kernels._threads import own_threads
+from thpi.kernels.threads import own_threads
 from thpi.solvers.balance import as_signs, balanced_halves
-from thpi.solvers.blocks import for_blocks, sum_blocks
-from thpi.solvers.descent import check_descent
-from thpi.solvers.procrustes import largest_eigenvalue, polar, random_orthonormal, tall_procrustes
+from thpi.solvers.pair_moments import PairMoments
+from thpi.solvers.procrustes import check_descent, random_orthonormal
 from thpi.solvers.swap_descent import GraphCodes
 
-__all__ = ["PairMoments", "SlackResult", "cross_moment", "slack_quantisation"]
+__all__ = ["SlackResult", "slack_quantisation"]
 
 _COARSE_SHARE = 0.75
 # Relaxing and rounding takes at most this share of the iterations, and ends after this many without progress.
 _ROUNDING_SHARE = 0.9
 _PATIENCE = 5
-# Largest share of changed bits for which adding their rows is cheaper than multiplying all rows again.
-_FEW_CHANGES = 0.15
-# X'S is computed if it costs no more than this many iterations without it.
-_MOMENT_ITERATIONS = 10
 
 
 class SlackResult(NamedTuple):
@@ -36,6 +31,12 @@ class SlackResult(NamedTuple):
     P: Array
     objective: list[float]
     converged: bool
+
+
+class _Iterate(NamedTuple):
+    positive: Bools  # where the codes are +1, c x n
+    R: Array
+    P: Array
 
 
 def slack_quantisation(
@@ -101,20 +102,20 @@ def slack_quantisation(
 def _alternate(
     moments: PairMoments, graph: GraphCodes | None, R: Array, P: Array, rng: RandomState, tol: float, max_iter: int
 ) -> SlackResult:
-    positive: Bools | None = None
     objective: list[float] = []
+    best: _Iterate | None = None
+    chosen = np.empty((0, 0), dtype=np.bool_)
     if graph:
-        begin = max(1, int(_ROUNDING_SHARE * max_iter))
-        positive, R, P, objective = _relax_and_round(moments, graph, R, P, rng, tol, begin)
-    best, converged = (positive, R, P), False
+        best, objective = _relax_and_round(moments, graph, R, P, rng, tol, max(1, int(_ROUNDING_SHARE * max_iter)))
+        chosen, R, P = best
+        moments.set_codes(chosen)
+    converged = False
     for _ in range(max_iter - len(objective)):
         M = moments.pull(R, P)
-        chosen, cut = graph.swapped(M, positive) if graph and positive is not None else (balanced_halves(M, rng), 0.0)
-        moments.set_codes(chosen, former=positive)
-        positive = chosen
-        R = moments.fit_target(R, P)
-        P = moments.fit_slack(R, P)
-        value = moments.objective(R, P) + cut
+        chosen, cut = graph.swapped(M, chosen) if graph else (balanced_halves(M, rng), 0.0)
+        moments.set_codes(chosen)
+        R, P, value = moments.fit(R, P)
+        value += cut
         if objective:
             former = objective[-1]
             check_descent("slack quantisation", former, value, moments.scale + abs(former), moments.X.dtype)
@@ -122,147 +123,30 @@ def _alternate(
         # A rise within rounding, where nothing is left to gain, is not recorded.
         if not objective or value <= objective[-1]:
             objective.append(value)
-            best = positive, R, P
+            best = _Iterate(chosen, R, P)
         if converged:
             break
-    positive, R, P = best
-    assert positive is not None  # max_iter >= 1
-    R, P = (Q.astype(moments.X.dtype) for Q in (R, P))
-    return SlackResult(np.ascontiguousarray(as_signs(positive).T), R, P, objective, converged)
+    assert best is not None  # max_iter >= 1
+    R, P = (Q.astype(moments.X.dtype) for Q in (best.R, best.P))
+    return SlackResult(np.ascontiguousarray(as_signs(best.positive).T), R, P, objective, converged)
 
 
 def _relax_and_round(
     moments: PairMoments, graph: GraphCodes, R: Array, P: Array, rng: RandomState, tol: float, max_iter: int
-) -> tuple[Bools, Array, Array, list[float]]:
+) -> tuple[_Iterate, list[float]]:
     """Run the paper's alternation, which may rise, until it settles; return its best iterate and its lowest so far."""
     lowest: list[float] = []
-    best: tuple[Bools, Array, Array] | None = None
-    positive: Bools | None = None
     value, without_gain = np.inf, 0
     for _ in range(max_iter):
         chosen, cut = graph.rounded(moments.pull(R, P), rng)
-        moments.set_codes(chosen, former=positive)
-        positive = chosen
-        R = moments.fit_target(R, P)
-        P = moments.fit_slack(R, P)
-        former, value = value, moments.objective(R, P) + cut
+        moments.set_codes(chosen)
+        former = value
+        R, P, value = moments.fit(R, P)
+        value += cut
         without_gain = 0 if not lowest or value < lowest[-1] - tol * abs(lowest[-1]) else without_gain + 1
-        if best is None or value < lowest[-1]:
-            best = positive, R, P
+        if not lowest or value < lowest[-1]:
+            best = _Iterate(chosen, R, P)
         lowest.append(min([value, *lowest[-1:]]))
         if abs(former - value) <= tol * abs(value) or without_gain == _PATIENCE:
             break
-    assert best is not None  # max_iter >= 1
-    moments.set_codes(best[0], former=positive)
-    return *best, lowest
-
-
-def cross_moment(A: Array, B: Array) -> Array:
-    """``A'B`` over the rows: products in the dtype of the arrays, block by block, summed in float64.
-
-    >>> cross_moment(np.array([[1.0], [2.0]]), np.array([[3.0], [4.0]]))
-    array([[11.]])
-    """
-    return sum_blocks(lambda rows: (A[rows].T @ B[rows],), A)[0]
-
-
-class PairMoments:
-    """Steps and objective of :func:`slack_quantisation` from second moments.
-
-    The rows enter only through M, ``X'B`` and ``S'B``; with ``C = X'S`` the rest has a cost independent of n::
-
-        R = polar((1 + l1) X'B - l1 C P)        P = polar(S'B - C'R)
-        -2 (1 + l1) <R, X'B> - 2 l1 <P, S'B> + 2 l1 <R, C P>       the trace objective
-
-    and with ``G = X'X``, ``H = S'S`` the power iterations of the true loss, which adds ``(1 + l1) (n c + <R, G R>) +
-    l1 <P, H P>``. Codes have one bit per row (c x n). Few bits change in an iteration: ``X'B`` is updated from these.
-    """
-
-    def __init__(self, X: Array, S: Array, *, n_bits: int, lambda1: float, true_loss: bool) -> None:
-        self.X, self.S, self.n_bits, self.lambda1 = X, S, n_bits, lambda1
-        p, q = X.shape[1], S.shape[1]
-        self.C = cross_moment(X, S) if p * q <= _MOMENT_ITERATIONS * n_bits * (p + q) else None
-        self.totals = tuple(view.sum(axis=0, dtype=np.float64)[:, None] for view in (X, S))
-        self.grams = [_Gram(view, n_bits) for view in (X, S)] if true_loss else None
-        self.XB, self.SB = np.zeros((p, n_bits)), np.zeros((q, n_bits))
-        # The loss if none of its terms cancelled: rounding errors are relative to it.
-        b, x, s = np.sqrt(len(X) * n_bits), np.linalg.norm(X), np.linalg.norm(S)
-        self.scale = float((b + x) ** 2 + lambda1 * (b + x + s) ** 2)
-
-    def pull(self, R: Array, P: Array) -> Array:
-        """``M'``, c x n, in the dtype of X."""
-        left = ((1 + self.lambda1) * R).T.astype(self.X.dtype)
-        right = (self.lambda1 * P).T.astype(self.X.dtype)
-        M = np.empty((self.n_bits, len(self.X)), dtype=self.X.dtype)
-
-        def fill(rows: slice) -> None:
-            block = left @ self.X[rows].T
-            if self.lambda1:
-                block += right @ self.S[rows].T
-            M[:, rows] = block
-
-        for_blocks(fill, self.X)
-        return M
-
-    def set_codes(self, positive: Bools, former: Bools | None) -> None:
-        """Update ``X'B`` and ``S'B`` to the codes that are +1 where ``positive``, from those of ``former``."""
-        if former is not None:
-            changed = np.flatnonzero(positive != former)
-            if len(changed) <= _FEW_CHANGES * positive.size:
-                bit, row = np.divmod(changed, positive.shape[1])
-                ends = np.concatenate([[0], np.cumsum(np.bincount(bit, minlength=self.n_bits))])
-                # By rows: each row of X is read once for all of its bits.
-                step = np.where(positive.ravel()[changed], self.X.dtype.type(2), self.X.dtype.type(-2))
-                delta = sparse.csr_array((step, row, ends), shape=positive.shape).tocsc()
-                self.XB += (delta @ self.X).T
-                self.SB += (delta @ self.S).T
-                return
-
-        def add_up(rows: slice) -> tuple[Array, Array]:
-            ones = positive[:, rows].astype(self.X.dtype)
-            return (ones @ self.X[rows]).T, (ones @ self.S[rows]).T
-
-        XB, SB = sum_blocks(add_up, self.X)
-        self.XB, self.SB = 2 * XB - self.totals[0], 2 * SB - self.totals[1]
-
-    def fit_target(self, R: Array, P: Array) -> Array:
-        """Minimise over R from the current one: exactly, or by power iteration for the true loss."""
-        weight = self.lambda1 / (1 + self.lambda1)
-        cross = self.XB - weight * self._cross_slack(P) if weight else self.XB
-        return polar(cross) if self.grams is None else self.grams[0].procrustes(cross, R)
-
-    def fit_slack(self, R: Array, P: Array) -> Array:
-        """Minimise over P, in the same way."""
-        cross = self.SB - self._cross_target(R)
-        return polar(cross) if self.grams is None else self.grams[1].procrustes(cross, P)
-
-    def objective(self, R: Array, P: Array) -> float:
-        """Return the trace objective or the true loss, without the graph term."""
-        l1 = self.lambda1
-        value = -2 * (1 + l1) * np.vdot(R, self.XB)
-        if l1:
-            value += 2 * l1 * (np.vdot(R, self._cross_slack(P)) - np.vdot(P, self.SB))
-        if self.grams is not None:
-            G, H = self.grams
-            value += (1 + l1) * (len(self.X) * self.n_bits + G.energy(R)) + l1 * H.energy(P)
-        return float(value)
-
-    def _cross_slack(self, P: Array) -> Array:
-        return cross_moment(self.X, self.S @ P.astype(self.S.dtype)) if self.C is None else np.asarray(self.C @ P)
-
-    def _cross_target(self, R: Array) -> Array:
-        return cross_moment(self.S, self.X @ R.astype(self.X.dtype)) if self.C is None else np.asarray(self.C.T @ R)
-
-
-class _Gram:
-    """``X'X`` and, if R is tall, a bound on its eigenvalues."""
-
-    def __init__(self, X: Array, n_bits: int) -> None:
-        self.matrix, self.tall = cross_moment(X, X), X.shape[1] > n_bits
-        self.bound = largest_eigenvalue(self.matrix) if self.tall else None
-
-    def energy(self, Q: Array) -> float:
-        return float(np.vdot(Q, self.matrix @ Q))
-
-    def procrustes(self, cross: Array, start: Array) -> Array:
-        return tall_procrustes(self.matrix, cross, start, bound=self.bound) if self.tall else polar(cross)
+    return best, lowest

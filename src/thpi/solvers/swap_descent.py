@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from thpi._types import Array, Bools, Ints, MatrixLike, Signs
+from thpi._types import Array, Bools, MatrixLike, Signs
 from thpi.kernels import pays_off
-from thpi.kernels._threads import n_threads, run_in_order
+from thpi.kernels.swap_heap import compiled_descend, descend
+from thpi.kernels.threads import n_threads, run_in_order
 from thpi.solvers.balance import as_signs, balanced_halves
 from thpi.solvers.laplacian_qp import BoxQP
 
@@ -58,9 +60,8 @@ class SwapDescent:
         (-2 g_i + 4 lambda2 L_ii) + (2 g_j + 4 lambda2 L_jj) - 8 lambda2 L_ij
 
     The last term is never negative, so the best i and the best j by their own terms are the best pair unless they are
-    adjacent. In any case both are among the first (largest number of neighbours + 1) of their side, because one of
-    these is not adjacent to the partner. The compiled kernel makes the same swaps from heaps. For odd n a bit may also
-    change its sum between +1 and -1 by a single flip: a swap with an extra vertex without edges or a linear term.
+    adjacent; then both sides are walked in order, no further than that. For odd n a bit may also change its sum
+    between +1 and -1 by a single flip: a swap with an extra vertex without edges or a linear term.
 
     >>> rows, values, cuts = SwapDescent(np.array([[1.0, -1.0], [-1.0, 1.0]]), 0.5).descend(
     ...     np.array([[1, -1]], dtype=np.int8), np.array([[-1.0, 2.0]]))
@@ -75,7 +76,11 @@ class SwapDescent:
         L.sum_duplicates()
         self.L, self.lambda2 = L, float(lambda2)
         self.own = 4 * lambda2 * L.diagonal()
-        self.widest = int(np.diff(L.indptr).max(initial=0)) + 1
+        self._graph = self.own, L.indptr, L.indices, L.data
+
+    @cached_property
+    def _lists(self) -> tuple[list[float], ...]:
+        return tuple(array.tolist() for array in self._graph)
 
     def descend(self, codes: Signs, K: Array, *, max_swaps: int | None = None) -> tuple[Signs, Array, Array]:
         """Descend from balanced ``codes`` with the linear terms ``K`` (both c x n), by at most n swaps in each code.
@@ -88,89 +93,38 @@ class SwapDescent:
             codes = np.hstack([codes, -codes.sum(axis=1, dtype=np.int64)[:, None].astype(np.int8)])
             K = np.hstack([K, np.zeros((len(K), 1))])
         K = np.ascontiguousarray(K)
-        compiled = pays_off(_DESCENTS * _WORDS_PER_ROW * codes.size)
-        gradients = self._product(codes, compiled)
+        gradients = np.ascontiguousarray((self.L @ codes.T.astype(np.float64)).T)
         gradients *= 2 * self.lambda2
         gradients -= 2 * K
-        limit = n if max_swaps is None else max_swaps
-        if compiled:
-            self._descend_compiled(codes, K, gradients, limit)
-        else:
-            for bit in range(len(codes)):
-                self._descend(codes[bit], K[bit], gradients[bit], limit)
+        if max_swaps != 0:
+            compiled = compiled_descend() if pays_off(_DESCENTS * _WORDS_PER_ROW * codes.size) else None
+            tasks = (
+                partial(self._descend, *row, max_swaps or n, compiled) for row in zip(codes, K, gradients, strict=True)
+            )
+            run_in_order(tasks, n_threads() if compiled else 1)
         # With g = 2 lambda2 L b - 2 k: lambda2 b'Lb = <b, g / 2 + k>.
         gradients *= 0.5
         linear = np.einsum("ij,ij->i", codes, K)
         cuts = np.einsum("ij,ij->i", codes, gradients) + linear
         return codes[:, :n], cuts - 2 * linear, cuts
 
-    def _product(self, codes: Signs, compiled: bool) -> Array:
-        """Return ``(L B)'``, all bits at once: several times faster than bit by bit."""
-        L, rows = self.L, np.ascontiguousarray(codes.T)
-        if not compiled:
-            return np.ascontiguousarray((L @ rows.astype(np.float64)).T)
-        from thpi.kernels.sparse_product import codes_product
-
-        product = np.empty(codes.shape)
-        codes_product(L.indptr, L.indices, L.data, rows, product)
-        return product
-
-    def _descend_compiled(self, codes: Signs, K: Array, gradients: Array, max_swaps: int) -> None:
-        from thpi.kernels.swap_heap import descend
-
-        L, threads = self.L, n_threads()
-        graph = L.indptr, L.indices, L.data, self.own, self.lambda2, max_swaps, self.widest
-        parts = (np.array_split(array, 4 * threads) for array in (codes, K, gradients))
-        run_in_order([partial(descend, b, k, g, *graph) for b, k, g in zip(*parts, strict=True) if len(b)], threads)
-
-    def _descend(self, b: Signs, k: Array, gradient: Array, max_swaps: int) -> None:
+    def _descend(self, b: Signs, k: Array, gradient: Array, max_swaps: int, compiled: Any) -> None:
         """Swap in one code, in place, and keep its gradient up to date."""
-        L, own, lambda2 = self.L, self.own, self.lambda2
-        rounding = 1e-12 * (np.abs(k).max() + own.max())
-        # Cost of leaving one side, without the partner; infinite for members of the other side.
-        cost = {side: np.where(b == side, own - 2 * side * gradient, np.inf) for side in (1, -1)}
-        for _ in range(max_swaps):
-            change, i, j = _best_pair(cost[1], cost[-1], L, lambda2, self.widest)
-            if not change < -rounding:
-                return
-            for vertex in (i, j):
-                side = b[vertex]
-                b[vertex] = -side
-                near, weight = _row(L, vertex)
-                gradient[near] -= 4 * lambda2 * side * weight
-                touched = np.append(near, vertex)
-                for s in (1, -1):
-                    cost[s][touched] = np.where(b[touched] == s, own[touched] - 2 * s * gradient[touched], np.inf)
-
-
-def _best_pair(up: Array, down: Array, L: sparse.csr_array, lambda2: float, widest: int) -> tuple[float, int, int]:
-    """Return the least change of the objective and the pair (i at +1, j at -1) that attains it."""
-    i, j = int(up.argmin()), int(down.argmin())
-    near, _ = _row(L, i)
-    if j not in near:
-        return float(up[i] + down[j]), i, j
-    lowest, best = down[j], (np.inf, i, j)
-    leaving, entering = _smallest(up, widest), _smallest(down, widest)
-    for vertex in leaving:
-        if up[vertex] + lowest >= best[0]:
-            break
-        change = up[vertex] + down[entering]
-        near, weight = _row(L, vertex)
-        adjacent = np.isin(entering, near)
-        change[adjacent] -= 8 * lambda2 * weight[np.searchsorted(near, entering[adjacent])]
-        partner = int(change.argmin())
-        if change[partner] < best[0]:
-            best = (float(change[partner]), int(vertex), int(entering[partner]))
-    return best
-
-
-def _smallest(values: Array, count: int) -> Ints:
-    """Return the places of the ``count`` smallest finite values in ascending order, earlier ones first among equals."""
-    largest = np.partition(values, count - 1)[count - 1] if count < len(values) else np.inf
-    places = np.flatnonzero(np.isfinite(values) & (values <= largest))
-    return places[np.argsort(values[places], kind="stable")][:count]
-
-
-def _row(L: sparse.csr_array, vertex: int) -> tuple[Array, Array]:
-    entries = slice(L.indptr[vertex], L.indptr[vertex + 1])
-    return L.indices[entries], L.data[entries]
+        rounding = 1e-12 * (np.abs(k).max() + self.own.max())
+        margin = 8 * self.lambda2
+        while max_swaps:
+            cost = self.own - 2 * b * gradient
+            is_up = b > 0
+            least_up, least_down = (float(cost[side].min(initial=np.inf)) for side in (is_up, ~is_up))
+            if not least_up + least_down < -rounding:
+                return  # no pair can do better than its two members on their own
+            least = least_up - margin, least_down - margin
+            low_up, low_down = cost < -least[1], cost < -least[0]
+            sides = np.flatnonzero(is_up & low_up), np.flatnonzero(~is_up & low_down)
+            limits = self.lambda2, rounding, *least
+            if compiled is not None:
+                max_swaps = compiled(b, gradient, cost, *sides, self._graph, limits, max_swaps)
+            else:
+                signs, slopes, costs, up, down = (array.tolist() for array in (b, gradient, cost, *sides))
+                max_swaps = descend(signs, slopes, costs, up, down, self._lists, limits, max_swaps)
+                b[:], gradient[:] = signs, slopes

@@ -1,76 +1,59 @@
-"""Middleware for every request: checks host name and token, counts, sets headers for browsers."""
+"""Middleware for every request: checks host name and token, counts, answers errors, sets headers for browsers."""
 
 from __future__ import annotations
 
 import hmac
+import logging
 import os
 import re
 import time
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Summary, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from thpi.web.catalogue import Catalogue
+from thpi.collection import Collection
+from thpi.web.errors import RequestError, as_refusal
 from thpi.web.settings import Settings
 
-OPEN_ROUTES = ("/", "/healthz", "/favicon.ico")
-"""Answered without a token, as are the page's files, which hold no data."""
-
-_WORKERS = "PROMETHEUS_MULTIPROC_DIR"  # the folder by which the counters of several processes are added up
-_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+# The page uses only files of this server and has no inline scripts.
+_POLICY = (
+    b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; "
+    b"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
 _HEADERS = [
-    # The page uses only files of this server and has no inline scripts.
-    (
-        b"content-security-policy",
-        b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; "
-        b"base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    ),
+    (b"content-security-policy", _POLICY),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
+_ASK = {"www-authenticate": "Bearer"}
+_CLOSING = (400, 401, 408, 413, 421, 503)
+_log = logging.getLogger("thpi.web")
 
 
 class Counters:
-    """The counters behind ``/metrics``; each app has its own registry, so that several apps can share a process."""
+    """The counters behind ``/metrics``."""
 
-    def __init__(self, catalogue: Catalogue) -> None:
-        from thpi import __version__
-
-        self.registry = registry = CollectorRegistry()
-        self.requests = Counter("thpi_requests", "Requests answered.", ["route", "status"], registry=registry)
-        about = "Time from the first byte to the answer."
-        self.seconds = Histogram("thpi_request_seconds", about, ["route"], buckets=_SECONDS, registry=registry)
-        about = "Requests that are being answered."
-        self.running = Gauge("thpi_requests_in_progress", about, registry=registry, multiprocess_mode="livesum")
-        self.queries = Counter("thpi_queries", "Vectors and ids searched for.", registry=registry)
-        about = "Time of a search in the index alone."
-        self.index_seconds = Histogram("thpi_index_seconds", about, buckets=_SECONDS, registry=registry)
-        # What all workers of a server know; the rest is added up over them.
-        self.known = known = CollectorRegistry() if _WORKERS in os.environ else registry
-        codes = Gauge("thpi_index_codes", "Codes in the index.", ["method", "bits"], registry=known)
-        for engine in catalogue.engines:
-            codes.labels(engine.method, str(engine.n_bits)).set_function(engine.index.__len__)
-        Info("thpi_build", "The package.", registry=known).info({"version": __version__})
-        self._of_route: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
-
-    def answered(self, route: str, status: int, seconds: float) -> None:
-        """Count an answer. The counters of a route and a status are looked up once, which takes long."""
-        if (known := self._of_route.get((route, status))) is None:
-            known = self.requests.labels(route, str(status)), self.seconds.labels(route)
-            self._of_route[route, status] = known
-        known[0].inc()
-        known[1].observe(seconds)
+    def __init__(self, collection: Collection) -> None:
+        registry = CollectorRegistry()
+        self.requests = Counter("thpi_requests", "Requests answered.", ["status"], registry=registry)
+        self.queries = Counter("thpi_queries", "Vectors, codes and ids searched for.", registry=registry)
+        self.seconds = Summary("thpi_request_seconds", "Time from head to answer of a request.", registry=registry)
+        self.index_seconds = Summary("thpi_index_seconds", "Time of searches in the index alone.", registry=registry)
+        about = "Items in the collection."
+        self._items = Gauge("thpi_items", about, registry=registry, multiprocess_mode="mostrecent")
+        self._collection, self._registry = collection, registry
 
     def text(self) -> bytes:
         """Return the counters in Prometheus text form, of all workers of a server together."""
-        if self.known is self.registry:
-            return generate_latest(self.registry)
-        registry = CollectorRegistry()
-        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-        return generate_latest(registry) + generate_latest(self.known)
+        self._items.set(len(self._collection))
+        registry = self._registry
+        if "PROMETHEUS_MULTIPROC_DIR" in os.environ:  # the folder by which the counters of several workers are added up
+            registry = CollectorRegistry()
+            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        return generate_latest(registry)
 
 
 class Gate:
@@ -78,7 +61,7 @@ class Gate:
 
     def __init__(self, app: ASGIApp, settings: Settings, counters: Counters) -> None:
         self.app, self.counters = app, counters
-        self.host_names = settings.host_names
+        self.host_names = {name.encode("ascii") for name in settings.host_names}
         self.token = None if settings.token is None else settings.token.encode("ascii")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -86,47 +69,46 @@ class Gate:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        start = time.perf_counter()
-        status = 500
+        start, status = time.perf_counter(), 0
+        # The unread rest of a body must not be taken for the next request, and a proxy before this server may have gone
+        # by a Content-Length, which granian drops beside Transfer-Encoding, and see another end of the body.
+        chunked = any(name == b"transfer-encoding" for name, _ in scope["headers"])
 
         async def send_on(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message["headers"], *_HEADERS]
+                closing = [(b"connection", b"close")] if chunked or status in _CLOSING else []
+                message["headers"] = [*message["headers"], *_HEADERS, *closing]
             await send(message)
 
-        self.counters.running.inc()
         try:
-            refusal = self._refusal(scope)
-            if refusal is None:
-                await self.app(scope, receive, send_on)
-            else:
-                await refusal(scope, receive, send_on)
+            self._check(scope)
+            await self.app(scope, receive, send_on)
+        except Exception as error:
+            if status:  # the answer has begun
+                raise
+            await _refusal(error, f"{scope['method']} {scope['path']!r}")(scope, receive, send_on)
         finally:
-            self.counters.running.dec()
-            # The route's pattern, not the address: the number of addresses has no limit.
-            route = getattr(scope.get("route"), "path", "other")
-            self.counters.answered(route, status, time.perf_counter() - start)
+            self.counters.requests.labels(str(status)).inc()
+            self.counters.seconds.observe(time.perf_counter() - start)
 
-    def _refusal(self, scope: Scope) -> JSONResponse | None:
-        headers = dict(scope["headers"])
-        if b"content-length" in headers and b"transfer-encoding" in headers:
-            # A proxy before this server may go by the other one and see another end of the body: request smuggling.
-            error = "a request must not have both the headers Content-Length and Transfer-Encoding."
-            return JSONResponse({"error": error}, 400, {"connection": "close"})
-        if [name for name, _ in scope["headers"]].count(b"host") != 1 and scope["http_version"] == "1.1":
-            return JSONResponse({"error": "a request must have one header Host."}, 400, {"connection": "close"})
-        if self.host_names:
-            name = re.sub(r":\d*$", "", headers.get(b"host", b"").decode("latin-1").lower())
-            if name not in self.host_names:
-                error = f"this server answers only under the names {', '.join(self.host_names)}."
-                return JSONResponse({"error": error}, 421, {"connection": "close"})
+    def _check(self, scope: Scope) -> None:
+        hosts = {re.sub(rb":\d*$", b"", value.lower()) for name, value in scope["headers"] if name == b"host"}
+        if self.host_names and (not hosts or hosts - self.host_names):
+            allowed = b", ".join(sorted(self.host_names)).decode()
+            raise RequestError(421, f"this server answers only under the names {allowed}.")
         path = scope["path"]
-        if self.token is None or path in OPEN_ROUTES or path.startswith("/static/"):
-            return None
-        scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
+        if self.token is None or path in ("/", "/health") or path.startswith("/static/"):
+            return  # they hold no data
+        scheme, _, given = dict(scope["headers"]).get(b"authorization", b"").partition(b" ")
         if scheme.lower() != b"bearer" or not hmac.compare_digest(given.strip(), self.token):
-            error = "this server needs a token: send the header 'Authorization: Bearer <token>'."
-            return JSONResponse({"error": error}, 401, {"connection": "close", "www-authenticate": "Bearer"})
-        return None
+            raise RequestError(401, "this server needs a token: send the header 'Authorization: Bearer <token>'.")
+
+
+def _refusal(error: Exception, where: str) -> JSONResponse:
+    refusal = as_refusal(error)
+    if refusal is None:
+        _log.error("%s failed", where, exc_info=error)
+        refusal = RequestError(500, "the server failed on this request; its log says why.")
+    return JSONResponse({"error": refusal.message}, refusal.status, _ASK if refusal.status == 401 else None)

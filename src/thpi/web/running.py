@@ -1,143 +1,105 @@
-"""Running the application: one process, or several workers on one socket."""
+"""Running the application with granian: one worker process or several, each with the collection open."""
 
 from __future__ import annotations
 
-import asyncio
-import gc
-import math
+import atexit
+import multiprocessing
 import os
 import signal
 import socket
+import tempfile
+import threading
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
-from types import FrameType
+from functools import partial
+from pathlib import Path
+from typing import Any
 
-import uvicorn
-from prometheus_client.multiprocess import mark_process_dead
-from threadpoolctl import threadpool_limits
+from granian.constants import HTTPModes, Interfaces
+from granian.http import HTTP1Settings
+from granian.log import LogLevels
+from granian.server import Server
 
+import thpi
 from thpi.web.app import create_app
-from thpi.web.catalogue import Catalogue
-from thpi.web.connections import guarded
-from thpi.web.logs import speak_seldom
 from thpi.web.settings import Settings
-from thpi.web.workers import STOPPING, Workers
-
-_ACCEPTED = 100  # connections that asyncio accepts at a time, before it tells the guard of any
-_QUEUE = 2048  # connections that wait to be accepted
-
-
-class _Stop:
-    """Whether a signal came that ends the server, also before uvicorn can handle it."""
-
-    def __init__(self) -> None:
-        self.came = False
-        for each in STOPPING:
-            if signal.getsignal(each) is not signal.SIG_IGN:  # in the background of a script, say: it stays ignored
-                signal.signal(each, self._note)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
-
-    def _note(self, sig: int, frame: FrameType | None) -> None:
-        self.came = True
-
-
-class _Server(uvicorn.Server):
-    """uvicorn's server, which calls ``ready`` once, and also stops if ``pipe`` is closed at its other end."""
-
-    def __init__(self, config: uvicorn.Config, stop: _Stop, ready: Callable[[], object], pipe: int | None) -> None:
-        super().__init__(config)
-        self._stop, self._ready, self._pipe = stop, ready, pipe
-        self._ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Stop, unless the signal was ignored at the start."""
-        if not (self._ignored and sig == signal.SIGINT):
-            super().handle_exit(sig, frame)
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen with a longer queue, unless the server is to stop already."""
-        await super().startup(sockets)
-        for listening in (each for server in self.servers for each in server.sockets):
-            with listening.dup() as twin:
-                twin.listen(_QUEUE)  # asyncio has one number for both
-        if self._pipe is not None:
-            asyncio.get_running_loop().add_reader(self._pipe, self._orphaned)
-        self._ready()
-        self.should_exit |= self._stop.came
-
-    def _orphaned(self) -> None:
-        assert self._pipe is not None
-        asyncio.get_running_loop().remove_reader(self._pipe)
-        self.should_exit = True
 
 
 def serve(
-    catalogue: Catalogue,
+    path: Path,
     settings: Settings,
     address: tuple[str, int],
     announce: Callable[[str], object],
+    *,
     workers: int = 1,
-) -> int:
-    """Serve until a signal comes; ``announce`` gets the address in the form of browsers. Return the exit code."""
-    with _bound(*address) as listening:
-        for engine in catalogue.engines:
-            engine.index.warm_up()
-        name, port = listening.getsockname()[:2]
-        where = f"http://{f'[{name}]' if ':' in name else name}:{port}"
-        if workers == 1:
-            _serve(catalogue, settings, listening, lambda: announce(where))
-            return 0
-        share = max(1, (os.cpu_count() or 1) // workers)
-        settings = replace(settings, n_threads=share, library_threads=share)
-
-        def work(number: int, pipe: int) -> None:
-            os.environ["OMP_NUM_THREADS"] = str(share)  # of libraries that are not loaded yet
-            with threadpool_limits(share):
-                _serve(catalogue, settings, listening, lambda: None, pipe)
-
-        crew = Workers(workers, work, mark_process_dead)
-        announce(where)
-        return crew.run()
-
-
-def _bound(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio sends small packets at once (TCP_NODELAY) only if the protocol is named.
-    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind((host, port))
-    except OSError:
-        listening.close()
-        raise
-    listening.listen(_QUEUE)
-    return listening
-
-
-def _serve(
-    catalogue: Catalogue,
-    settings: Settings,
-    listening: socket.socket,
-    ready: Callable[[], object],
-    pipe: int | None = None,
+    idle_limit: float = 10.0,
+    max_connections: int = 512,
 ) -> None:
-    stop = _Stop()
-    config = uvicorn.Config(
-        create_app(catalogue, settings),
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,  # nobody asks for the address of the client
-        lifespan="on",
-        http=guarded(settings),
-        ws="none",  # a web socket would leave the guard
-        backlog=_ACCEPTED,
-        timeout_keep_alive=math.ceil(settings.idle_limit),
-        # Reading a body and searching have a limit each; a request within both is finished.
-        timeout_graceful_shutdown=int(2 * settings.time_limit) + 1,
-    )
-    speak_seldom()
-    # What is there now stays: a full collection need not go through it while requests wait.
-    gc.collect()
-    gc.freeze()
-    _Server(config, stop, ready, pipe).run(sockets=[listening])
+    """Serve until a signal comes; ``announce`` gets the address in the form of browsers when it is answered."""
+    if workers > 1:
+        share = max(1, (os.cpu_count() or 1) // workers)
+        settings = replace(settings, n_threads=share)
+        for library in ("OMP", "OPENBLAS", "MKL", "NUMBA"):  # read by the workers when they load it
+            os.environ[f"{library}_NUM_THREADS"] = str(share)
+    host, port = _free(*address)
+    # A fork would inherit the locks of threads that do not exist in it.
+    multiprocessing.set_start_method("spawn", force=True)
+    with tempfile.TemporaryDirectory(prefix="thpi-counters-") as counters:
+        if workers > 1:
+            os.environ["PROMETHEUS_MULTIPROC_DIR"] = counters  # read when the package that counts is imported
+        server = Server(
+            "thpi",
+            host,
+            port,
+            interface=Interfaces.ASGI,
+            workers=workers,
+            http=HTTPModes.http1,
+            websockets=False,
+            backlog=2048,
+            backpressure=max_connections,
+            http1_settings=HTTP1Settings(header_read_timeout=round(1000 * idle_limit), max_buffer_size=2**16),
+            log_level=LogLevels.error,
+            respawn_failed_workers=True,
+            # Reading a body and searching have a limit each; a request within both is finished.
+            workers_kill_timeout=int(2 * settings.time_limit) + 1,
+        )
+        threading.Thread(target=_announce, args=(host, port, announce), daemon=True).start()
+        load = partial(_application, path, settings, os.getpid())
+        server.serve(target_loader=load, wrap_loader=False)
+
+
+def _application(path: Path, settings: Settings, parent: int) -> Any:
+    """Open the collection in a worker."""
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    app = create_app(thpi.open(path, wait=settings.time_limit), settings)
+    atexit.register(os._exit, 0)  # threads of granian that still run at the end of Python would panic
+    return app
+
+
+def _end_with(parent: int) -> None:
+    """End this worker if the process that started it was killed."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _free(host: str, port: int) -> tuple[str, int]:
+    """Return the numbers of an address, a free port for 0; ``ValueError`` if it is taken."""
+    try:
+        family, _, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(where)
+            return str(where[0]), int(probe.getsockname()[1])
+    except OSError as error:
+        raise ValueError(f"--host {host} --port {port}: {error.strerror}.") from None
+
+
+def _announce(host: str, port: int, announce: Callable[[str], object]) -> None:
+    while True:
+        with suppress(OSError), socket.create_connection((host, port), timeout=5):
+            break
+        time.sleep(0.02)
+    announce(f"http://{f'[{host}]' if ':' in host else host}:{port}")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ipaddress
+import os
+from contextlib import suppress
 from dataclasses import dataclass
 
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
@@ -15,19 +17,14 @@ class Settings:
 
     Parameters
     ----------
-    token : bearer token of every request, except for the page's own files and ``/healthz``; None for no token.
+    token : bearer token of every request, except for the page's own files and ``/health``; None for no token.
     host_names : names allowed in the ``Host`` header; empty allows all. Without this check, any web page whose owner
         points its domain at 127.0.0.1 could read a server on loopback.
     max_body : largest body of a request, in bytes.
     max_k : largest number of neighbours.
-    max_batch : most vectors in one request.
     max_neighbours : most neighbours in one answer, over all its vectors; with ``details`` a tenth of it.
     time_limit : seconds for reading a body, and again for searching.
-    idle_limit : seconds for the headers of a request, between two requests, and for a stalled answer; of
-        :mod:`thpi.web.connections`, as the next one.
-    max_connections : most connections at a time.
     n_threads : searches that run at the same time; others wait.
-    library_threads : threads of faiss and BLAS inside one search; None leaves them as they are.
     writable : whether items can be added and removed; needs a token.
 
     >>> Settings(max_k=0)
@@ -40,33 +37,25 @@ class Settings:
     host_names: tuple[str, ...] = ()
     max_body: int = 16_000_000
     max_k: int = 1000
-    max_batch: int = 1000
     max_neighbours: int = 200_000
     time_limit: float = 10.0
-    idle_limit: float = 10.0
-    max_connections: int = 512
-    n_threads: int = 2
-    library_threads: int | None = None
+    n_threads: int = os.cpu_count() or 1
     writable: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("max_body", "max_k", "max_batch", "max_neighbours", "max_connections", "n_threads"):
+        for name in ("max_body", "max_k", "max_neighbours", "n_threads"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name}={getattr(self, name)!r} must be at least 1.")
-        for name in ("time_limit", "idle_limit"):
-            if not 0 < getattr(self, name) < float("inf"):
-                raise ValueError(f"{name}={getattr(self, name)!r} must be a positive number of seconds.")
+        if not 0 < self.time_limit < float("inf"):
+            raise ValueError(f"time_limit={self.time_limit!r} must be a positive number of seconds.")
         if self.token is not None and (not self.token.isascii() or not self.token.isprintable() or len(self.token) < 8):
             raise ValueError("token must have at least 8 characters, all of them printable ASCII.")
         if self.writable and self.token is None:
-            raise ValueError("writable=True needs a token: else anyone who reaches the server could change the index.")
+            raise ValueError("writable=True needs a token: else anyone who reaches the server could change the items.")
 
 
 def is_loopback(host: str) -> bool:
     """Whether an address to listen on can be reached from this machine only."""
-    if host == "localhost":
-        return True
-    try:
+    with suppress(ValueError):
         return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    return host == "localhost"

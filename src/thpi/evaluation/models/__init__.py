@@ -1,27 +1,17 @@
 """Judging fitted models: how well one retrieves, and whether the source helps on your own pairs.
 
-It imports the learners, the search and the measures; the names are those of ``thpi.evaluation``, too.
+It may import auto, hashers, index, pairing and the measures. Its names are those of ``thpi.evaluation``, too.
 """
 
 from __future__ import annotations
 
 from thpi.evaluation.models._answer import Answer, Diagnosis
-from thpi.evaluation.models._assess import assess
-from thpi.evaluation.models._assessment import Assessment, Line
+from thpi.evaluation.models._assess import Assessment, Line, assess, assess_rows
 from thpi.evaluation.models._diagnose import diagnose
-from thpi.evaluation.models._plot import draw_recall
-from thpi.evaluation.models._truth import Judged, Truth, default_neighbours, find_truth
+from thpi.evaluation.models._figures import draw_recall
+from thpi.evaluation.models._truth import Judged, Truth, default_neighbours, find_truth, meaning_of
 
 __all__ = [
-    "Answer",
-    "Assessment",
-    "Diagnosis",
-    "Judged",
-    "Line",
-    "Truth",
-    "assess",
-    "default_neighbours",
-    "diagnose",
-    "draw_recall",
-    "find_truth",
-]
+    "Answer", "Assessment", "Diagnosis", "Judged", "Line", "Truth", "assess", "assess_rows", "default_neighbours",
+    "diagnose", "draw_recall", "find_truth", "meaning_of",
+]  # fmt: skip

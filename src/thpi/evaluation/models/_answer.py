@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from thpi.auto import relation
-from thpi.auto._decision import Entry
+from thpi.auto import Entry, relation
 from thpi.evaluation import PairedDifference
 from thpi.evaluation.models._learning_curve import LearningCurve
 
@@ -49,13 +48,12 @@ class Answer:
     def sentence(self) -> str:
         """The answer in words."""
         gain, interval = f"{self.gain.mean:+.1f} points of MAP", f"{self.gain.low:+.1f} to {self.gain.high:+.1f}"
+        meaning = f"if relevant means {self.title}"
         both = f"{self.with_source:.1f} with it and {self.no_source:.1f} without."
         if self.verdict == "not enough data":
-            return (
-                f"Not enough data to tell whether the source helps if relevant means {self.title}: estimated gain "
-                f"{gain}, 95 % interval {interval}; {both}"
-            )
-        return f"The source {self.verdict} if relevant means {self.title}: {gain} ({interval}), {both}"
+            doubt = f"Not enough data to tell whether the source helps {meaning}"
+            return f"{doubt}: estimated gain {gain}, 95 % interval {interval}; {both}"
+        return f"The source {self.verdict} {meaning}: {gain} ({interval}), {both}"
 
     @property
     def outlook(self) -> tuple[str, ...]:
@@ -100,11 +98,13 @@ class Diagnosis:
 
     def to_html(self) -> str:
         """Return a page that needs no network and no script."""
-        from thpi.evaluation.models._diagnosis_page import diagnosis_page
+        from thpi.evaluation.models._figures import draw_curve
+        from thpi.report import render
 
-        return diagnosis_page(self)
+        return render("diagnosis.html", found=self, draw_curve=draw_curve)
 
     def _repr_html_(self) -> str:
-        from thpi.evaluation.models._diagnosis_html import diagnosis_html
+        from thpi.report import Scale, render
 
-        return diagnosis_html(self)
+        scale = Scale(each for answer in self.answers for each in answer.gain[:3])
+        return render("notebook/diagnosis.html", found=self, scale=scale)

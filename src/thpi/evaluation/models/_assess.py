@@ -1,49 +1,133 @@
-"""Searching with a model and with its references, and measuring both."""
+"""How well a fitted model retrieves, beside searches that need no such model: one line per way to search."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.metrics.pairwise import euclidean_distances
 
-from thpi._types import Array, Codes, Floats, InMemory, Ints
+from thpi._types import Bools, Codes, Floats, InMemory, Ints
 from thpi.base import TooManyBitsError
 from thpi.encoder import Coding
-from thpi.evaluation import MEASURES, Relevant, Retrieval, parse_measure
-from thpi.evaluation._histograms import relevance_blocks
-from thpi.evaluation._radius import radius_for_precision
-from thpi.evaluation._ranked import Ranked, is_of_ranks
-from thpi.evaluation.models._assessment import Assessment, Line
+from thpi.evaluation import (
+    MEASURES,
+    Measured,
+    PairedDifference,
+    RadiusChoice,
+    Relevant,
+    Retrieval,
+    measured,
+    paired_difference,
+    parse_measure,
+    radius_for_precision,
+)
+from thpi.evaluation._by_radius import check_precision
+from thpi.evaluation._evaluate import Request, compute, compute_distances, is_of_ranks
+from thpi.evaluation.models._truth import Judged, draw_queries, find_truth, meaning_of
 from thpi.hashers import ITQ
-from thpi.index import asymmetric_distances
+from thpi.index import Order, asymmetric_distances
 
 DEFAULT_K = (1, 10, 100)
-_BLOCK_PAIRS = 2**20  # some 50 bytes each, for distances, their order and the histograms
 _CURVE_POINTS = 40
+_ORDERS: dict[Order, tuple[str, str]] = {"hamming": ("model", "ITQ"), "asymmetric": ("asymmetric", "ITQ asymmetric")}
 
 
-class _Task(NamedTuple):
-    """The queries, the database, what is relevant, and what to measure."""
+class Line(NamedTuple):
+    """One way to search: what it is in words, and its measures by name, one number per query or one for all.
 
-    queries: InMemory
-    database: InMemory
-    relevant: Relevant
-    names: tuple[str, ...]
-    ranks: Ints | None
+    A query without relevant rows has NaN. ``curve`` is the recall of each query at each of the ranks of the assessment.
+    """
+
+    words: str
+    values: dict[str, Floats]
+    curve: Floats | None = None
+
+    def measured(self, name: str) -> Measured | None:
+        """Return a measure; None if this line has it not, as a lookup radius without codes."""
+        values = self.values.get(name)
+        if values is None:
+            return None
+        return Measured(float(values), np.nan, np.nan) if values.ndim == 0 else measured(values)
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """Lines by name: ``model``, ``asymmetric``, ``ITQ``, ``ITQ asymmetric``, ``exact``, ``random``.
+
+    ``n_empty`` queries have no relevant row and are left out of all means. ``notes`` say what could not be measured.
+    ``ranks`` are those of the curves, if asked for. ``relevance`` and ``relevant`` are the name of what is relevant and
+    the same in words, if known.
+    """
+
+    lines: dict[str, Line]
+    measures: tuple[str, ...]
+    n_bits: int
+    n_queries: int
+    n_database: int
+    n_empty: int
+    notes: tuple[str, ...] = ()
+    ranks: Ints | None = None
+    radius: RadiusChoice | None = None
+    relevance: str | None = None
+    relevant: str | None = None
 
     @property
-    def shape(self) -> tuple[int, int]:
-        return self.queries.shape[0], self.database.shape[0]
+    def over_itq(self) -> dict[Order, PairedDifference]:
+        """Average precision of the model minus that of ITQ in each order, paired by query; empty without ITQ."""
+        if "ITQ" not in self.lines:
+            return {}
+        gains: dict[Order, PairedDifference] = {}
+        for order, names in _ORDERS.items():
+            model, itq = (self.lines[name].values["average_precision"] for name in names)
+            kept = ~np.isnan(model)
+            gains[order] = paired_difference(model[kept], itq[kept])
+        return gains
 
-    def blocks(self) -> Iterator[tuple[slice, Array]]:
-        n, m = self.shape
-        relevant = relevance_blocks(self.relevant, n, m)
-        size = max(1, _BLOCK_PAIRS // m)
-        for start in range(0, n, size):
-            stop = min(start + size, n)
-            yield slice(start, stop), relevant(start, stop) > 0
+    @property
+    def notices(self) -> Sequence[str]:
+        """What there is to say beside the numbers."""
+        gains = [
+            f"{100 * d.mean:+.1f} ({100 * d.low:+.1f} to {100 * d.high:+.1f}) in {order.replace('h', 'H')} order"
+            for order, d in self.over_itq.items()
+        ]
+        return [*([f"Model over ITQ, points of MAP: {', '.join(gains)}."] if gains else []), *self.notes]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain values."""
+        lines = {}
+        for name, line in self.lines.items():
+            found = {measure: line.measured(measure) for measure in self.measures}
+            values = {measure: value and value._asdict() for measure, value in found.items()}
+            lines[name] = {"words": line.words, "measures": values}
+        return {
+            "relevance": self.relevance,
+            "relevant": self.relevant,
+            "queries": self.n_queries,
+            "queries_without_relevant": self.n_empty,
+            "database": self.n_database,
+            "bits": self.n_bits,
+            "lines": lines,
+            "over_itq": {order: gain._asdict() for order, gain in self.over_itq.items()},
+            "notes": list(self.notes),
+            "radius": self.radius and self.radius._asdict(),
+        }
+
+    def to_html(self) -> str:
+        """Return a page that needs no network and no script; with the curves, if there are any."""
+        from thpi.evaluation.models._figures import draw_recall
+        from thpi.report import render
+
+        return render("evaluation.html", found=self, draw_recall=draw_recall)
+
+    def _repr_html_(self) -> str:
+        from thpi.report import Scale, render
+
+        gains = {order: tuple(100 * each for each in gain[:3]) for order, gain in self.over_itq.items()}
+        scale = Scale(each for gain in gains.values() for each in gain)
+        return render("notebook/assessment.html", found=self, gains=gains, scale=scale)
 
 
 def assess(
@@ -86,35 +170,60 @@ def assess(
     {'model': 0.33, 'asymmetric': 0.44, 'ITQ': 0.33, 'ITQ asymmetric': 0.44, 'exact': 1.0, 'random': 0.05}
     """
     n, m = queries.shape[0], database.shape[0]
-    names, ranks = _names(k, measures, m), _ranks(m) if curves else None
-    task = _Task(queries, database, relevant, names, ranks)
-    codes = hasher.transform(queries), hasher.transform(database) if items is None else hasher.transform_source(items)
-    retrieval = Retrieval(*codes, relevant, hasher.n_bits)
-    if not retrieval.histograms.n_relevant.any():
+    names = _names(k, measures, m)
+    ranks = np.unique(np.geomspace(1, m, _CURVE_POINTS).round().astype(np.int64)) if curves else None
+    codes = hasher.transform(database) if items is None else hasher.transform_source(items)
+    coded = Retrieval(hasher.transform(queries), codes, relevant, hasher.n_bits)
+    h = coded.histograms
+    if not h.n_relevant.any():
         raise ValueError("relevant marks no row of the database for any query.")
-    radius = None
-    if precision is not None:
-        radius = radius_for_precision(retrieval.histograms, precision, random_state=random_state)
-    lines = {"model": _line("codes of the model, Hamming order", retrieval, task)}
-    lines["asymmetric"] = _asymmetric("the same codes, asymmetric order", task, hasher, codes[1])
-    notes = []
-    try:
-        lines |= _itq(task, hasher.n_bits, random_state)
-    except TooManyBitsError as error:
-        notes.append(f"No line of ITQ: {error}")
-    lines |= {"exact": _exact(task), "random": _random(task)}
-    n_empty = int((retrieval.histograms.n_relevant == 0).sum())
-    return Assessment(lines, names, hasher.n_bits, n, m, n_empty, tuple(notes), ranks, radius)
+    radius = None if precision is None else radius_for_precision(h, precision, random_state=random_state)
+    task = _Task(queries, database, relevant, names, ranks, h.n_relevant == 0)
+    lines = {"model": task.by_codes("codes of the model, Hamming order", coded)}
+    lines["asymmetric"] = task.asymmetric("the same codes, asymmetric order", hasher, codes)
+    itq, notes = task.itq(hasher.n_bits, random_state)
+    n_empty = int(task.empty.sum())
+    return Assessment(lines | itq | task.bounds(), names, hasher.n_bits, n, m, n_empty, notes, ranks, radius)
+
+
+def assess_rows(
+    hasher: Coding,
+    database: Judged,
+    queries: Judged | None = None,
+    *,
+    relevance: str | None = None,
+    n_queries: int | None = None,
+    neighbours: int | None = None,
+    radius: float | None = None,
+    random_state: int = 0,
+    **options: Any,
+) -> Assessment:
+    """Find out what is relevant, and :func:`assess`; this is what ``thpi evaluate`` and ``Collection.evaluate`` do.
+
+    Without ``queries``, some rows of the database are drawn and left out of it: ``n_queries``, or 200 and at most a
+    fifth. ``relevance`` is by default labels if there are any, else what the model was fitted for, else target. See
+    :func:`find_truth` for ``neighbours`` and ``radius``, and :func:`assess` for further options.
+    """
+    meaning = meaning_of(hasher, relevance, has_labels=database.labels is not None)
+    if queries is None:
+        queries, database = draw_queries(database, n_queries, random_state)
+    elif n_queries is not None:
+        raise ValueError(f"n_queries={n_queries!r} draws rows of the database; it cannot be used with queries.")
+    # Errors come before the work.
+    _names(options.get("k"), options.get("measures", ()), database.X.shape[0])
+    check_precision(options.get("precision"), queries.X.shape[0])
+    near = {"neighbours": neighbours, "radius": radius, "random_state": random_state}
+    truth = find_truth(meaning, queries, database, **near)  # type: ignore[arg-type]
+    options |= {"items": database.source if hasher.is_two_sided else None, "random_state": random_state}
+    found = assess(hasher, queries.X, database.X, truth.relevant, **options)
+    return replace(found, relevance=meaning.name, relevant=truth.words)
 
 
 def _names(k: Iterable[int] | None, measures: Iterable[str], n_database: int) -> tuple[str, ...]:
-    if k is None:
-        cuts = [cut for cut in DEFAULT_K if cut <= n_database]
-    else:
-        cuts = sorted(set(k))
-        for cut in cuts:
-            if not 1 <= cut <= n_database:
-                raise ValueError(f"k={cut!r} must be between 1 and the number of database rows, {n_database}.")
+    cuts = [cut for cut in DEFAULT_K if cut <= n_database] if k is None else sorted(set(k))
+    for cut in cuts:
+        if not 1 <= cut <= n_database:
+            raise ValueError(f"k={cut!r} must be between 1 and the number of database rows, {n_database}.")
     for name in measures:
         if parse_measure(name)[0].scope == "curve":
             raise ValueError(f"measures has {name!r}, which is a curve; numbers are needed.")
@@ -122,60 +231,58 @@ def _names(k: Iterable[int] | None, measures: Iterable[str], n_database: int) ->
     return tuple(dict.fromkeys(["average_precision", *at_k, *measures]))
 
 
-def _of_ranks(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(name for name in names if is_of_ranks(parse_measure(name)[0]))
+class _Task(NamedTuple):
+    """The rows, what is relevant, and what to measure; queries that are ``empty`` have no relevant row."""
 
+    queries: InMemory
+    database: InMemory
+    relevant: Relevant
+    names: tuple[str, ...]
+    ranks: Ints | None
+    empty: Bools
 
-def _ranks(n_database: int) -> Ints:
-    return np.unique(np.geomspace(1, n_database, _CURVE_POINTS).round().astype(np.int64))
+    def itq(self, n_bits: int, seed: int) -> tuple[dict[str, Line], tuple[str, ...]]:
+        """The lines of ITQ fitted on the database or, if it cannot give as many bits, a note."""
+        try:
+            itq = ITQ(n_bits=n_bits, random_state=seed).fit(self.database)
+        except TooManyBitsError as error:
+            return {}, (f"No line of ITQ: {error}",)
+        words, codes = f"ITQ of {n_bits} bits, fitted on the rows searched, Hamming order", itq.transform(self.database)
+        line = self.by_codes(words, Retrieval(itq.transform(self.queries), codes, self.relevant, n_bits))
+        return {"ITQ": line, "ITQ asymmetric": self.asymmetric("the same ITQ, asymmetric order", itq, codes)}, ()
 
+    def bounds(self) -> dict[str, Line]:
+        """The lines of exact search and of random order, in which all rows are tied."""
+        X, rows = self.queries, self.database
+        words = "exact search of the target vectors, Euclidean order"
+        exact = self.by_distances(words, lambda some: euclidean_distances(X[some], rows))
+        alike = Retrieval(np.zeros((X.shape[0], 1), np.uint8), np.zeros((rows.shape[0], 1), np.uint8), self.relevant, 1)
+        return {"exact": exact, "random": self.by_codes("rows in random order (expected)", alike, ranks_only=True)}
 
-def _line(words: str, retrieval: Retrieval | Ranked, task: _Task) -> Line:
-    """Measure one search; queries without a relevant row have NaN."""
-    empty = retrieval.histograms.n_relevant == 0
-    values = {}
-    for name in task.names:
-        measure, arguments = parse_measure(name)
-        value: Any = np.array(measure.compute(retrieval, *arguments), dtype=np.float64)
-        if value.ndim:
-            value[empty] = np.nan
-        values[name] = value
-    if task.ranks is None:
-        return Line(words, values)
-    return Line(words, values, np.asarray(MEASURES["recall"].compute(retrieval, task.ranks), dtype=np.float64))
+    def by_codes(self, words: str, coded: Retrieval, *, ranks_only: bool = False) -> Line:
+        """The line of a search in Hamming order."""
+        return self._line(words, compute(coded, self._requests(ranks_only)))
 
+    def by_distances(self, words: str, distances: Callable[[slice], Floats]) -> Line:
+        """The line of a search by distances of another kind."""
+        shape = self.queries.shape[0], self.database.shape[0]
+        return self._line(words, compute_distances(distances, self.relevant, self._requests(True), shape))
 
-def _ranked(words: str, distances: Callable[[slice], Floats], task: _Task) -> Line:
-    """Measure a search by distances that are no Hamming distances, block by block."""
-    task = task._replace(names=_of_ranks(task.names))
-    parts = [_line(words, Ranked(distances(rows), relevant), task) for rows, relevant in task.blocks()]
-    values = {name: np.concatenate([part.values[name] for part in parts]) for name in task.names}
-    curves = [part.curve for part in parts if part.curve is not None]
-    return Line(words, values, np.concatenate(curves) if curves else None)
+    def asymmetric(self, words: str, hasher: Coding, codes: Codes) -> Line:
+        """The line of a search by projections of the queries."""
+        projections = np.asarray(hasher.decision_function(self.queries), dtype=np.float64)
+        return self.by_distances(words, lambda rows: asymmetric_distances(projections[rows], codes))
 
+    def _requests(self, ranks_only: bool) -> list[Request]:
+        known: list[Request] = [(name, *parse_measure(name)) for name in self.names]
+        kept = [request for request in known if is_of_ranks(request[1]) or not ranks_only]
+        return kept if self.ranks is None else [*kept, ("curve", MEASURES["recall"], (self.ranks,))]
 
-def _asymmetric(words: str, task: _Task, hasher: Coding, codes: Codes) -> Line:
-    projections = np.asarray(hasher.decision_function(task.queries), dtype=np.float64)
-    return _ranked(words, lambda rows: asymmetric_distances(projections[rows], codes), task)
-
-
-def _itq(task: _Task, n_bits: int, seed: int) -> dict[str, Line]:
-    itq = ITQ(n_bits=n_bits, random_state=seed).fit(task.database)
-    codes = itq.transform(task.database)
-    words = f"ITQ of {n_bits} bits, fitted on the rows searched, Hamming order"
-    hamming = _line(words, Retrieval(itq.transform(task.queries), codes, task.relevant, n_bits), task)
-    return {"ITQ": hamming, "ITQ asymmetric": _asymmetric("the same ITQ, asymmetric order", task, itq, codes)}
-
-
-def _exact(task: _Task) -> Line:
-    def distances(rows: slice) -> Floats:
-        return np.asarray(euclidean_distances(task.queries[rows], task.database), dtype=np.float64)
-
-    return _ranked("exact search of the target vectors, Euclidean order", distances, task)
-
-
-def _random(task: _Task) -> Line:
-    # Codes that are all alike: every row is tied.
-    queries, database = (np.zeros((size, 1), dtype=np.uint8) for size in task.shape)
-    task = task._replace(names=_of_ranks(task.names))
-    return _line("rows in random order (expected)", Retrieval(queries, database, task.relevant, 1), task)
+    def _line(self, words: str, found: Any) -> Line:
+        """Queries without a relevant row have NaN."""
+        values = {name: np.array(value, dtype=np.float64) for name, value in found.items()}
+        for value in values.values():
+            if value.ndim:
+                value[self.empty] = np.nan
+        curve = values.pop("curve", None)
+        return Line(words, values, curve)

@@ -10,15 +10,13 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from thpi._input import Views, Whole
 from thpi._types import Ints, MatrixLike, Seed
 from thpi.auto import RELEVANCES, AutoHasher, candidates, find_relevance
+from thpi.base import Views, Whole
 from thpi.evaluation import PairedDifference
 from thpi.evaluation.models._answer import Answer, Diagnosis
-from thpi.evaluation.models._folds import divide
-from thpi.evaluation.models._learning_curve import learning_curve
-from thpi.kernels._threads import small_products
-from thpi.pairing._relation import least_r2
+from thpi.evaluation.models._learning_curve import divide, learning_curve
+from thpi.kernels.threads import small_products
 
 CURVE_FOLDS = 3
 CURVE_PAIRS = 2000
@@ -67,16 +65,16 @@ def diagnose(
         raise ValueError("privileged=None; diagnose needs the source rows paired with the rows of X.")
     seed = random_state if isinstance(random_state, Integral) else check_random_state(random_state).randint(2**31 - 1)
     hashers = [AutoHasher(n_bits, relevance=name, n_folds=n_folds, random_state=int(seed)) for name in names]
-    views = [hasher._check_views(X, y, privileged, source, target) for hasher in hashers]
+    views = [hasher.check_views(X, y, privileged, source, target) for hasher in hashers]
     n = views[0].X.shape[0]
     if not 2 <= n_folds <= n // 4:
         raise ValueError(f"n_folds={n_folds!r} must be from 2 to a quarter of the {n} pairs.")
     kept = np.sort(np.random.RandomState(int(seed)).permutation(n)[:CURVE_PAIRS])
     with small_products(n):
         found = [_answer(hasher, rows, kept, on_step) for hasher, rows in zip(hashers, views, strict=True)]
-    answers, r2 = tuple(answer for answer, _ in found), max(r2 for _, r2 in found)
+    answers, shares, related = zip(*found, strict=True)
     n_source, n_target = (0 if rows is None else rows.shape[0] for rows in (views[0].S_U, views[0].X_more))
-    return Diagnosis(n, n_source, n_target, n_bits, n_folds, r2, r2 > least_r2(n), answers)
+    return Diagnosis(n, n_source, n_target, n_bits, n_folds, max(shares), any(related), answers)
 
 
 def _checked_names(relevances: Sequence[str] | None, y: Any) -> tuple[str, ...]:
@@ -93,20 +91,20 @@ def _checked_names(relevances: Sequence[str] | None, y: Any) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _answer(hasher: AutoHasher, views: Views, kept: Ints, on_step: Callable[[str], None]) -> tuple[Answer, float]:
-    """Return the answer for one relevance, and how much of one view of the pairs the other explains."""
+def _answer(hasher: AutoHasher, views: Views, kept: Ints, on_step: Callable[[str], None]) -> tuple[Answer, float, bool]:
+    """Return the answer for one relevance, how much of one view the other explains, and whether that is enough."""
     relevance = find_relevance(hasher.relevance)
     seed = int(hasher.random_state)  # type: ignore[arg-type]  # set by diagnose
     on_step(f"{relevance.title}: candidates on folds of the pairs")
-    trial = hasher._trial(views, np.random.RandomState(seed))
-    decision = hasher._decide(trial)
+    trial = hasher.trial(views, np.random.RandomState(seed))
+    decision = hasher.decide(trial)
     on_step(f"{relevance.title}: quality against the number of pairs")
     best, alone = trial.best(uses_source=True), trial.best(uses_source=False)
     # What follows learns from some of these rows: what is known of all of them stays.
     part = clone(hasher).set_params(use_lengths=trial.plan.use_lengths)
     scores = decision.with_source, decision.without
     with_source, without = (float("nan") if each is None else each.mean for each in scores)
-    return Answer(
+    answer = Answer(
         relevance=relevance.name,
         title=relevance.title,
         gain=PairedDifference(*decision.gain, n=views.X.shape[0]),
@@ -118,7 +116,8 @@ def _answer(hasher: AutoHasher, views: Views, kept: Ints, on_step: Callable[[str
         best_without=str(alone),
         candidates=tuple(_by_score(decision.entries)),
         curve=learning_curve(list(divide(part, views.take(kept), relevance, CURVE_FOLDS)), best, alone, seed),
-    ), trial.r2
+    )
+    return answer, trial.r2, trial.related
 
 
 def _by_score(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:

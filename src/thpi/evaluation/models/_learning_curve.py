@@ -1,16 +1,24 @@
-"""Quality against the number of pairs: would more pairs help, or more target rows?"""
+"""Quality against the number of pairs: would more pairs help, or more target rows?
+
+The pairs are divided into folds: rows held out are queries among each other, the others are training rows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.model_selection import KFold
+from sklearn.utils import check_random_state
 
-from thpi._input import TooManyBitsError, Views
-from thpi._types import Floats
-from thpi.auto import Candidate
-from thpi.evaluation.models._folds import Fold
+from thpi._types import Array, Bools, Floats
+from thpi.auto import AutoHasher, Candidate, Relevance, Spaces
+from thpi.base import TooManyBitsError, Views
+from thpi.evaluation import average_precision_among
+from thpi.hashers import SourceFeatures
 
 SHARES = (0.125, 0.25, 0.5, 1.0)
 CLEAR = 0.5
@@ -34,19 +42,17 @@ class LearningCurve:
     @property
     def sentences(self) -> tuple[str, ...]:
         """What the last doubling says."""
-        pairs = _last_doubling(self.with_source)
-        rows = _last_doubling(self.no_source)
         found = []
-        if pairs is not None:
-            found.append(
-                f"With the source, training on {self.pairs[-1]:,} pairs scores {_compared(pairs)} than on half: "
-                + ("more pairs are likely to help." if pairs > CLEAR else "more pairs are not likely to help much.")
-            )
-        if rows is not None:
-            found.append(
-                f"Without it, training on as many target rows scores {_compared(rows)} than on half: more target rows "
-                + ("alone are likely to help." if rows > CLEAR else "alone are not likely to help much.")
-            )
+        for values, beginning, more in (
+            (self.with_source, f"With the source, training on {self.pairs[-1]:,} pairs", "more pairs"),
+            (self.no_source, "Without it, training on as many target rows", "more target rows alone"),
+        ):
+            before, after = values[-2], values[-1]
+            if before is not None and after is not None:
+                points = after - before
+                compared = f"{abs(points):.1f} points {'lower' if points < 0 else 'higher'}"
+                likely = "are likely to help" if points > CLEAR else "are not likely to help much"
+                found.append(f"{beginning} scores {compared} than on half: {more} {likely}.")
         return tuple(found)
 
     @property
@@ -61,13 +67,42 @@ class LearningCurve:
         return f"With the source, {enough[0]:,} pairs{beside} are as good as {every:,} target rows without it."
 
 
-def _compared(points: float) -> str:
-    return f"{abs(points):.1f} points {'lower' if points < 0 else 'higher'}"
+class Fold(NamedTuple):
+    """One division and its ground truth, which all methods share.
+
+    For source nearness the source of the held-out rows decides what is relevant; no method sees it.
+    """
+
+    hasher: AutoHasher
+    training: Views
+    queries: Any
+    relevant: Bools
+
+    def precisions(self, rows: Views, candidate: Candidate) -> Floats | None:
+        """Average precision in percent of each query, by a candidate learned from some rows as ``fit`` learns it.
+
+        NaN if nothing is relevant to the query; None if the rows do not allow this many bits.
+        """
+        try:
+            trial = self.hasher.trial(rows, check_random_state(self.hasher.random_state), scored=False)
+            learned = copy(self.hasher).set_fitted(trial.views, trial.learn(candidate))
+        except TooManyBitsError:
+            return None
+        return 100 * average_precision_among(learned.transform(self.queries), self.relevant, learned.n_bits)
 
 
-def _last_doubling(values: Sequence[float | None]) -> float | None:
-    before, after = values[-2], values[-1]
-    return None if before is None or after is None else after - before
+def divide(hasher: AutoHasher, views: Views, relevance: Relevance, n_folds: int) -> Iterator[Fold]:
+    """Return the folds; they are the same for every relevance."""
+    seed = int(hasher.random_state)  # type: ignore[arg-type]  # set by diagnose
+    n = views.X.shape[0]
+
+    # The groups are those of the graph over all source rows.
+    def groups() -> Array:
+        return SourceFeatures(views, np.random.RandomState(seed), hasher.max_unpaired).diffusion[:n]
+
+    relevant = relevance.of_pairs(Spaces(views.X, views.y, views.S, groups))
+    for train, held in KFold(n_folds, shuffle=True, random_state=seed).split(np.arange(n)):
+        yield Fold(hasher, views.take(train), views.X[held], relevant[np.ix_(held, held)])
 
 
 def learning_curve(folds: Sequence[Fold], with_source: Candidate, no_source: Candidate, seed: int) -> LearningCurve:
@@ -88,14 +123,7 @@ def learning_curve(folds: Sequence[Fold], with_source: Candidate, no_source: Can
                 if candidate is no_source and more is not None:
                     some = more[np.sort(order_of_more[: round(m / n * n_more)])]
                     few = Views(few.X, few.S, few.S_U, some, few.y)
-                values.append(_precisions(fold, few, candidate))
+                values.append(fold.precisions(few, candidate))
             known = [value for value in values if value is not None]
             curve.append(float(np.nanmean(np.concatenate(known))) if len(known) == len(values) else None)
     return LearningCurve(counts, tuple(curves[with_source]), tuple(curves[no_source]), n_more)
-
-
-def _precisions(fold: Fold, rows: Views, candidate: Candidate) -> Floats | None:
-    try:
-        return fold.precisions(fold.trial(rows), candidate)
-    except TooManyBitsError:
-        return None

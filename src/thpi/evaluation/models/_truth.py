@@ -1,17 +1,18 @@
-"""Which database rows are relevant to which queries, for any of the meanings of "relevant"."""
+"""Which rows are searched, and which of them are relevant to which queries, for any meaning of "relevant"."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from thpi._types import Array, InMemory, Ints
-from thpi.auto import Relevance, Spaces, find_relevance
-from thpi.auto._relevance import LEAST_NEAR
-from thpi.base import Views
+from thpi.auto import LEAST_NEAR, Relevance, Spaces, find_relevance
+from thpi.base import BaseHasher, Views
+from thpi.encoder import Coding, Encoder
 from thpi.evaluation import Relevant, label_relevance_blocks, multilabel_relevance, nearest_relevance, radius_relevance
-from thpi.hashers._source_features import SourceFeatures
+from thpi.hashers import SourceFeatures
 from thpi.pairing import stack
 
 
@@ -66,10 +67,32 @@ def find_truth(
         return Truth(_same_label(queries.labels, database.labels), words)
     a, b = (meaning.space(spaces) for spaces in _spaces(queries, database, random_state))
     if radius is not None:
+        if not 0 < radius < np.inf:
+            raise ValueError(f"radius={radius!r} must be above 0 and finite.")
         near = radius_relevance(a, b, radius, sparse_output=True)
         return Truth(near, f"{meaning.title}: rows nearer than {radius:g}")
-    k = default_neighbours(meaning, b.shape[0]) if neighbours is None else neighbours
+    k, m = default_neighbours(meaning, b.shape[0]) if neighbours is None else neighbours, b.shape[0]
+    if not 1 <= k <= m:
+        raise ValueError(f"neighbours={k!r} must be between 1 and the number of database rows, {m}.")
     return Truth(nearest_relevance(a, b, k, sparse_output=True), f"{meaning.title}: the {k:,} nearest rows")
+
+
+def meaning_of(hasher: Coding, relevance: str | None, *, has_labels: bool = False) -> Relevance:
+    """Return what is relevant: what is asked for, else labels if there are any, else what the model was fitted for."""
+    fitted = hasher.get_params().get("relevance") if isinstance(hasher, (Encoder, BaseHasher)) else None
+    return find_relevance(relevance or ("labels" if has_labels else fitted or "target"))
+
+
+def draw_queries(rows: Judged, n_queries: int | None, seed: int) -> tuple[Judged, Judged]:
+    """Draw queries among rows; the database are the others."""
+    n = rows.X.shape[0]
+    if n < 2:
+        raise ValueError(f"the database has {n} rows to search; at least 2 are needed, one of them a query.")
+    count = min(200, max(1, n // 5)) if n_queries is None else n_queries
+    if not 1 <= count < n:
+        raise ValueError(f"n_queries={count} must be at least 1 and less than the rows of the database, {n}.")
+    order = np.random.RandomState(seed).permutation(n)
+    return rows.take(np.sort(order[:count])), rows.take(np.sort(order[count:]))
 
 
 def default_neighbours(relevance: Relevance, n_database: int) -> int:
@@ -90,13 +113,11 @@ def _same_label(queries: Any, database: Any) -> Relevant:
 
 def _spaces(queries: Judged, database: Judged, seed: int) -> tuple[Spaces, Spaces]:
     n = queries.X.shape[0]
-    found: list[Array] = []
 
+    @cache  # once for both
     def groups() -> Array:
-        if not found:  # once for both
-            S = stack(queries.source, database.source).astype(np.float64)
-            found.append(SourceFeatures(Views(S, S), np.random.RandomState(seed), 0).diffusion)
-        return found[0]
+        S = stack(queries.source, database.source).astype(np.float64)
+        return SourceFeatures(Views(S, S), np.random.RandomState(seed), 0).diffusion
 
     return (
         Spaces(queries.X, queries.labels, queries.source, lambda: groups()[:n]),

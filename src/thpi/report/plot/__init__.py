@@ -1,11 +1,9 @@
-"""Plots for notebooks and papers: what was retrieved, precision against recall, and what the source adds.
+"""Plots for notebooks and papers, each on ``ax`` or on a new figure of pyplot, with matplotlib's settings as they are.
 
-Every function draws on ``ax``, or on a new figure of pyplot without one, and returns the axes. Nothing is shown, saved,
-or changed in matplotlib's settings, so your own style applies. Needs matplotlib: ``pip install "thpi[plots]"``.
+They need matplotlib (``pip install "thpi[plots]"``), and may import what has results: auto, evaluation and encoder.
 """
 
-from thpi.report.plot._gains import gains
-from thpi.report.plot._precision_recall import precision_recall
+from thpi.report.plot._curves import gains, precision_recall
 from thpi.report.plot._retrieved import retrieved
 
 __all__ = ["gains", "precision_recall", "retrieved"]

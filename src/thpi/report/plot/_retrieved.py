@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import io
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from thpi._optional import require
 from thpi._types import Array, PathLike
-from thpi.report.plot._axes import axes_or_new
-from thpi.report.plot._pictures import pixels_of
+from thpi.report.plot._curves import axes_or_new
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,6 +32,7 @@ _GAP, _BLOCK_GAP, _LINE_GAP, _FRAME, _MARGIN, _ROUND = 0.1, 0.4, 0.25, 0.05, 0.0
 _TITLE, _CAPTION = 0.42, 0.3
 _INCHES = 0.75  # size of a tile on a new figure
 _FADED = 0.5
+_LARGEST = 320  # pixels a side of a picture; a tile shows fewer
 
 
 def retrieved(
@@ -73,13 +76,24 @@ def retrieved(
     if columns is not None and columns < 1:
         raise ValueError(f"columns={columns!r} must be None or at least 1.")
     look: Callable[[Any], Any] = pictures if callable(pictures) else pictures.__getitem__
-    is_relevant = _relevance(relevant)
-    shown: dict[Any, Array] = {}
-    for item in [*queries, *(item for ids in blocks.values() for item in ids.ravel())]:
-        if item not in shown:
-            shown[item] = pixels_of(look(item), item)
+    asked = dict.fromkeys([*queries, *(item for ids in blocks.values() for item in ids.ravel())])
+    shown = {item: pixels_of(look(item), item) for item in asked}
+    return _draw(ax, list(queries), blocks, shown, _relevance(relevant), captions, columns)
+
+
+def _draw(
+    ax: Axes | None,
+    queries: list[Any],
+    blocks: dict[str, Array],
+    shown: dict[Any, Array],
+    is_relevant: Callable[[Any, Any], bool | None],
+    captions: Sequence[str] | None,
+    columns: int | None,
+) -> Axes:
     widths = [min(ids.shape[1], columns or ids.shape[1]) for ids in blocks.values()]
-    lefts, width = _columns(widths)
+    spans = np.array(widths) * (1 + _GAP) - _GAP
+    ends = 1 + np.cumsum(_BLOCK_GAP + spans)  # right of the query, which is at 0
+    lefts, width = (ends - spans).tolist(), float(ends[-1])
     lines = max(-(-ids.shape[1] // wide) for ids, wide in zip(blocks.values(), widths, strict=True))
     # A caption stands beside the second line of pictures, if there is one.
     below = _CAPTION if captions is not None and lines == 1 else _GAP if lines == 1 else _LINE_GAP
@@ -134,32 +148,59 @@ def _relevance(relevant: Relevant | None) -> Callable[[Any, Any], bool | None]:
     return lambda query, item: bool(classes[query] == classes[item])
 
 
-def _columns(lengths: Sequence[int]) -> tuple[list[float], float]:
-    """Return where each block begins, right of the query, and where the last one ends."""
-    lefts, right = [], 1.0
-    for length in lengths:
-        lefts.append(right + _BLOCK_GAP)
-        right = lefts[-1] + length * (1 + _GAP) - _GAP
-    return lefts, right
-
-
 def _tile(ax: Axes, pixels: Array, left: float, top: float, colour: ColorType, wrong: bool = False) -> None:
     """Draw a picture as large as it fits into a white square with a frame."""
     from matplotlib.patches import Circle, FancyBboxPatch, Polygon
 
     for inset, fill in ((0.0, colour), (_FRAME, "white")):
-        side = 1 - 2 * inset
         style = f"round,pad=0,rounding_size={_ROUND - inset / 2}"
-        ax.add_patch(FancyBboxPatch((left + inset, top + inset), side, side, style, facecolor=fill, linewidth=0))
+        place, side = (left + inset, top + inset), 1 - 2 * inset
+        ax.add_patch(FancyBboxPatch(place, side, side, style, facecolor=fill, linewidth=0))
     rows, columns = pixels.shape[:2]
-    half = (0.5 - _MARGIN) * np.array([columns, rows]) / max(rows, columns)
+    across, down = (0.5 - _MARGIN) * np.array([columns, rows]) / max(rows, columns)
     x, y = left + 0.5, top + 0.5
-    extent = (x - half[0], x + half[0], y + half[1], y - half[1])
+    extent = (x - across, x + across, y + down, y - down)
     ax.imshow(pixels, extent=extent, alpha=_FADED if wrong else 1.0, interpolation="antialiased", zorder=1.5)
     if wrong:
         x, y = left + 0.85, top + 0.15
         ax.add_patch(Circle((x, y), 0.15, facecolor=colour, linewidth=0, zorder=2))
         for slope in (-1, 1):
-            along, across = 0.075 * np.array([1, slope]), 0.017 * np.array([1, -slope])
-            corners = [along + across, along - across, -along - across, -along + across]
+            arm, wide = 0.075 * np.array([1, slope]), 0.017 * np.array([1, -slope])
+            corners = [arm + wide, arm - wide, -arm - wide, -arm + wide]
             ax.add_patch(Polygon(np.add(corners, (x, y)), facecolor="white", linewidth=0, zorder=2.1))
+
+
+def pixels_of(picture: Any, item: Any) -> Array:
+    """Return a picture on white, height x width x 3, uint8; ``item`` is what an error names.
+
+    >>> pixels_of(np.array([[0, 255]], dtype=np.uint8), "a").tolist()
+    [[[0, 0, 0], [255, 255, 255]]]
+    """
+    picture = getattr(picture, "picture", picture)  # of an item of a data set
+    Image = require("PIL.Image", "plots")
+    if isinstance(picture, (bytes, str, os.PathLike)):
+        with Image.open(io.BytesIO(picture) if isinstance(picture, bytes) else picture) as opened:
+            image = require("PIL.ImageOps", "plots").exif_transpose(opened)
+    else:
+        image = Image.fromarray(_checked(picture, item))
+    image = image.convert("RGBA")
+    image.thumbnail((_LARGEST, _LARGEST))
+    white = Image.new("RGBA", image.size, "white")
+    return np.asarray(Image.alpha_composite(white, image).convert("RGB"))
+
+
+def _checked(picture: Any, item: Any) -> Array:
+    pixels = np.asarray(picture)
+    channels = pixels.shape[2:] in ((), (3,), (4,))
+    if picture is None or pixels.ndim not in (2, 3) or not channels or 0 in pixels.shape:
+        what = "None" if picture is None else f"an array of shape {pixels.shape}"
+        raise ValueError(
+            f"the picture of {item!r} is {what}; it must be an array, height x width or with 3 or 4 channels, "
+            "the bytes of an image file, or its path."
+        )
+    if pixels.dtype == np.uint8:
+        return pixels
+    # Written so that NaN is refused as well.
+    if pixels.dtype.kind not in "bf" or not ((pixels >= 0) & (pixels <= 1)).all():
+        raise ValueError(f"the picture of {item!r} has dtype {pixels.dtype}; it must be uint8, or floats from 0 to 1.")
+    return np.asarray(np.round(pixels * 255.0), dtype=np.uint8)

@@ -28,13 +28,9 @@ async function call(address, options = {}) {
 
 export const get = async (address) => (await call(address)).json();
 
-// `body` is an object, sent as JSON, or { data, type }, a file that is sent as it is with the choices in the address.
-export async function search(body, choices) {
-  const raw = body.data !== undefined;
-  const address = raw ? `search?${new URLSearchParams({ ...choices, details: "true" })}` : "search";
-  const data = raw ? body.data : JSON.stringify({ ...body, ...choices, details: true });
-  const type = raw ? body.type : "application/json";
-  return (await call(address, { method: "POST", body: data, headers: { "content-type": type } })).json();
+export async function search(asked) {
+  const headers = { "content-type": "application/json" };
+  return (await call("search", { method: "POST", body: JSON.stringify(asked), headers })).json();
 }
 
 // An <img> cannot send a token; with one the picture is fetched and shown from memory.
