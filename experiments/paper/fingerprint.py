@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
+from experiments.harness.area import AREA
 from experiments.harness.bench import make_bench
 from experiments.harness.data import DataSpec, data_identity, load_rows
 from experiments.harness.figures import legend_below, panels
@@ -36,7 +37,6 @@ METHODS = ("LSH", "DSH")
 ALPHAS = (0.1, 0.3, 0.5, 0.7)
 BITS = (8, 16, 32, 64)
 _PAPER = PROTOCOLS["paper"]
-_AREA = "pooled_precision_recall_area"
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ def candidates() -> list[Candidate]:
         Candidate("database: training rows", data, replace(whole, database="train")),
         Candidate("radius over 100 rows, as the follow-up", data, replace(_PAPER, radius="authors", radius_rows=100)),
         Candidate("tied rows in file order", data, _PAPER, "average_precision_stable"),
-        Candidate("pooled area", data, _PAPER, _AREA),
-        Candidate("the follow-up's protocol", data, PROTOCOLS["followup"], _AREA),
+        Candidate("pooled area", data, _PAPER, AREA),
+        Candidate("the follow-up's protocol", data, PROTOCOLS["followup"], AREA),
     ]
 
 
@@ -77,7 +77,7 @@ def protocols() -> list[Candidate]:
     shown = (
         ("rows neither trained on nor queries", _PAPER, "average_precision"),
         ("all rows but queries", replace(_PAPER, database="all"), "average_precision"),
-        ("training rows, pooled area", replace(PROTOCOLS["followup"], max_queries=1_000), _AREA),
+        ("training rows, pooled area", replace(PROTOCOLS["followup"], max_queries=1_000), AREA),
     )
     sets = [found for found in SETS.values() if found.counted]
     return [Candidate(title, found.data, protocol, measure) for found in sets for title, protocol, measure in shown]

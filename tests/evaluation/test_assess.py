@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse, stats
 from scipy.spatial.distance import cdist
 
-from thpi.evaluation import assess, draw_recall, lookup_precision
+from thpi.evaluation import assess, draw_recall, evaluate
 from thpi.hashers import ITQ, LSH
 
 N_QUERIES, N_DATABASE, BITS = 6, 6, 3
@@ -104,7 +104,8 @@ def test_measures_of_hamming_distances_are_of_codes_only(tiny):
     more = ["lookup_precision@1", "ndcg@3", "mean_average_precision"]
     found = assess(hasher, queries, database, relevant, k=[2], measures=more)
     model, exact = found.lines["model"], found.lines["exact"]
-    by_hand = lookup_precision(hasher.transform(queries), hasher.transform(database), relevant, BITS, 1)
+    codes = hasher.transform(queries), hasher.transform(database)
+    by_hand = evaluate(*codes, relevant, BITS, ["lookup_precision@1"])["lookup_precision@1"]
     kept = relevant.any(axis=1)
     np.testing.assert_array_equal(model.values["lookup_precision@1"][kept], by_hand[kept])
     assert exact.measured("lookup_precision@1") is None

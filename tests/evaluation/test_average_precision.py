@@ -10,8 +10,7 @@ from sklearn.metrics import average_precision_score
 
 from thpi.codes import pack
 from thpi.evaluation import average_precision, mean_average_precision
-from thpi.evaluation._average_precision import _best, _expected, _worst
-from thpi.evaluation._measure import harmonic
+from thpi.evaluation._measures import expected_precisions, harmonic
 
 from . import brute_force
 
@@ -46,12 +45,12 @@ def test_groups_far_down_a_long_ranking_keep_their_digits():
     # Differences of plain running sums would leave some seven digits here.
     a, t, r, R = 3_000_000, 3, 2, 1
     sums = harmonic(a + t)
-    arrays = [np.array([x]) for x in (t, r, a, R)]
     expected = sum(Fraction(r, t) * (R + 1 + Fraction((j - 1) * (r - 1), t - 1)) / (a + j) for j in range(1, t + 1))
     best = sum(Fraction(R + i, a + i) for i in range(1, r + 1))
     worst = sum(Fraction(R + i, a + t - r + i) for i in range(1, r + 1))
-    for kernel, value in ((_expected, expected), (_best, best), (_worst, worst)):
-        assert kernel(*arrays, sums)[0] == pytest.approx(float(value), rel=0, abs=2e-15)
+    for group, value in (((t, r, a, R), expected), ((r, r, a, R), best), ((r, r, a + t - r, R), worst)):
+        found = expected_precisions(*(np.array([x]) for x in group), sums)[0]
+        assert found == pytest.approx(float(value), rel=0, abs=2e-15)
 
 
 @settings(max_examples=60, deadline=None)
@@ -80,13 +79,11 @@ def test_bounds_and_row_order(data):
 def test_mean_states_and_handles_queries_without_relevant_rows(tied_case):
     queries, database, grades, _ = tied_case
     each = average_precision(queries, database, grades, 3)
-    omit = mean_average_precision(queries, database, grades, 3)
-    zero = mean_average_precision(queries, database, grades, 3, empty="zero")
+    mean = mean_average_precision(queries, database, grades, 3)
     n_empty = int((~(grades > 0).any(axis=1)).sum())
     assert n_empty >= 1
-    assert (omit.n_queries, omit.n_empty) == (zero.n_queries, zero.n_empty) == (8, n_empty)
-    assert float(omit) == pytest.approx(np.nansum(each) / (8 - n_empty))
-    assert float(zero) == pytest.approx(np.nansum(each) / 8)
+    assert (mean.n_queries, mean.n_empty) == (8, n_empty)
+    assert float(mean) == pytest.approx(np.nansum(each) / (8 - n_empty))
 
 
 def test_mean_without_any_relevant_row_is_nan():
@@ -98,5 +95,3 @@ def test_mean_without_any_relevant_row_is_nan():
 def test_bad_choices_are_named():
     with pytest.raises(ValueError, match="ties='random'"):
         average_precision([[0]], [[0]], [[True]], 2, ties="random")
-    with pytest.raises(ValueError, match="empty='one'"):
-        mean_average_precision([[0]], [[0]], [[True]], 2, empty="one")

@@ -11,7 +11,6 @@ from thpi.codes import hamming_distances, pack
 from thpi.evaluation import MEASURES, evaluate
 
 from . import brute_force
-from .test_pooled_area import literal_area
 
 N_BITS = 3
 ORDERS = [list(order) for order in permutations(range(5))]
@@ -75,15 +74,14 @@ LITERAL = {
     "lookup_recall": lambda *case: _lookup(*case, "recall"),
     "precision_recall_curve_pooled": _pooled,
     "precision_recall_curve_macro": _macro,
-    "pooled_precision_recall_area": lambda distances, grades, _: literal_area(grades > 0, distances),
 }
 
 
 def test_no_measure_is_left_out():
-    assert set(LITERAL) == set(MEASURES)
+    assert set(LITERAL) == set(MEASURES) - {"pooled_precision_recall_area"}  # that of the experiments
 
 
-@pytest.mark.parametrize("name", MEASURES)
+@pytest.mark.parametrize("name", LITERAL)
 @pytest.mark.parametrize("seed", range(3))
 def test_it_is_what_counting_gives(name, seed):
     rng = np.random.default_rng(seed)

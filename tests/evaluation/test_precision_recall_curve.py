@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from thpi.evaluation import lookup_precision, lookup_recall, precision_recall_curve
+from thpi.evaluation import evaluate, precision_recall_curve
 
 
 def test_pooled_counts_pairs_of_all_queries(middle_case):
@@ -23,10 +23,11 @@ def test_macro_is_the_mean_of_lookups_with_relevant_rows(middle_case):
     grades[[2, 4]] = 0
     curve = precision_recall_curve(queries, database, grades, 12, average="macro")
     keep = (grades > 0).any(axis=1)
-    radii = np.arange(13)
-    precision = lookup_precision(queries, database, grades, 12, radii)[keep].mean(axis=0)
-    np.testing.assert_allclose(curve.precision, precision)
-    np.testing.assert_allclose(curve.recall, lookup_recall(queries, database, grades, 12, radii)[keep].mean(axis=0))
+    for radius in range(13):
+        names = [f"lookup_precision@{radius}", f"lookup_recall@{radius}"]
+        precision, recall = (value[keep].mean() for value in evaluate(queries, database, grades, 12, names).values())
+        assert curve.precision[radius] == pytest.approx(precision)
+        assert curve.recall[radius] == pytest.approx(recall)
     assert curve.recall[-1] == 1
 
 

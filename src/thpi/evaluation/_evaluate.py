@@ -1,9 +1,4 @@
-"""Every measure by name, and the one way to evaluate: from codes, or from distances of any kind.
-
-Every measure is exact and computed from each query's histogram of distances, in one pass in blocks of bounded memory.
-Tied rows (equal distance) count as randomly ordered unless a measure says otherwise. ``MEASURES`` lists all measures
-by the names that :func:`evaluate` and :func:`evaluate_distances` accept.
-"""
+"""The one way to evaluate: several measures in one pass, from codes, or from distances of any kind."""
 
 from __future__ import annotations
 
@@ -14,26 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thpi._types import Array, Floats
-from thpi.evaluation import _at_k, _average_precision, _by_radius
-from thpi.evaluation._histograms import (
-    Ranking,
-    Relevant,
-    Retrieval,
-    check_distances,
-    relevance_blocks,
-    relevance_in_blocks,
-)
-from thpi.evaluation._measure import Measure, Value
+from thpi.evaluation._histograms import Ranking, Relevant, Retrieval, relevance_in_blocks
+from thpi.evaluation._measures import MEASURES, Measure, Value
 
 Request: TypeAlias = "tuple[str, Measure, tuple[Any, ...]]"
 """The name of a value, the measure, and its arguments."""
 
 _BLOCK_PAIRS = 2**20  # some 50 bytes each, for distances, their order and the histograms
-
-MEASURES: dict[str, Measure] = {
-    measure.name: measure for module in (_average_precision, _at_k, _by_radius) for measure in module.MEASURES
-}
-"""The measures by name."""
 
 
 def evaluate(
@@ -41,7 +23,7 @@ def evaluate(
     database: ArrayLike,
     relevance: Relevant,
     n_bits: int,
-    measures: Iterable[str] = ("average_precision", "pooled_precision_recall_area"),
+    measures: Iterable[str] = ("average_precision",),
     *,
     gain: str = "linear",
 ) -> dict[str, Value]:
@@ -49,7 +31,8 @@ def evaluate(
 
     A name is one of ``MEASURES``, with its parameter (k or radius), if any, after "@": ``"precision@10"``,
     ``"lookup_precision@2"``. The value under each name is an array with one number per query (NaN where it is
-    undefined), a float for pooled measures, or a :class:`PrecisionRecallCurve`. ``gain`` is the gain of NDCG.
+    undefined), a float for pooled measures, or a :class:`PrecisionRecallCurve`. ``gain`` is the gain of NDCG. Tied
+    rows (equal distance) count as randomly ordered unless a measure says otherwise.
 
     >>> codes = [[0b00], [0b01], [0b10]]
     >>> evaluate([[0b00]], codes, [[True, False, True]], 2, ["average_precision", "precision@2"])
@@ -60,33 +43,36 @@ def evaluate(
 
 
 def evaluate_distances(
-    distances: ArrayLike | Callable[[slice], Array],
-    relevance: Relevant,
-    measures: Iterable[str] = ("average_precision",),
-    *,
-    shape: tuple[int, int] | None = None,
+    distances: ArrayLike, relevance: Relevant, measures: Iterable[str] = ("average_precision",)
 ) -> dict[str, Floats]:
     """Compute measures of any ranking, given the distance of each query to every database row.
 
     The measures are those of ranks: average precision, and precision, recall and NDCG at k. Rows at equal distance
-    count as in random order. ``distances`` is an array of finite numbers, n_queries x n_database, or a function of a
-    slice of queries that returns some of its rows; ``shape`` is then that of all of it.
+    count as in random order. ``distances`` are finite numbers, n_queries x n_database.
 
     >>> evaluate_distances([[0.5, 0.2, 0.2]], [[False, True, False]], ["average_precision", "recall@1"])
     {'average_precision': array([0.75]), 'recall@1': array([0.5])}
     """
-    requests = parse_measures(measures)
+    requests, d = parse_measures(measures), np.asarray(distances)
     for name, measure, _ in requests:
         if not is_of_ranks(measure):
             raise ValueError(
                 f"measures has {name!r}, which needs codes; of other distances there are measures of ranks."
             )
-    if not callable(distances):
-        array = check_distances(distances)
-        return compute_distances(lambda rows: array[rows], relevance, requests, array.shape)
-    if shape is None:
-        raise ValueError("shape=None; it is needed if distances is a function.")
-    return compute_distances(distances, relevance, requests, shape)
+    if d.ndim != 2 or d.dtype.kind not in "fiu" or not np.isfinite(d).all():
+        raise ValueError(f"distances must be a 2-D array of finite numbers, got shape {d.shape} and dtype {d.dtype}.")
+    return compute_distances(d.__getitem__, relevance, requests, d.shape)
+
+
+def ranked_average_precision(distances: ArrayLike, relevance: Relevant) -> Floats:
+    """Average precision of each query, given its distance to every database row; NaN if no row is relevant to it.
+
+    As :func:`average_precision`, but for any finite distances: see :func:`thpi.index.asymmetric_distances`.
+
+    >>> ranked_average_precision([[0.5, 0.2, 0.2]], [[False, True, False]])
+    array([0.75])
+    """
+    return evaluate_distances(distances, relevance)["average_precision"]
 
 
 def compute(retrieval: Retrieval | Ranking, requests: Sequence[Request]) -> dict[str, Value]:
@@ -101,7 +87,7 @@ def compute_distances(
     n, m = shape
     parts: list[Any] = [
         compute(Ranking(distances(rows), relevant), requests)
-        for rows, relevant in relevance_in_blocks(relevance_blocks(relevance, n, m), n, m, _BLOCK_PAIRS)
+        for rows, relevant in relevance_in_blocks(relevance, n, m, _BLOCK_PAIRS)
     ]
     return {name: np.concatenate([part[name] for part in parts]) for name, _, _ in requests}
 

@@ -24,7 +24,7 @@ from thpi.evaluation import (
     parse_measure,
     radius_for_precision,
 )
-from thpi.evaluation._by_radius import check_precision
+from thpi.evaluation._radius import check_precision
 from thpi.evaluation._evaluate import Request, compute, compute_distances, is_of_ranks
 from thpi.evaluation.models._truth import Judged, draw_queries, find_truth, meaning_of
 from thpi.hashers import ITQ
