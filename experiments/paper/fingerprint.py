@@ -18,7 +18,7 @@ import typer
 from experiments.harness.area import AREA
 from experiments.harness.bench import make_bench
 from experiments.harness.data import DataSpec, data_identity, load_rows
-from experiments.harness.figures import legend_below, panels
+from experiments.harness.figures import figure_bytes, legend_below, panels
 from experiments.harness.protocol import PROTOCOLS, Protocol
 from experiments.harness.report import DataHome, ResultsFolder, run_missing
 from experiments.harness.store import ResultStore
@@ -28,7 +28,6 @@ from experiments.paper.sets import SETS
 from thpi import HASHERS
 from thpi._files import atomic_write
 from thpi.evaluation import evaluate
-from thpi.report import figure_bytes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse, stats
 from scipy.spatial.distance import cdist
 
-from thpi.evaluation import assess, draw_recall, evaluate
+from thpi.evaluation import assess, evaluate
 from thpi.hashers import ITQ, LSH
 
 N_QUERIES, N_DATABASE, BITS = 6, 6, 3
@@ -138,10 +138,10 @@ def test_the_plot_has_a_curve_per_line(tiny):
     hasher, queries, database, relevant = tiny
     found = assess(hasher, queries, database, relevant, k=[3], curves=True)
     assert found.ranks.tolist() == list(range(1, N_DATABASE + 1))
-    curves = draw_recall(found).axes[0].get_lines()
+    curves = found.draw_recall().axes[0].get_lines()
     assert len(curves) == 6
     for curve, line in zip(curves, found.lines.values(), strict=True):
         assert curve.get_ydata()[2] == pytest.approx(100 * line.measured("recall@3").value)
         assert curve.get_ydata()[-1] == pytest.approx(100)
     with pytest.raises(ValueError, match="curves=True"):
-        draw_recall(assess(hasher, queries, database, relevant))
+        assess(hasher, queries, database, relevant).draw_recall()

@@ -216,8 +216,6 @@ def test_verdicts(mean, low, high, verdict):
 def test_the_page_is_whole_and_names_are_escaped(informative):
     from xml.etree import ElementTree
 
-    from thpi.evaluation.models._figures import draw_curve
-
     found = informative.answers[0]
     bad = "<script>alert('&')</script>"
     rows = ({**found.candidates[0], "name": bad, "chosen": True}, {**found.candidates[1], "score": None})
@@ -234,7 +232,7 @@ def test_the_page_is_whole_and_names_are_escaped(informative):
     import re
 
     ElementTree.fromstring(re.sub(r"(<img [^>]*)>", r"\1/>", plain))
-    assert len(draw_curve(found).axes) == 1
+    assert len(found.curve.draw().axes) == 1
 
 
 def test_a_score_of_the_first_fold_alone_comes_last():

@@ -15,7 +15,7 @@ from PIL import Image
 
 from thpi.datasets import load_shop
 from thpi.report import plot
-from thpi.report.plot._retrieved import RELEVANT, WRONG, pixels_of
+from thpi.report.plot import RELEVANT, WRONG, pixels_of
 
 rng = np.random.RandomState(0)
 PIXELS = [rng.randint(0, 256, (6, 8, 3)).astype(np.uint8) for _ in range(6)]

@@ -54,9 +54,7 @@ if TYPE_CHECKING:
         Truth,
         assess,
         assess_rows,
-        default_neighbours,
         diagnose,
-        draw_recall,
         find_truth,
         meaning_of,
     )
@@ -65,7 +63,7 @@ __all__ = [
     "MEASURES", "Answer", "Assessment", "Diagnosis", "DistanceHistograms", "Judged", "Line", "Measure", "Measured",
     "PairedDifference", "PrecisionRecallCurve", "QueryMean", "RadiusChoice", "Relevant", "Retrieval", "Split",
     "Truth", "assess", "assess_rows", "average_precision", "average_precision_among", "database_rows",
-    "default_neighbours", "diagnose", "distance_histograms", "draw_recall", "evaluate", "evaluate_distances",
+    "diagnose", "distance_histograms", "evaluate", "evaluate_distances",
     "find_truth", "label_relevance", "label_relevance_blocks",
     "mean_average_precision", "meaning_of", "measured", "multilabel_relevance", "ndcg_at_k", "nearest_relevance",
     "neighbour_radius", "paired_difference", "parse_measure", "precision_at_k",

@@ -77,7 +77,8 @@ def ratio(numerator: ArrayLike, denominator: ArrayLike, *, otherwise: float) -> 
     """Divide, with ``otherwise`` where the denominator is 0."""
     top, bottom = np.broadcast_arrays(np.asarray(numerator, np.float64), np.asarray(denominator, np.float64))
     result = np.full(top.shape, otherwise)
-    return np.divide(top, bottom, out=result, where=bottom != 0)
+    np.divide(top, bottom, out=result, where=bottom != 0)
+    return result
 
 
 class RankSums:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.metrics.pairwise import euclidean_distances
@@ -24,15 +24,27 @@ from thpi.evaluation import (
     parse_measure,
     radius_for_precision,
 )
-from thpi.evaluation._radius import check_precision
 from thpi.evaluation._evaluate import Request, compute, compute_distances, is_of_ranks
+from thpi.evaluation._radius import check_precision
 from thpi.evaluation.models._truth import Judged, draw_queries, find_truth, meaning_of
 from thpi.hashers import ITQ
 from thpi.index import Order, asymmetric_distances
+from thpi.report import Scale, new_axes, render
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 DEFAULT_K = (1, 10, 100)
 _CURVE_POINTS = 40
 _ORDERS: dict[Order, tuple[str, str]] = {"hamming": ("model", "ITQ"), "asymmetric": ("asymmetric", "ITQ asymmetric")}
+_STYLES = {
+    "model": ("#0072B2", "-"),
+    "asymmetric": ("#0072B2", "--"),
+    "ITQ": ("#D55E00", "-"),
+    "ITQ asymmetric": ("#D55E00", "--"),
+    "exact": ("#000000", "-"),
+    "random": ("#999999", ":"),
+}
 
 
 class Line(NamedTuple):
@@ -117,14 +129,25 @@ class Assessment:
 
     def to_html(self) -> str:
         """Return a page that needs no network and no script; with the curves, if there are any."""
-        from thpi.evaluation.models._figures import draw_recall
-        from thpi.report import render
+        return render("evaluation.html", found=self)
 
-        return render("evaluation.html", found=self, draw_recall=draw_recall)
+    def draw_recall(self) -> Figure:
+        """Draw the mean recall among the first k rows against k, one curve per line; needs matplotlib.
+
+        The assessment must have been made with ``curves=True``.
+        """
+        if self.ranks is None:
+            raise ValueError("the assessment has no curves; assess(..., curves=True) computes them.")
+        axis = new_axes(7.5, 4.2)
+        for name, line in self.lines.items():
+            assert line.curve is not None
+            colour, style = _STYLES[name]
+            axis.plot(self.ranks, 100 * np.nanmean(line.curve, axis=0), color=colour, linestyle=style, label=line.words)
+        axis.set(xscale="log", ylim=(0, 102), xlabel=f"first k of {self.n_database:,} rows", ylabel="recall (%)")
+        axis.legend(frameon=False, fontsize=8)
+        return axis.figure  # type: ignore[return-value]  # not of a subfigure
 
     def _repr_html_(self) -> str:
-        from thpi.report import Scale, render
-
         gains = {order: tuple(100 * each for each in gain[:3]) for order, gain in self.over_itq.items()}
         scale = Scale(each for gain in gains.values() for each in gain)
         return render("notebook/assessment.html", found=self, gains=gains, scale=scale)
@@ -156,7 +179,7 @@ def assess(
     items : source rows of the database, by which a two-sided model codes it; the references do not see them
     k : ranks of precision and recall; by default those of 1, 10 and 100 that do not exceed the database
     measures : further names of ``thpi.evaluation.MEASURES``; those of Hamming distances are of codes only
-    curves : whether to compute recall at all ranks too, for :func:`draw_recall`
+    curves : whether to compute recall at all ranks too,, for :meth:`Assessment.draw_recall`
     precision : a wished precision, for which :func:`radius_for_precision` chooses a radius
     random_state : of the fit of ITQ and of the halves of the queries
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from numbers import Integral
 from typing import Any
 
@@ -11,16 +12,108 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from thpi._types import Ints, MatrixLike, Seed
-from thpi.auto import RELEVANCES, AutoHasher, candidates, find_relevance
+from thpi.auto import RELEVANCES, AutoHasher, Entry, candidates, find_relevance, relation
 from thpi.base import Views, Whole
 from thpi.evaluation import PairedDifference
-from thpi.evaluation.models._answer import Answer, Diagnosis
-from thpi.evaluation.models._learning_curve import divide, learning_curve
+from thpi.evaluation.models._learning_curve import CLEAR, LearningCurve, divide, learning_curve
 from thpi.kernels.threads import small_products
+from thpi.report import Scale, render
 
 CURVE_FOLDS = 3
 CURVE_PAIRS = 2000
 """Folds and most pairs of the learning curve: its fits are many, and it needs its shape, not an interval."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer for one meaning of "relevant"; MAP and differences in percent.
+
+    ``gain`` compares the best method with source and the best without, each chosen on the training rows, on rows held
+    out. Its 95 % interval is 1.96 standard errors, of queries or of folds, whichever are larger. ``choice`` and
+    ``candidates``, best first, are those of AutoHasher on all pairs; ``best_with_source`` and ``best_without`` are the
+    methods of the curve.
+    """
+
+    relevance: str
+    title: str
+    gain: PairedDifference
+    no_source: float
+    with_source: float
+    choice: str
+    choice_params: dict[str, Any]
+    best_with_source: str
+    best_without: str
+    candidates: tuple[Entry, ...]
+    curve: LearningCurve
+
+    @property
+    def verdict(self) -> str:
+        """``"helps"``, ``"hurts"``, ``"makes no difference"`` or ``"not enough data"``."""
+        if self.gain.low > 0 and self.gain.mean >= CLEAR:
+            return "helps"
+        if self.gain.high < 0 and self.gain.mean <= -CLEAR:
+            return "hurts"
+        return "not enough data" if max(-self.gain.low, self.gain.high) > 2 * CLEAR else "makes no difference"
+
+    @property
+    def sentence(self) -> str:
+        """The answer in words."""
+        gain, interval = f"{self.gain.mean:+.1f} points of MAP", f"{self.gain.low:+.1f} to {self.gain.high:+.1f}"
+        meaning = f"if relevant means {self.title}"
+        both = f"{self.with_source:.1f} with it and {self.no_source:.1f} without."
+        if self.verdict == "not enough data":
+            doubt = f"Not enough data to tell whether the source helps {meaning}"
+            return f"{doubt}: estimated gain {gain}, 95 % interval {interval}; {both}"
+        return f"The source {self.verdict} {meaning}: {gain} ({interval}), {both}"
+
+    @property
+    def outlook(self) -> tuple[str, ...]:
+        """What the curve says, in words."""
+        worth = self.curve.worth if self.verdict == "helps" else None
+        return self.curve.sentences if worth is None else (*self.curve.sentences, worth)
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The answers, one per meaning of "relevant", and the rows they are based on.
+
+    ``pairs_r2`` is :attr:`thpi.AutoHasher.pairs_r2_` of all pairs, and ``related`` whether it is enough.
+    """
+
+    n_pairs: int
+    n_source: int
+    n_target: int
+    n_bits: int
+    n_folds: int
+    pairs_r2: float
+    related: bool
+    answers: tuple[Answer, ...]
+
+    @property
+    def rows(self) -> str:
+        """The rows that the answers are based on, in words."""
+        more = f", {self.n_target:,} target rows without source" if self.n_target else ""
+        return f"{self.n_pairs:,} pairs, {self.n_source:,} source rows without target{more}"
+
+    @property
+    def relation(self) -> str:
+        """How closely the two views of the pairs are related, in words."""
+        return relation(self.n_pairs, self.pairs_r2)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        answers = [
+            {**asdict(a), "gain": a.gain._asdict(), "verdict": a.verdict, "sentence": a.sentence} for a in self.answers
+        ]
+        return {**asdict(self), "relation": self.relation, "answers": answers}
+
+    def to_html(self) -> str:
+        """Return a page that needs no network and no script."""
+        return render("diagnosis.html", found=self)
+
+    def _repr_html_(self) -> str:
+        scale = Scale(each for answer in self.answers for each in answer.gain[:3])
+        return render("notebook/diagnosis.html", found=self, scale=scale)
 
 
 def diagnose(
@@ -78,9 +171,9 @@ def diagnose(
 
 
 def _checked_names(relevances: Sequence[str] | None, y: Any) -> tuple[str, ...]:
-    names = (
-        (("target", "source") if y is None else ("target", "labels", "source")) if relevances is None else relevances
-    )
+    names = tuple(name for name in ("target", "labels", "source") if name != "labels" or y is not None)
+    if relevances is not None:
+        names = tuple(relevances)
     if not names:
         raise ValueError(f"relevances={relevances!r} must name at least one of {', '.join(RELEVANCES)}.")
     for name in names:
@@ -88,7 +181,7 @@ def _checked_names(relevances: Sequence[str] | None, y: Any) -> tuple[str, ...]:
             raise ValueError(f"relevances has {name!r}, which needs y, the labels of the pairs.")
         if not any(candidate.uses_source for candidate in candidates(name)):
             raise ValueError(f"relevances has {name!r}, for which no candidate uses the source.")
-    return tuple(names)
+    return names
 
 
 def _answer(hasher: AutoHasher, views: Views, kept: Ints, on_step: Callable[[str], None]) -> tuple[Answer, float, bool]:
@@ -102,8 +195,9 @@ def _answer(hasher: AutoHasher, views: Views, kept: Ints, on_step: Callable[[str
     best, alone = trial.best(uses_source=True), trial.best(uses_source=False)
     # What follows learns from some of these rows: what is known of all of them stays.
     part = clone(hasher).set_params(use_lengths=trial.plan.use_lengths)
-    scores = decision.with_source, decision.without
-    with_source, without = (float("nan") if each is None else each.mean for each in scores)
+    with_source, without = (
+        float("nan") if each is None else each.mean for each in (decision.with_source, decision.without)
+    )
     answer = Answer(
         relevance=relevance.name,
         title=relevance.title,

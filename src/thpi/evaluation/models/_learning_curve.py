@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.model_selection import KFold
@@ -19,10 +19,14 @@ from thpi.auto import AutoHasher, Candidate, Relevance, Spaces
 from thpi.base import TooManyBitsError, Views
 from thpi.evaluation import average_precision_among
 from thpi.hashers import SourceFeatures
+from thpi.report import new_axes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SHARES = (0.125, 0.25, 0.5, 1.0)
 CLEAR = 0.5
-"""Changes below this many points of MAP are not mentioned as gains."""
+"""A difference below half a point of MAP counts as none, however sure it is."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +51,8 @@ class LearningCurve:
             (self.with_source, f"With the source, training on {self.pairs[-1]:,} pairs", "more pairs"),
             (self.no_source, "Without it, training on as many target rows", "more target rows alone"),
         ):
-            before, after = values[-2], values[-1]
-            if before is not None and after is not None:
-                points = after - before
+            if values[-2] is not None and values[-1] is not None:
+                points = values[-1] - values[-2]
                 compared = f"{abs(points):.1f} points {'lower' if points < 0 else 'higher'}"
                 likely = "are likely to help" if points > CLEAR else "are not likely to help much"
                 found.append(f"{beginning} scores {compared} than on half: {more} {likely}.")
@@ -65,6 +68,24 @@ class LearningCurve:
         beside = f" beside the {self.more:,} rows without one" if self.more else ""
         every = self.pairs[-1] + self.more
         return f"With the source, {enough[0]:,} pairs{beside} are as good as {every:,} target rows without it."
+
+    def draw(self) -> Figure:
+        """Draw MAP against the number of pairs, with and without source; needs matplotlib."""
+        axis = new_axes(7.5, 3.6)
+        for values, colour, marker, label in (
+            (self.with_source, "#0072B2", "o", "with source"),
+            (self.no_source, "#000000", "x", "no source"),
+        ):
+            axis.plot(self.pairs, np.array(values, float), color=colour, marker=marker, label=label)
+        if self.no_source[-1] is not None:
+            label = f"no source, all {self.pairs[-1]:,} rows"
+            axis.axhline(self.no_source[-1], color="#000000", linestyle=(0, (4, 2)), linewidth=1, label=label)
+        axis.set_xscale("log", base=2)
+        axis.set_xticks(self.pairs, [f"{m:,}" for m in self.pairs])
+        axis.minorticks_off()
+        axis.set(xlabel="pairs (with source) or target rows (without)", ylabel="MAP (%)")
+        axis.legend(frameon=False, fontsize=8)
+        return axis.figure  # type: ignore[return-value]  # not of a subfigure
 
 
 class Fold(NamedTuple):
@@ -107,11 +128,10 @@ def divide(hasher: AutoHasher, views: Views, relevance: Relevance, n_folds: int)
 
 def learning_curve(folds: Sequence[Fold], with_source: Candidate, no_source: Candidate, seed: int) -> LearningCurve:
     """Fit both candidates on growing parts of the training rows of every fold."""
-    n = min(fold.training.X.shape[0] for fold in folds)
+    n, more = min(fold.training.X.shape[0] for fold in folds), folds[0].training.X_more
     counts = tuple(sorted({max(2, round(share * n)) for share in SHARES}))
     rng = np.random.RandomState(seed)
     orders = [rng.permutation(fold.training.X.shape[0])[:n] for fold in folds]
-    more = folds[0].training.X_more
     n_more = 0 if more is None else more.shape[0]
     order_of_more = rng.permutation(n_more)
     curves: dict[Candidate, list[float | None]] = {with_source: [], no_source: []}
