@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thpi.evaluation import MEASURES, Measure, PrecisionRecallCurve, Relevant, Retrieval, evaluate
+from thpi.evaluation import MEASURES, DistanceHistograms, Measure, PrecisionRecallCurve, Relevant, evaluate
 
 AREA = "pooled_precision_recall_area"
 
 
-def _area(retrieval: Retrieval) -> float:
-    largest = int(np.flatnonzero(retrieval.histograms.hist_all.any(axis=0))[-1])
-    curve = MEASURES["precision_recall_curve_pooled"].compute(retrieval)
+def _area(histograms: DistanceHistograms) -> float:
+    largest = int(np.flatnonzero(histograms.hist_all.any(axis=0))[-1])
+    curve = MEASURES["precision_recall_curve_pooled"].compute(histograms)
     assert isinstance(curve, PrecisionRecallCurve)
     if np.isnan(curve.recall[-1]):
         return float("nan")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from thpi.codes import hamming_distances, pack
-from thpi.evaluation import MEASURES, evaluate
+from thpi.evaluation import MEASURES, evaluate, ranked_average_precision
 
 from . import brute_force
 
@@ -16,13 +16,13 @@ N_BITS = 3
 ORDERS = [list(order) for order in permutations(range(5))]
 
 
-def _over_orders(measure, combine=np.mean, orders=ORDERS):
+def _over_orders(measure, combine=np.mean):
     """Rank the rows of every order of the database by a stable sort, and combine the values of each query."""
 
     def of_queries(distances, grades, parameter):
         values = []
         for d, g in zip(distances, grades, strict=True):
-            rankings = [[g[row] for row in sorted(order, key=lambda row, d=d: d[row])] for order in orders]
+            rankings = [[g[row] for row in sorted(order, key=lambda row, d=d: d[row])] for order in ORDERS]
             values.append(combine([measure(ranking, parameter) for ranking in rankings]))
         return np.array(values)
 
@@ -63,9 +63,6 @@ def _macro(distances, grades, _):
 
 LITERAL = {
     "average_precision": _over_orders(_average_precision),
-    "average_precision_best": _over_orders(_average_precision, np.max),
-    "average_precision_worst": _over_orders(_average_precision, np.min),
-    "average_precision_stable": _over_orders(_average_precision, orders=[list(range(5))]),
     "mean_average_precision": lambda *case: np.nanmean(_over_orders(_average_precision)(*case)),
     "precision": _over_orders(brute_force.precision_at),
     "recall": _over_orders(brute_force.recall_at),
@@ -95,3 +92,11 @@ def test_it_is_what_counting_gives(name, seed):
         asked = name if parameter is None else f"{name}@{parameter}"
         found = evaluate(queries, database, grades, N_BITS, [asked])[asked]
         np.testing.assert_allclose(found, LITERAL[name](distances, grades, parameter), rtol=1e-12, err_msg=asked)
+
+
+@pytest.mark.parametrize(("sign", "combine"), [(-1, np.max), (1, np.min)], ids=["best", "worst"])
+def test_the_best_and_the_worst_order_are_distances(sign, combine):
+    rng = np.random.default_rng(0)
+    distances, relevant = rng.integers(0, 3, (6, 5)), rng.random((6, 5)) < 0.5
+    found = ranked_average_precision(2 * distances + sign * relevant, relevant)
+    np.testing.assert_allclose(found, _over_orders(_average_precision, combine)(distances, relevant, None), rtol=1e-12)

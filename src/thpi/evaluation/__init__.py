@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from thpi.evaluation._evaluate import evaluate, evaluate_distances, parse_measure, ranked_average_precision
-from thpi.evaluation._histograms import DistanceHistograms, Relevant, Retrieval, distance_histograms
+from thpi.evaluation._histograms import DistanceHistograms, Relevant, distance_histograms
 from thpi.evaluation._measures import (
     MEASURES,
     Measure,
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MEASURES", "Answer", "Assessment", "Diagnosis", "DistanceHistograms", "Judged", "Line", "Measure", "Measured",
-    "PairedDifference", "PrecisionRecallCurve", "QueryMean", "RadiusChoice", "Relevant", "Retrieval", "Split",
+    "PairedDifference", "PrecisionRecallCurve", "QueryMean", "RadiusChoice", "Relevant", "Split",
     "Truth", "assess", "assess_rows", "average_precision", "average_precision_among", "database_rows",
     "diagnose", "distance_histograms", "evaluate", "evaluate_distances",
     "find_truth", "label_relevance", "label_relevance_blocks",

@@ -9,7 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thpi._types import Array, Floats
-from thpi.evaluation._histograms import Ranking, Relevant, Retrieval, relevance_in_blocks
+from thpi.evaluation._histograms import (
+    DistanceHistograms,
+    Relevant,
+    distance_histograms,
+    ranking_histograms,
+    relevance_in_blocks,
+)
 from thpi.evaluation._measures import MEASURES, Measure, Value
 
 Request: TypeAlias = "tuple[str, Measure, tuple[Any, ...]]"
@@ -32,14 +38,14 @@ def evaluate(
     A name is one of ``MEASURES``, with its parameter (k or radius), if any, after "@": ``"precision@10"``,
     ``"lookup_precision@2"``. The value under each name is an array with one number per query (NaN where it is
     undefined), a float for pooled measures, or a :class:`PrecisionRecallCurve`. ``gain`` is the gain of NDCG. Tied
-    rows (equal distance) count as randomly ordered unless a measure says otherwise.
+    rows (equal distance) count as randomly ordered.
 
     >>> codes = [[0b00], [0b01], [0b10]]
     >>> evaluate([[0b00]], codes, [[True, False, True]], 2, ["average_precision", "precision@2"])
     {'average_precision': array([0.91666667]), 'precision@2': array([0.75])}
     """
     requests = parse_measures(measures)
-    return compute(Retrieval(queries, database, relevance, n_bits, gain=gain), requests)
+    return compute(distance_histograms(queries, database, relevance, n_bits, gain=gain), requests)
 
 
 def evaluate_distances(
@@ -75,9 +81,9 @@ def ranked_average_precision(distances: ArrayLike, relevance: Relevant) -> Float
     return evaluate_distances(distances, relevance)["average_precision"]
 
 
-def compute(retrieval: Retrieval | Ranking, requests: Sequence[Request]) -> dict[str, Value]:
+def compute(histograms: DistanceHistograms, requests: Sequence[Request]) -> dict[str, Value]:
     """Compute measures that are parsed already."""
-    return {name: measure.compute(retrieval, *arguments) for name, measure, arguments in requests}
+    return {name: measure.compute(histograms, *arguments) for name, measure, arguments in requests}
 
 
 def compute_distances(
@@ -86,7 +92,7 @@ def compute_distances(
     """Compute measures of ranks that are parsed already, block by block."""
     n, m = shape
     parts: list[Any] = [
-        compute(Ranking(distances(rows), relevant), requests)
+        compute(ranking_histograms(distances(rows), relevant), requests)
         for rows, relevant in relevance_in_blocks(relevance, n, m, _BLOCK_PAIRS)
     ]
     return {name: np.concatenate([part[name] for part in parts]) for name, _, _ in requests}

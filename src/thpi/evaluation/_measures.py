@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thpi._types import Array, Floats, Ints
-from thpi.evaluation._histograms import DistanceHistograms, Gain, Relevant, Retrieval, distance_histograms
+from thpi._types import Floats, Ints
+from thpi.evaluation._histograms import DistanceHistograms, Gain, Relevant, distance_histograms
 
 Average = Literal["pooled", "macro"]
-Ties = Literal["expected", "best", "worst", "stable"]
 Value: TypeAlias = "Floats | float | PrecisionRecallCurve"
 
 
@@ -30,7 +28,7 @@ class Measure(NamedTuple):
     """One entry of the table of measures.
 
     ``scope`` is the kind of result: one number per query, one number pooled over queries, or a curve.
-    ``compute`` takes a ``Retrieval`` and, if ``parameter`` is given, one integer (written ``name@integer``).
+    ``compute`` takes :class:`DistanceHistograms` and, if ``parameter`` is given, one integer (``name@integer``).
     """
 
     name: str
@@ -105,6 +103,12 @@ def harmonic(n: int) -> RankSums:
     return RankSums(1.0 / np.arange(1, n + 1))
 
 
+def _average_precision(h: DistanceHistograms) -> Floats:
+    t, r = h.hist_all, h.hist_relevant
+    a, R = t.cumsum(axis=1) - t, r.cumsum(axis=1) - r
+    return ratio(expected_precisions(t, r, a, R, harmonic(h.n_database)).sum(axis=1), h.n_relevant, otherwise=np.nan)
+
+
 def expected_precisions(t: Ints, r: Ints, a: Ints, R: Ints, sums: RankSums) -> Floats:
     """Expected sum of precisions at the relevant rows of each tie group; see :func:`average_precision`."""
     inverse_ranks = sums.between(a, a + t)
@@ -113,38 +117,12 @@ def expected_precisions(t: Ints, r: Ints, a: Ints, R: Ints, sums: RankSums) -> F
     return ratio(r, t, otherwise=0.0) * ((R + 1) * inverse_ranks + slope * (t - (a + 1) * inverse_ranks))
 
 
-def _stable_row(distances: Array, relevant: Array) -> float:
-    order = np.argsort(distances, kind="stable")  # a radix sort for these narrow integers
-    ranks = np.flatnonzero(relevant[order]) + 1
-    return float(np.mean(np.arange(1, len(ranks) + 1) / ranks)) if len(ranks) else np.nan
-
-
-def _average_precision(retrieval: Retrieval, ties: Ties = "expected") -> Floats:
-    if ties == "stable":
-        blocks = ((retrieval.distances(rows), relevance > 0) for rows, relevance in retrieval.blocks())
-        return np.array([_stable_row(*row) for block in blocks for row in zip(*block, strict=True)])
-    return _of_histograms(retrieval.histograms, ties)
-
-
-def _of_histograms(h: DistanceHistograms, ties: Ties = "expected") -> Floats:
-    t, r = h.hist_all, h.hist_relevant
-    a, R = t.cumsum(axis=1) - t, r.cumsum(axis=1) - r
-    if ties != "expected":  # the relevant rows are a group of their own, before or after the others
-        a, t = a if ties == "best" else a + t - r, r
-    sums = expected_precisions(t, r, a, R, harmonic(h.n_database)).sum(axis=1)
-    return ratio(sums, h.n_relevant, otherwise=np.nan)
-
-
-def average_precision(
-    queries: ArrayLike, database: ArrayLike, relevance: Relevant, n_bits: int, *, ties: Ties = "expected"
-) -> Floats:
+def average_precision(queries: ArrayLike, database: ArrayLike, relevance: Relevant, n_bits: int) -> Floats:
     r"""Average precision of each query over the whole Hamming ranking; NaN if no row is relevant to it.
 
-    AP is the mean, over the relevant rows, of the precision at their ranks. Rows at the same distance are tied:
-
-    - ``"expected"``: the expected value over all orders of tied rows, each equally likely;
-    - ``"best"``, ``"worst"``: relevant rows first or last among tied rows;
-    - ``"stable"``: tied rows in the order of the database.
+    AP is the mean, over the relevant rows, of the precision at their ranks. Rows at the same distance are tied, and
+    this is the expected value over all their orders, each equally likely. Other orders are other distances: with d from
+    :func:`thpi.codes.hamming_distances`, ``ranked_average_precision(2 * d - relevance, relevance)`` is the best case.
 
     The closed form (McSherry & Najork, ECIR 2008): let a group of t tied rows with r relevant take ranks a+1 .. a+t,
     after R relevant rows. The row at rank a+j is relevant with probability r/t; given that, each of the j-1 group
@@ -154,15 +132,12 @@ def average_precision(
             = r/t ( (R+1) h + (r-1)/(t-1) (t - (a+1) h) ),     h = sum_{j=1..t} 1/(a+j),
 
     because (j-1)/(a+j) = 1 - (a+1)/(a+j). With harmonic numbers h is one subtraction, so a query costs O(n_bits).
-    In the best and the worst order the r relevant rows are a group of their own, from rank a+1 or from a+t-r+1.
 
     >>> codes = [[0b00], [0b01], [0b10]]  # distances 0, 1, 1
     >>> average_precision([[0b00]], codes, [[False, True, False]], n_bits=2)
     array([0.41666667])
     """
-    if ties not in get_args(Ties):
-        raise ValueError(f"ties={ties!r} must be one of {list(get_args(Ties))}.")
-    return _average_precision(Retrieval(queries, database, relevance, n_bits), ties)
+    return _average_precision(distance_histograms(queries, database, relevance, n_bits))
 
 
 def mean_average_precision(queries: ArrayLike, database: ArrayLike, relevance: Relevant, n_bits: int) -> QueryMean:
@@ -185,7 +160,7 @@ def average_precision_among(codes: ArrayLike, relevance: Relevant, n_bits: int) 
     h = distance_histograms(codes, codes, relevance, n_bits)
     others = h.hist_all.copy()
     others[:, 0] -= 1  # the row itself is no answer
-    return _of_histograms(DistanceHistograms(others, h.hist_relevant))
+    return _average_precision(DistanceHistograms(others, h.hist_relevant))
 
 
 def _expected_relevant(h: DistanceHistograms, k: Ints) -> Floats:
@@ -203,13 +178,12 @@ def _expected_relevant(h: DistanceHistograms, k: Ints) -> Floats:
     return np.stack(columns, axis=1)
 
 
-def _precision_at_k(retrieval: Retrieval, k: ArrayLike) -> Floats:
+def _precision_at_k(h: DistanceHistograms, k: ArrayLike) -> Floats:
     cuts = _cuts(k)
-    return _like(k, _expected_relevant(retrieval.histograms, cuts) / cuts)
+    return _like(k, _expected_relevant(h, cuts) / cuts)
 
 
-def _recall_at_k(retrieval: Retrieval, k: ArrayLike) -> Floats:
-    h = retrieval.histograms
+def _recall_at_k(h: DistanceHistograms, k: ArrayLike) -> Floats:
     return _like(k, ratio(_expected_relevant(h, _cuts(k)), h.n_relevant[:, None], otherwise=np.nan))
 
 
@@ -222,7 +196,7 @@ def precision_at_k(queries: ArrayLike, database: ArrayLike, relevance: Relevant,
     >>> precision_at_k([[0b00]], [[0b00], [0b01], [0b10]], [[True, False, True]], n_bits=2, k=[1, 2, 4])
     array([[1.  , 0.75, 0.5 ]])
     """
-    return _precision_at_k(Retrieval(queries, database, relevance, n_bits), k)
+    return _precision_at_k(distance_histograms(queries, database, relevance, n_bits), k)
 
 
 def recall_at_k(queries: ArrayLike, database: ArrayLike, relevance: Relevant, n_bits: int, k: ArrayLike) -> Floats:
@@ -233,7 +207,7 @@ def recall_at_k(queries: ArrayLike, database: ArrayLike, relevance: Relevant, n_
     >>> recall_at_k([[0b00]], [[0b00], [0b01], [0b10]], [[True, False, True]], n_bits=2, k=[1, 2, 4])
     array([[0.5 , 0.75, 1.  ]])
     """
-    return _recall_at_k(Retrieval(queries, database, relevance, n_bits), k)
+    return _recall_at_k(distance_histograms(queries, database, relevance, n_bits), k)
 
 
 def _dcg(h: DistanceHistograms, cut: int, sums: RankSums) -> Floats:
@@ -256,8 +230,7 @@ def _ideal_dcg(h: DistanceHistograms, cut: int, sums: RankSums) -> Floats:
     return np.array(best)
 
 
-def _ndcg_at_k(retrieval: Retrieval, k: ArrayLike) -> Floats:
-    h = retrieval.histograms
+def _ndcg_at_k(h: DistanceHistograms, k: ArrayLike) -> Floats:
     cuts = np.minimum(_cuts(k), h.n_database)
     sums = RankSums(1.0 / np.log2(np.arange(2, int(cuts.max()) + 2)))
     columns = [ratio(_dcg(h, c, sums), _ideal_dcg(h, c, sums), otherwise=np.nan) for c in cuts.tolist()]
@@ -278,16 +251,15 @@ def ndcg_at_k(
     >>> ndcg_at_k([[0b00]], codes, [[2, 0, 1]], n_bits=2, k=[1, 3]).round(6)
     array([[1.      , 0.975117]])
     """
-    return _ndcg_at_k(Retrieval(queries, database, relevance, n_bits, gain=gain), k)
+    return _ndcg_at_k(distance_histograms(queries, database, relevance, n_bits, gain=gain), k)
 
 
-def _lookup_precision(retrieval: Retrieval, radius: int) -> Floats:
-    found, good = retrieval.histograms.within(radius)
+def _lookup_precision(h: DistanceHistograms, radius: int) -> Floats:
+    found, good = h.within(radius)
     return ratio(good, found, otherwise=0.0)
 
 
-def _lookup_recall(retrieval: Retrieval, radius: int) -> Floats:
-    h = retrieval.histograms
+def _lookup_recall(h: DistanceHistograms, radius: int) -> Floats:
     return ratio(h.within(radius)[1], h.n_relevant, otherwise=np.nan)
 
 
@@ -297,13 +269,11 @@ def pooled(hist_all: Ints, hist_relevant: Ints, otherwise: float) -> tuple[Float
     return ratio(good, found, otherwise=otherwise), ratio(good, good[-1], otherwise=np.nan), found
 
 
-def _pooled_curve(retrieval: Retrieval) -> PrecisionRecallCurve:
-    h = retrieval.histograms
+def _pooled_curve(h: DistanceHistograms) -> PrecisionRecallCurve:
     return PrecisionRecallCurve(np.arange(h.n_bits + 1), *pooled(h.hist_all, h.hist_relevant, 0.0)[:2])
 
 
-def _macro_curve(retrieval: Retrieval) -> PrecisionRecallCurve:
-    h = retrieval.histograms
+def _macro_curve(h: DistanceHistograms) -> PrecisionRecallCurve:
     kept, radius = h.n_relevant > 0, np.arange(h.n_bits + 1)
     if not kept.any():
         return PrecisionRecallCurve(radius, *np.full((2, len(radius)), np.nan))
@@ -330,15 +300,14 @@ def precision_recall_curve(
     """
     if average not in _CURVES:
         raise ValueError(f"average={average!r} must be one of {list(_CURVES)}.")
-    return _CURVES[average](Retrieval(queries, database, relevance, n_bits))
+    return _CURVES[average](distance_histograms(queries, database, relevance, n_bits))
 
 
 MEASURES: dict[str, Measure] = {
     measure.name: measure
     for measure in (
         Measure("average_precision", "query", _average_precision),
-        *(Measure(f"average_precision_{t}", "query", partial(_average_precision, ties=t)) for t in get_args(Ties)[1:]),
-        Measure("mean_average_precision", "pooled", lambda r: query_mean(_average_precision(r)).value),
+        Measure("mean_average_precision", "pooled", lambda h: query_mean(_average_precision(h)).value),
         Measure("precision", "query", _precision_at_k, parameter="k"),
         Measure("recall", "query", _recall_at_k, parameter="k"),
         Measure("ndcg", "query", _ndcg_at_k, parameter="k"),

@@ -19,7 +19,7 @@ from thpi._types import Array, MatrixLike, PathLike
 from thpi.auto import AutoHasher, find_relevance
 from thpi.codes import check_codes
 from thpi.encoder import Coding
-from thpi.evaluation import MEASURES, Diagnosis, PairedDifference, Relevant, Retrieval
+from thpi.evaluation import MEASURES, Diagnosis, DistanceHistograms, PairedDifference, Relevant, distance_histograms
 from thpi.report import bare
 
 if TYPE_CHECKING:
@@ -95,15 +95,15 @@ def precision_recall(
         raise ValueError("codes is empty; at least one hasher or pair of codes is needed.")
     coded = {name: _coded(name, each, queries, database, relevance) for name, each in codes.items()}
     # All have the same relevant rows.
-    histograms = next(iter(coded.values())).histograms
+    histograms = next(iter(coded.values()))
     kept, n = histograms.n_relevant > 0, histograms.n_database
     if not kept.any():
         raise ValueError("relevance marks no row of the database for any query.")
     ranks = np.unique(np.geomspace(1, n, _POINTS).round().astype(np.int64))
     ax = _axes_or_new(ax, figsize=(6.4, 4.4), layout="constrained")
-    for name, retrieval in coded.items():
+    for name, counts in coded.items():
         recall, precision, average = (
-            100 * np.asarray(MEASURES[measure].compute(retrieval, *arguments))[kept].mean(axis=0)
+            100 * np.asarray(MEASURES[measure].compute(counts, *arguments))[kept].mean(axis=0)
             for measure, *arguments in (("recall", ranks), ("precision", ranks), ("average_precision",))
         )
         ax.plot(recall, precision, label=f"{name}, MAP {average:.1f}")
@@ -117,16 +117,16 @@ def precision_recall(
 
 def _coded(
     name: str, codes: Searched, queries: MatrixLike | None, database: MatrixLike | None, relevance: Relevant
-) -> Retrieval:
+) -> DistanceHistograms:
     if isinstance(codes, Coding):
         if queries is None or database is None:
             raise ValueError(f"codes has the hasher {name!r}: queries and database must be target rows, not None.")
-        return Retrieval(codes.transform(queries), codes.transform(database), relevance, codes.n_bits)
+        return distance_histograms(codes.transform(queries), codes.transform(database), relevance, codes.n_bits)
     if not isinstance(codes, tuple) or len(codes) != 2:
         raise TypeError(f"codes has {type(codes).__name__} under {name!r}; it must be a fitted hasher or two codes.")
     first = check_codes(codes[0], name="codes of queries")
     # Padding bits are zero on both sides and add nothing to a distance.
-    return Retrieval(first, codes[1], relevance, 8 * first.shape[1])
+    return distance_histograms(first, codes[1], relevance, 8 * first.shape[1])
 
 
 def gains(found: Gains, *, ax: Axes | None = None) -> Axes:

@@ -14,17 +14,18 @@ from thpi.base import TooManyBitsError
 from thpi.encoder import Coding
 from thpi.evaluation import (
     MEASURES,
+    DistanceHistograms,
     Measured,
     PairedDifference,
     RadiusChoice,
     Relevant,
-    Retrieval,
+    distance_histograms,
     measured,
     paired_difference,
     parse_measure,
     radius_for_precision,
 )
-from thpi.evaluation._evaluate import Request, compute, compute_distances, is_of_ranks
+from thpi.evaluation._evaluate import Request, compute, compute_distances, is_of_ranks, parse_measures
 from thpi.evaluation._radius import check_precision
 from thpi.evaluation.models._truth import Judged, draw_queries, find_truth, meaning_of
 from thpi.hashers import ITQ
@@ -196,17 +197,20 @@ def assess(
     names = _names(k, measures, m)
     ranks = np.unique(np.geomspace(1, m, _CURVE_POINTS).round().astype(np.int64)) if curves else None
     codes = hasher.transform(database) if items is None else hasher.transform_source(items)
-    coded = Retrieval(hasher.transform(queries), codes, relevant, hasher.n_bits)
-    h = coded.histograms
+    h = distance_histograms(hasher.transform(queries), codes, relevant, hasher.n_bits)
     if not h.n_relevant.any():
         raise ValueError("relevant marks no row of the database for any query.")
     radius = None if precision is None else radius_for_precision(h, precision, random_state=random_state)
     task = _Task(queries, database, relevant, names, ranks, h.n_relevant == 0)
-    lines = {"model": task.by_codes("codes of the model, Hamming order", coded)}
+    lines = {"model": task.by_codes("codes of the model, Hamming order", h)}
     lines["asymmetric"] = task.asymmetric("the same codes, asymmetric order", hasher, codes)
     itq, notes = task.itq(hasher.n_bits, random_state)
-    n_empty = int(task.empty.sum())
-    return Assessment(lines | itq | task.bounds(), names, hasher.n_bits, n, m, n_empty, notes, ranks, radius)
+    for name, words, distances in (
+        ("exact", "exact search of the target vectors, Euclidean order", task.euclidean),
+        ("random", "rows in random order (expected)", task.no_distances),
+    ):
+        itq[name] = task.by_distances(words, distances)
+    return Assessment(lines | itq, names, hasher.n_bits, n, m, int(task.empty.sum()), notes, ranks, radius)
 
 
 def assess_rows(
@@ -271,35 +275,33 @@ class _Task(NamedTuple):
         except TooManyBitsError as error:
             return {}, (f"No line of ITQ: {error}",)
         words, codes = f"ITQ of {n_bits} bits, fitted on the rows searched, Hamming order", itq.transform(self.database)
-        line = self.by_codes(words, Retrieval(itq.transform(self.queries), codes, self.relevant, n_bits))
+        line = self.by_codes(words, distance_histograms(itq.transform(self.queries), codes, self.relevant, n_bits))
         return {"ITQ": line, "ITQ asymmetric": self.asymmetric("the same ITQ, asymmetric order", itq, codes)}, ()
-
-    def bounds(self) -> dict[str, Line]:
-        """The lines of exact search and of random order, in which all rows are tied."""
-        X, rows = self.queries, self.database
-        words = "exact search of the target vectors, Euclidean order"
-        exact = self.by_distances(words, lambda some: euclidean_distances(X[some], rows))
-        alike = Retrieval(np.zeros((X.shape[0], 1), np.uint8), np.zeros((rows.shape[0], 1), np.uint8), self.relevant, 1)
-        return {"exact": exact, "random": self.by_codes("rows in random order (expected)", alike, ranks_only=True)}
-
-    def by_codes(self, words: str, coded: Retrieval, *, ranks_only: bool = False) -> Line:
-        """The line of a search in Hamming order."""
-        return self._line(words, compute(coded, self._requests(ranks_only)))
-
-    def by_distances(self, words: str, distances: Callable[[slice], Floats]) -> Line:
-        """The line of a search by distances of another kind."""
-        shape = self.queries.shape[0], self.database.shape[0]
-        return self._line(words, compute_distances(distances, self.relevant, self._requests(True), shape))
 
     def asymmetric(self, words: str, hasher: Coding, codes: Codes) -> Line:
         """The line of a search by projections of the queries."""
         projections = np.asarray(hasher.decision_function(self.queries), dtype=np.float64)
         return self.by_distances(words, lambda rows: asymmetric_distances(projections[rows], codes))
 
-    def _requests(self, ranks_only: bool) -> list[Request]:
-        known: list[Request] = [(name, *parse_measure(name)) for name in self.names]
-        kept = [request for request in known if is_of_ranks(request[1]) or not ranks_only]
-        return kept if self.ranks is None else [*kept, ("curve", MEASURES["recall"], (self.ranks,))]
+    def euclidean(self, rows: slice) -> Floats:
+        return np.asarray(euclidean_distances(self.queries[rows], self.database))
+
+    def no_distances(self, rows: slice) -> Floats:
+        return np.zeros((rows.stop - rows.start, self.database.shape[0]))
+
+    def by_codes(self, words: str, histograms: DistanceHistograms) -> Line:
+        """The line of a search in Hamming order."""
+        return self._line(words, compute(histograms, self._requests()))
+
+    def by_distances(self, words: str, distances: Callable[[slice], Floats]) -> Line:
+        """The line of a search by distances of another kind, by measures of ranks."""
+        requests = [request for request in self._requests() if is_of_ranks(request[1])]
+        shape = self.queries.shape[0], self.database.shape[0]
+        return self._line(words, compute_distances(distances, self.relevant, requests, shape))
+
+    def _requests(self) -> list[Request]:
+        curve = [] if self.ranks is None else [("curve", MEASURES["recall"], (self.ranks,))]
+        return [*parse_measures(self.names), *curve]
 
     def _line(self, words: str, found: Any) -> Line:
         """Queries without a relevant row have NaN."""
