@@ -83,7 +83,7 @@ def refit(
     views: tuple[Any, ...] = (X, None if y is None else np.asarray(y), privileged)
     unpaired = {"source": source, "target": target}
     queries, database = (
-        Judged(*(view if view is None else _safe_indexing(view, rows) for view in views))
+        Judged(*[cast("Any", view if view is None else _safe_indexing(view, rows)) for view in views])
         for rows in (asked, np.setdiff1d(np.arange(n), asked))
     )
     trial = clone(old).fit(database.X, database.labels, privileged=database.source, **unpaired)

@@ -12,8 +12,7 @@ from thpi import ITQ, AutoHasher, diagnose
 from thpi.auto import RELEVANCES
 from thpi.base import TooManyBitsError, Whole
 from thpi.evaluation import Answer, PairedDifference
-from thpi.evaluation.models._diagnose import _by_score
-from thpi.evaluation.models._learning_curve import LearningCurve, divide
+from thpi.evaluation.models._diagnose import LearningCurve, _by_score, divide
 from thpi.rows import Blocks
 
 FEW = {"n_bits": 8, "random_state": 0}

@@ -9,7 +9,14 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from thpi.evaluation._evaluate import evaluate, evaluate_distances, parse_measure, ranked_average_precision
+from thpi.evaluation._evaluate import (
+    RadiusChoice,
+    evaluate,
+    evaluate_distances,
+    parse_measure,
+    radius_for_precision,
+    ranked_average_precision,
+)
 from thpi.evaluation._histograms import DistanceHistograms, Relevant, distance_histograms
 from thpi.evaluation._measures import (
     MEASURES,
@@ -25,7 +32,6 @@ from thpi.evaluation._measures import (
     query_mean,
     recall_at_k,
 )
-from thpi.evaluation._radius import RadiusChoice, radius_for_precision
 from thpi.evaluation._relevance import (
     label_relevance,
     label_relevance_blocks,

@@ -41,7 +41,7 @@ RELEVANT, WRONG, UNKNOWN = "#009E73", "#D55E00", "#bbbbbb"
 
 _POINTS = 300  # ranks of a curve, at most: more cannot be seen
 # In widths of a picture's tile.
-_GAP, _BLOCK_GAP, _LINE_GAP, _FRAME, _MARGIN, _ROUND = 0.1, 0.4, 0.25, 0.05, 0.09, 0.08
+_GAP, _BLOCK_GAP, _FRAME, _MARGIN, _ROUND = 0.1, 0.4, 0.05, 0.09, 0.08
 _TITLE, _CAPTION = 0.42, 0.3
 _INCHES = 0.75  # size of a tile on a new figure
 _FADED = 0.5
@@ -192,7 +192,6 @@ def retrieved(
     *,
     relevant: Right | None = None,
     captions: Sequence[str] | None = None,
-    columns: int | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw each query at the left, and at its right what was retrieved for it, nearest first.
@@ -208,7 +207,6 @@ def retrieved(
         image file, or its path.
     relevant : a function of a query and an item; or the class of each row or id, to mark those of the query's class.
     captions : a short text for below each query.
-    columns : pictures side by side, of each title; further ones go below them. None: all k in one line.
     ax : axes to draw on; None: those of a new figure.
 
     Examples
@@ -220,61 +218,44 @@ def retrieved(
     >>> len(ax.images)
     4
     """
-    blocks = {title: np.asarray(ids) for title, ids in (found if isinstance(found, Mapping) else {"": found}).items()}
-    n = len(queries)
+    n, blocks = len(queries), _blocks(found, len(queries))
+    if captions is not None and len(captions) != n:
+        raise ValueError(f"captions has {len(captions)} texts and queries has {n} rows; they must agree.")
+    look: Callable[[Any], Any] = pictures if callable(pictures) else pictures.__getitem__
+    asked = dict.fromkeys([*queries, *(item for ids in blocks.values() for item in ids.ravel())])
+    shown = {item: pixels_of(look(item), item) for item in asked}
+    spans = np.array([ids.shape[1] * (1 + _GAP) - _GAP for ids in blocks.values()])
+    ends = 1 + np.cumsum(_BLOCK_GAP + spans)  # right of the query, which is at 0
+    placed = list(zip((ends - spans).tolist(), blocks.items(), strict=True))
+    step = 1 + (_GAP if captions is None else _CAPTION)
+    top, bottom, right = -_TITLE if any(blocks) else 0.0, n * step, float(ends[-1])
+    if ax is None:
+        ax = _axes_or_new(None, figsize=(_INCHES * right, _INCHES * (bottom - top)))
+        ax.set_position((0, 0, 1, 1))
+    ax.set_axis_off()
+    ax.set(xlim=(-0.02, right + 0.02), ylim=(bottom + 0.02, top - 0.02), aspect="equal")
+    for left, (title, _) in placed:
+        ax.text(left, -0.12, title, ha="left", va="bottom")
+    for line, query in enumerate(queries):
+        _tile(ax, shown[query], 0.0, line * step, ax.xaxis.label.get_color())
+        if captions is not None:
+            ax.text(0.0, line * step + 1.03, captions[line], ha="left", va="top", fontsize="small")
+        for left, (_, ids) in placed:
+            for place, item in enumerate(ids[line]):
+                _tile(ax, shown[item], left + place * (1 + _GAP), line * step, _colour(relevant, query, item))
+    return ax
+
+
+def _blocks(found: ArrayLike | Mapping[str, ArrayLike], n: int) -> dict[str, Array]:
+    """Return ids by title, each n x k."""
     if not n:
         raise ValueError("queries is empty; at least one row is needed.")
+    blocks = {title: np.asarray(ids) for title, ids in (found if isinstance(found, Mapping) else {"": found}).items()}
     for title, ids in blocks.items():
         if ids.ndim != 2 or len(ids) != n or not ids.shape[1]:
             where = f"found[{title!r}]" if title else "found"
             raise ValueError(f"{where} has shape {ids.shape}; {n} queries need shape ({n}, k), k at least 1.")
-    if captions is not None and len(captions) != n:
-        raise ValueError(f"captions has {len(captions)} texts and queries has {n} rows; they must agree.")
-    if columns is not None and columns < 1:
-        raise ValueError(f"columns={columns!r} must be None or at least 1.")
-    look: Callable[[Any], Any] = pictures if callable(pictures) else pictures.__getitem__
-    asked = dict.fromkeys([*queries, *(item for ids in blocks.values() for item in ids.ravel())])
-    shown = {item: pixels_of(look(item), item) for item in asked}
-    return _draw(ax, list(queries), blocks, shown, relevant, captions, columns)
-
-
-def _draw(
-    ax: Axes | None,
-    queries: list[Any],
-    blocks: dict[str, Array],
-    shown: dict[Any, Array],
-    relevant: Right | None,
-    captions: Sequence[str] | None,
-    columns: int | None,
-) -> Axes:
-    widths = [min(ids.shape[1], columns or ids.shape[1]) for ids in blocks.values()]
-    spans = np.array(widths) * (1 + _GAP) - _GAP
-    ends = 1 + np.cumsum(_BLOCK_GAP + spans)  # right of the query, which is at 0
-    lefts, width = (ends - spans).tolist(), float(ends[-1])
-    lines = max(-(-ids.shape[1] // wide) for ids, wide in zip(blocks.values(), widths, strict=True))
-    # A caption stands beside the second line of pictures, if there is one.
-    below = _CAPTION if captions is not None and lines == 1 else _GAP if lines == 1 else _LINE_GAP
-    step = lines * (1 + _GAP) - _GAP + below
-    top = -_TITLE if any(blocks) else 0.0
-    bottom = len(queries) * step - (below if below != _CAPTION else 0.0)
-    if ax is None:
-        ax = _axes_or_new(None, figsize=(_INCHES * width, _INCHES * (bottom - top)))
-        ax.set_position((0, 0, 1, 1))
-    ax.set_axis_off()
-    ink: ColorType = ax.xaxis.label.get_color()
-    for left, title in zip(lefts, blocks, strict=True):
-        ax.text(left, -0.12, title, ha="left", va="bottom")
-    for line, query in enumerate(queries):
-        _tile(ax, shown[query], 0.0, line * step, ink)
-        if captions is not None:
-            ax.text(0.0, line * step + 1.03, captions[line], ha="left", va="top", fontsize="small")
-        for left, wide, ids in zip(lefts, widths, blocks.values(), strict=True):
-            for place, item in enumerate(ids[line]):
-                down, along = divmod(place, wide)
-                x, y = left + along * (1 + _GAP), line * step + down * (1 + _GAP)
-                _tile(ax, shown[item], x, y, _colour(relevant, query, item))
-    ax.set(xlim=(-0.02, width + 0.02), ylim=(bottom + 0.02, top - 0.02), aspect="equal")
-    return ax
+    return blocks
 
 
 def _colour(relevant: Right | None, query: Any, item: Any) -> str:
@@ -286,7 +267,7 @@ def _colour(relevant: Right | None, query: Any, item: Any) -> str:
 
 def _tile(ax: Axes, pixels: Array, left: float, top: float, colour: ColorType) -> None:
     """Draw a picture as large as it fits into a white square with a frame."""
-    from matplotlib.patches import Circle, FancyBboxPatch, Polygon
+    from matplotlib.patches import FancyBboxPatch
 
     for inset, fill in ((0.0, colour), (_FRAME, "white")):
         style = f"round,pad=0,rounding_size={_ROUND - inset / 2}"
@@ -294,16 +275,10 @@ def _tile(ax: Axes, pixels: Array, left: float, top: float, colour: ColorType) -
         ax.add_patch(FancyBboxPatch(place, side, side, style, facecolor=fill, linewidth=0))
     rows, columns = pixels.shape[:2]
     across, down = (0.5 - _MARGIN) * np.array([columns, rows]) / max(rows, columns)
-    x, y = left + 0.5, top + 0.5
-    extent, wrong = (x - across, x + across, y + down, y - down), colour == WRONG
-    ax.imshow(pixels, extent=extent, alpha=_FADED if wrong else 1.0, interpolation="antialiased", zorder=1.5)
+    x, y, wrong = left + 0.5, top + 0.5, colour == WRONG
+    ax.imshow(pixels, extent=(x - across, x + across, y + down, y - down), alpha=_FADED if wrong else 1.0, zorder=1.5)
     if wrong:
-        x, y = left + 0.85, top + 0.15
-        ax.add_patch(Circle((x, y), 0.15, facecolor=colour, linewidth=0, zorder=2))
-        for slope in (-1, 1):
-            arm, wide = 0.075 * np.array([1, slope]), 0.017 * np.array([1, -slope])
-            corners = [arm + wide, arm - wide, -arm - wide, -arm + wide]
-            ax.add_patch(Polygon(np.add(corners, (x, y)), facecolor="white", linewidth=0, zorder=2.1))
+        ax.plot(left + 0.85, top + 0.15, "X", color=colour, markersize=12, markeredgecolor="white", zorder=2)
 
 
 def pixels_of(picture: Any, item: Any) -> Array:

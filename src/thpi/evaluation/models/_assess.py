@@ -25,8 +25,14 @@ from thpi.evaluation import (
     parse_measure,
     radius_for_precision,
 )
-from thpi.evaluation._evaluate import Request, compute, compute_distances, is_of_ranks, parse_measures
-from thpi.evaluation._radius import check_precision
+from thpi.evaluation._evaluate import (
+    Request,
+    check_precision,
+    compute,
+    compute_distances,
+    is_of_ranks,
+    parse_measures,
+)
 from thpi.evaluation.models._truth import Judged, draw_queries, find_truth, meaning_of
 from thpi.hashers import ITQ
 from thpi.index import Order, asymmetric_distances
@@ -92,21 +98,20 @@ class Assessment:
         """Average precision of the model minus that of ITQ in each order, paired by query; empty without ITQ."""
         if "ITQ" not in self.lines:
             return {}
-        gains: dict[Order, PairedDifference] = {}
-        for order, names in _ORDERS.items():
-            model, itq = (self.lines[name].values["average_precision"] for name in names)
-            kept = ~np.isnan(model)
-            gains[order] = paired_difference(model[kept], itq[kept])
-        return gains
+        lines = {name: line.values["average_precision"] for name, line in self.lines.items()}
+        kept = ~np.isnan(lines["model"])
+        return {
+            order: paired_difference(lines[model][kept], lines[itq][kept]) for order, (model, itq) in _ORDERS.items()
+        }
 
     @property
     def notices(self) -> Sequence[str]:
         """What there is to say beside the numbers."""
-        gains = [
+        gains = ", ".join(
             f"{100 * d.mean:+.1f} ({100 * d.low:+.1f} to {100 * d.high:+.1f}) in {order.replace('h', 'H')} order"
             for order, d in self.over_itq.items()
-        ]
-        return [*([f"Model over ITQ, points of MAP: {', '.join(gains)}."] if gains else []), *self.notes]
+        )
+        return (f"Model over ITQ, points of MAP: {gains}.", *self.notes) if gains else self.notes
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain values."""
@@ -180,7 +185,7 @@ def assess(
     items : source rows of the database, by which a two-sided model codes it; the references do not see them
     k : ranks of precision and recall; by default those of 1, 10 and 100 that do not exceed the database
     measures : further names of ``thpi.evaluation.MEASURES``; those of Hamming distances are of codes only
-    curves : whether to compute recall at all ranks too,, for :meth:`Assessment.draw_recall`
+    curves : whether to compute recall at all ranks too, for :meth:`Assessment.draw_recall`
     precision : a wished precision, for which :func:`radius_for_precision` chooses a radius
     random_state : of the fit of ITQ and of the halves of the queries
 
@@ -201,15 +206,15 @@ def assess(
     if not h.n_relevant.any():
         raise ValueError("relevant marks no row of the database for any query.")
     radius = None if precision is None else radius_for_precision(h, precision, random_state=random_state)
-    task = _Task(queries, database, relevant, names, ranks, h.n_relevant == 0)
+    curve = [] if ranks is None else [("curve", MEASURES["recall"], (ranks,))]
+    task = _Task(queries, database, relevant, [*parse_measures(names), *curve], h.n_relevant == 0)
     lines = {"model": task.by_codes("codes of the model, Hamming order", h)}
     lines["asymmetric"] = task.asymmetric("the same codes, asymmetric order", hasher, codes)
     itq, notes = task.itq(hasher.n_bits, random_state)
-    for name, words, distances in (
-        ("exact", "exact search of the target vectors, Euclidean order", task.euclidean),
-        ("random", "rows in random order (expected)", task.no_distances),
-    ):
-        itq[name] = task.by_distances(words, distances)
+    words = "exact search of the target vectors, Euclidean order"
+    itq["exact"] = task.by_distances(words, lambda rows: np.asarray(euclidean_distances(queries[rows], database)))
+    words = "rows in random order (expected)"
+    itq["random"] = task.by_distances(words, lambda rows: np.zeros((rows.stop - rows.start, m)))
     return Assessment(lines | itq, names, hasher.n_bits, n, m, int(task.empty.sum()), notes, ranks, radius)
 
 
@@ -264,8 +269,7 @@ class _Task(NamedTuple):
     queries: InMemory
     database: InMemory
     relevant: Relevant
-    names: tuple[str, ...]
-    ranks: Ints | None
+    requests: list[Request]
     empty: Bools
 
     def itq(self, n_bits: int, seed: int) -> tuple[dict[str, Line], tuple[str, ...]]:
@@ -283,25 +287,15 @@ class _Task(NamedTuple):
         projections = np.asarray(hasher.decision_function(self.queries), dtype=np.float64)
         return self.by_distances(words, lambda rows: asymmetric_distances(projections[rows], codes))
 
-    def euclidean(self, rows: slice) -> Floats:
-        return np.asarray(euclidean_distances(self.queries[rows], self.database))
-
-    def no_distances(self, rows: slice) -> Floats:
-        return np.zeros((rows.stop - rows.start, self.database.shape[0]))
-
     def by_codes(self, words: str, histograms: DistanceHistograms) -> Line:
         """The line of a search in Hamming order."""
-        return self._line(words, compute(histograms, self._requests()))
+        return self._line(words, compute(histograms, self.requests))
 
     def by_distances(self, words: str, distances: Callable[[slice], Floats]) -> Line:
         """The line of a search by distances of another kind, by measures of ranks."""
-        requests = [request for request in self._requests() if is_of_ranks(request[1])]
+        requests = [request for request in self.requests if is_of_ranks(request[1])]
         shape = self.queries.shape[0], self.database.shape[0]
         return self._line(words, compute_distances(distances, self.relevant, requests, shape))
-
-    def _requests(self) -> list[Request]:
-        curve = [] if self.ranks is None else [("curve", MEASURES["recall"], (self.ranks,))]
-        return [*parse_measures(self.names), *curve]
 
     def _line(self, words: str, found: Any) -> Line:
         """Queries without a relevant row have NaN."""
