@@ -12,7 +12,7 @@ AREA = "pooled_precision_recall_area"
 
 def _area(histograms: DistanceHistograms) -> float:
     largest = int(np.flatnonzero(histograms.hist_all.any(axis=0))[-1])
-    curve = MEASURES["precision_recall_curve_pooled"].compute(histograms)
+    curve = MEASURES["precision_recall_curve"].compute(histograms)
     assert isinstance(curve, PrecisionRecallCurve)
     if np.isnan(curve.recall[-1]):
         return float("nan")

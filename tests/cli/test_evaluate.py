@@ -269,7 +269,7 @@ def test_a_collection_measures_the_same_in_python(shop, built, capsys):
 def test_bad_input_is_one_line(shop, built, tmp_path, refused, halves):
     command = ["evaluate", built, shop / "target.npy"]
     assert "measures has 'map'; the measures are ['average_precision'," in refused([*command, "--measure", "map"])
-    curve = "precision_recall_curve_macro"
+    curve = "precision_recall_curve"
     assert f"{curve}', which is a curve" in refused([*command, "--measure", curve])
     assert "'precision'" in refused([*command, "--measure", "precision"])
     assert "n_queries=300 must be at least 1 and less" in refused([*command, "--n-queries", "300"])

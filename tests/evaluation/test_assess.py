@@ -128,7 +128,7 @@ def test_k_is_capped_by_default_and_checked_otherwise(tiny):
     with pytest.raises(ValueError, match="k=8 must be between 1 and the number of database rows, 6"):
         assess(hasher, queries, database, relevant, k=[8])
     with pytest.raises(ValueError, match="which is a curve"):
-        assess(hasher, queries, database, relevant, measures=["precision_recall_curve_macro"])
+        assess(hasher, queries, database, relevant, measures=["precision_recall_curve"])
     with pytest.raises(ValueError, match="relevant marks no row"):
         assess(hasher, queries, database, np.zeros_like(relevant))
 

@@ -13,8 +13,7 @@ DIRECT = {
     "mean_average_precision": lambda *a: metrics.mean_average_precision(*a).value,
     "precision@20": lambda *a: metrics.precision_at_k(*a, 20),
     "recall@20": lambda *a: metrics.recall_at_k(*a, 20),
-    "precision_recall_curve_pooled": lambda *a: metrics.precision_recall_curve(*a),
-    "precision_recall_curve_macro": lambda *a: metrics.precision_recall_curve(*a, average="macro"),
+    "precision_recall_curve": lambda *a: metrics.precision_recall_curve(*a),
     "ndcg@20": lambda *a: metrics.ndcg_at_k(*a, 20),
 }
 

@@ -52,15 +52,6 @@ def _pooled(distances, grades, _):
     return [np.arange(N_BITS + 1), precision, counts[:, 1] / counts[:, 2]]
 
 
-def _macro(distances, grades, _):
-    some = (grades > 0).any(axis=1)
-    both = [
-        [_lookup(distances[some], grades[some], r, which).mean() for r in range(N_BITS + 1)]
-        for which in ("precision", "recall")
-    ]
-    return [np.arange(N_BITS + 1), *both]
-
-
 LITERAL = {
     "average_precision": _over_orders(_average_precision),
     "mean_average_precision": lambda *case: np.nanmean(_over_orders(_average_precision)(*case)),
@@ -69,8 +60,7 @@ LITERAL = {
     "ndcg": _over_orders(brute_force.ndcg_at),
     "lookup_precision": lambda *case: _lookup(*case, "precision"),
     "lookup_recall": lambda *case: _lookup(*case, "recall"),
-    "precision_recall_curve_pooled": _pooled,
-    "precision_recall_curve_macro": _macro,
+    "precision_recall_curve": _pooled,
 }
 
 

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from thpi._types import Floats, Ints
 from thpi.evaluation._histograms import DistanceHistograms, Gain, Relevant, distance_histograms
 
-Average = Literal["pooled", "macro"]
 Value: TypeAlias = "Floats | float | PrecisionRecallCurve"
 
 
@@ -269,38 +268,24 @@ def pooled(hist_all: Ints, hist_relevant: Ints, otherwise: float) -> tuple[Float
     return ratio(good, found, otherwise=otherwise), ratio(good, good[-1], otherwise=np.nan), found
 
 
-def _pooled_curve(h: DistanceHistograms) -> PrecisionRecallCurve:
+def _curve(h: DistanceHistograms) -> PrecisionRecallCurve:
     return PrecisionRecallCurve(np.arange(h.n_bits + 1), *pooled(h.hist_all, h.hist_relevant, 0.0)[:2])
 
 
-def _macro_curve(h: DistanceHistograms) -> PrecisionRecallCurve:
-    kept, radius = h.n_relevant > 0, np.arange(h.n_bits + 1)
-    if not kept.any():
-        return PrecisionRecallCurve(radius, *np.full((2, len(radius)), np.nan))
-    retrieved, good = h.hist_all[kept].cumsum(axis=1), h.hist_relevant[kept].cumsum(axis=1)
-    precision = ratio(good, retrieved, otherwise=0.0).mean(axis=0)
-    return PrecisionRecallCurve(radius, precision, (good / good[:, -1:]).mean(axis=0))
-
-
-_CURVES = {"pooled": _pooled_curve, "macro": _macro_curve}
-
-
 def precision_recall_curve(
-    queries: ArrayLike, database: ArrayLike, relevance: Relevant, n_bits: int, *, average: Average = "pooled"
+    queries: ArrayLike, database: ArrayLike, relevance: Relevant, n_bits: int
 ) -> PrecisionRecallCurve:
     """Precision and recall of hash lookup at each Hamming radius 0..n_bits.
 
-    ``"pooled"`` counts (query, row) pairs over all queries and divides once, as in the authors' evaluation.
-    ``"macro"`` is the mean of the curves of all queries with relevant rows. Precision is 0 where nothing is
-    retrieved; recall is NaN without any relevant pair.
+    (Query, row) pairs are counted over all queries and divided once, as in the authors' evaluation; the means over
+    queries are the measures ``lookup_precision`` and ``lookup_recall``. Precision is 0 where nothing is retrieved;
+    recall is NaN without any relevant pair.
 
     >>> curve = precision_recall_curve([[0b00]], [[0b00], [0b01], [0b10]], [[True, False, True]], n_bits=2)
     >>> curve.precision, curve.recall
     (array([1.        , 0.66666667, 0.66666667]), array([0.5, 1. , 1. ]))
     """
-    if average not in _CURVES:
-        raise ValueError(f"average={average!r} must be one of {list(_CURVES)}.")
-    return _CURVES[average](distance_histograms(queries, database, relevance, n_bits))
+    return _curve(distance_histograms(queries, database, relevance, n_bits))
 
 
 MEASURES: dict[str, Measure] = {
@@ -313,7 +298,7 @@ MEASURES: dict[str, Measure] = {
         Measure("ndcg", "query", _ndcg_at_k, parameter="k"),
         Measure("lookup_precision", "query", _lookup_precision, parameter="radius"),
         Measure("lookup_recall", "query", _lookup_recall, parameter="radius"),
-        *(Measure(f"precision_recall_curve_{name}", "curve", curve) for name, curve in _CURVES.items()),
+        Measure("precision_recall_curve", "curve", _curve),
     )
 }
 """The measures by name; a further :class:`Measure` that is put here can be asked for everywhere."""

@@ -77,8 +77,6 @@ def precision_recall(
     queries, database : target rows, which hashers code; not needed for pairs of codes.
     ax : axes to draw on; None: those of a new figure.
 
-    Examples
-    --------
     >>> import thpi
     >>> from matplotlib.figure import Figure
     >>> from thpi.evaluation import label_relevance
@@ -140,8 +138,6 @@ def gains(found: Gains, *, ax: Axes | None = None) -> Axes:
     found : a diagnosis; or fitted AutoHashers, one or several; or AutoHashers or differences by the name to show.
     ax : axes to draw on; None: those of a new figure.
 
-    Examples
-    --------
     >>> from matplotlib.figure import Figure
     >>> differences = {"near in target space": PairedDifference(0.2, -0.4, 0.8, 200)}
     >>> ax = gains(differences | {"same class": PairedDifference(4.7, 3.1, 6.3, 200)}, ax=Figure().subplots())
@@ -209,8 +205,6 @@ def retrieved(
     captions : a short text for below each query.
     ax : axes to draw on; None: those of a new figure.
 
-    Examples
-    --------
     >>> from matplotlib.figure import Figure
     >>> from thpi.datasets import load_shop
     >>> shop = load_shop()

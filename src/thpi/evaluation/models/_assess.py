@@ -189,8 +189,6 @@ def assess(
     precision : a wished precision, for which :func:`radius_for_precision` chooses a radius
     random_state : of the fit of ITQ and of the halves of the queries
 
-    Examples
-    --------
     >>> from thpi.evaluation import Judged, find_truth
     >>> X = np.random.RandomState(0).standard_normal((300, 8))
     >>> truth = find_truth("target", Judged(X[:50]), Judged(X[50:]))

@@ -62,18 +62,19 @@ def find_truth(
         if needed and (getattr(queries, name) is None or getattr(database, name) is None):
             raise ValueError(f"relevance={meaning.name!r} needs the {name} of queries and database.")
     if meaning.space is None:
-        assert queries.labels is not None  # checked above
-        words = "same label" if queries.labels.ndim == 1 else "a common tag"
-        return Truth(_same_label(queries.labels, database.labels), words)
+        labels: tuple[Any, Any] = queries.labels, database.labels
+        if labels[0].ndim == 1:
+            return Truth(label_relevance_blocks(*labels), "same label")
+        return Truth(multilabel_relevance(*labels), "a common tag")
     a, b = (meaning.space(spaces) for spaces in _spaces(queries, database, random_state))
     if radius is not None:
         if not 0 < radius < np.inf:
             raise ValueError(f"radius={radius!r} must be above 0 and finite.")
         near = radius_relevance(a, b, radius, sparse_output=True)
         return Truth(near, f"{meaning.title}: rows nearer than {radius:g}")
-    k, m = default_neighbours(meaning, b.shape[0]) if neighbours is None else neighbours, b.shape[0]
-    if not 1 <= k <= m:
-        raise ValueError(f"neighbours={k!r} must be between 1 and the number of database rows, {m}.")
+    k = default_neighbours(meaning, b.shape[0]) if neighbours is None else neighbours
+    if not 1 <= k <= b.shape[0]:
+        raise ValueError(f"neighbours={k!r} must be between 1 and the number of database rows, {b.shape[0]}.")
     return Truth(nearest_relevance(a, b, k, sparse_output=True), f"{meaning.title}: the {k:,} nearest rows")
 
 
@@ -103,12 +104,6 @@ def default_neighbours(relevance: Relevance, n_database: int) -> int:
     """
     k = max(LEAST_NEAR, round(relevance.share * n_database))
     return min(k, n_database, relevance.most or k)
-
-
-def _same_label(queries: Any, database: Any) -> Relevant:
-    if queries.ndim == 1:
-        return label_relevance_blocks(queries, database)
-    return multilabel_relevance(queries, database)
 
 
 def _spaces(queries: Judged, database: Judged, seed: int) -> tuple[Spaces, Spaces]:
