@@ -34,7 +34,6 @@ from thpi.evaluation._measures import (
 )
 from thpi.evaluation._relevance import (
     label_relevance,
-    label_relevance_blocks,
     multilabel_relevance,
     nearest_relevance,
     neighbour_radius,
@@ -67,14 +66,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MEASURES", "Answer", "Assessment", "Diagnosis", "DistanceHistograms", "Judged", "Line", "Measure", "Measured",
-    "PairedDifference", "PrecisionRecallCurve", "QueryMean", "RadiusChoice", "Relevant", "Split",
-    "Truth", "assess", "assess_rows", "average_precision", "average_precision_among", "database_rows",
-    "diagnose", "distance_histograms", "evaluate", "evaluate_distances",
-    "find_truth", "label_relevance", "label_relevance_blocks",
+    "PairedDifference", "PrecisionRecallCurve", "QueryMean", "RadiusChoice", "Relevant", "Split", "Truth", "assess",
+    "assess_rows", "average_precision", "average_precision_among", "database_rows", "diagnose",
+    "distance_histograms", "evaluate", "evaluate_distances", "find_truth", "label_relevance",
     "mean_average_precision", "meaning_of", "measured", "multilabel_relevance", "ndcg_at_k", "nearest_relevance",
-    "neighbour_radius", "paired_difference", "parse_measure", "precision_at_k",
-    "precision_recall_curve", "query_mean", "radius_for_precision", "radius_relevance", "ranked_average_precision",
-    "recall_at_k", "split_rows",
+    "neighbour_radius", "paired_difference", "parse_measure", "precision_at_k", "precision_recall_curve",
+    "query_mean", "radius_for_precision", "radius_relevance", "ranked_average_precision", "recall_at_k",
+    "split_rows",
 ]  # fmt: skip
 
 

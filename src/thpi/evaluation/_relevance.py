@@ -8,7 +8,7 @@ the fast one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -83,7 +83,7 @@ def neighbour_radius(
     x = _check_matrix("train", train)
     n = x.shape[0]
     if not 1 <= k < n:
-        raise ValueError(f"k={k!r} must be at least 1 and less than the number of rows of train, {n}.")
+        raise ValueError(f"k={k!r} must be at least 1 and less than the number of rows; train has {n} rows.")
     sample = x
     if n_sample is not None and n_sample < n:
         sample = x[np.sort(check_random_state(random_state).choice(n, size=n_sample, replace=False))]
@@ -101,20 +101,11 @@ def label_relevance(query_labels: npt.ArrayLike, database_labels: npt.ArrayLike)
     >>> label_relevance(["a"], ["b", "a", "a"])
     array([[False,  True,  True]])
     """
-    return label_relevance_blocks(query_labels, database_labels)(0, len(np.asarray(query_labels)))
-
-
-def label_relevance_blocks(query_labels: npt.ArrayLike, database_labels: npt.ArrayLike) -> Callable[[int, int], Bools]:
-    """Return :func:`label_relevance` as a function of a range of queries, for databases of millions of rows.
-
-    >>> label_relevance_blocks([0, 1, 2], [2, 1])(2, 3)
-    array([[ True, False]])
-    """
     left, right = np.asarray(query_labels), np.asarray(database_labels)
     for name, labels in (("query_labels", left), ("database_labels", right)):
         if labels.ndim != 1:
             raise ValueError(f"{name} must be 1-D, one label per row, got shape {labels.shape}.")
-    return lambda start, stop: np.asarray(left[start:stop, None] == right[None, :], dtype=np.bool_)
+    return np.asarray(left[:, None] == right, dtype=np.bool_)
 
 
 def multilabel_relevance(
