@@ -190,6 +190,12 @@ class Collection:
             self._settled().get_codes(checked)  # or a KeyError
             return self._file.details_of(checked.tolist()[0])
 
+    def texts(self) -> list[str | None]:
+        """Return the texts of all items, in the order of ``ids``."""
+        with self._lock, self._named_errors(), self._file.reading():
+            self._catch_up()
+            return [shown.text for shown in self._file.all_details(self.index.ids.tolist())]
+
     def add(
         self,
         X: MatrixLike,
@@ -256,7 +262,7 @@ class Collection:
                 raise ValueError(f"ids: {min(missing, key=str)!r} must be in the collection and have a new code.")
             order = {item: at for at, item in enumerate(checked.tolist())}
             at = np.array([order[item] for item in kept.tolist()], dtype=np.int64)
-            details = [self._file.details_of(item) for item in kept.tolist()]
+            details = list(self._file.all_details(kept.tolist()))
             self._file.clear()
             self._file.insert(kept, packed[at], details, hasher.n_bits)
             known = self.about | about | {"n_bits": hasher.n_bits, "fingerprint": hasher.fingerprint_}

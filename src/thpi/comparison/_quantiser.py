@@ -21,9 +21,7 @@ from thpi.kernels.threads import own_threads
 from thpi.solvers.blocks import for_blocks
 from thpi.solvers.moments import principal_axes
 
-__all__ = ["ResidualQuantiser"]
-
-_CENTROIDS = 256
+CENTROIDS = 256
 _LEAST_COMPONENTS = 128
 _LEVEL, _FLOAT = 1, 4  # bytes of an offset
 _MOST_BYTES_WITHOUT = 4  # of a code without an offset: the tables of more do not fit into the cache
@@ -116,8 +114,8 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
         self._validate_params()
         rows = self._rows(X, reset=True)
         n, d = rows.shape
-        if n < _CENTROIDS:
-            raise ValueError(f"X has {n} rows; {_CENTROIDS} centroids need at least as many.")
+        if n < CENTROIDS:
+            raise ValueError(f"X has {n} rows; {CENTROIDS} centroids need at least as many.")
         rng = check_random_state(self.random_state)
         faiss_module()  # its threads are counted, too
         with own_threads():
@@ -213,8 +211,8 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
         d, m = self.n_features_in_, self.axes_.shape[1]
         if self._offset_size not in self._offset_sizes():
             raise model_file.ModelFileError(f"it has {len(self.centroids_)} centroids a row for {self.n_bytes} bytes.")
-        wanted = {"mean_": (d,), "axes_": (d, m), "slopes_": (m,), "centroids_": (len(self.centroids_), _CENTROIDS, m)}
-        wanted["offset_levels_"] = (_CENTROIDS if self._offset_size == _LEVEL else 0,)
+        wanted = {"mean_": (d,), "axes_": (d, m), "slopes_": (m,), "centroids_": (len(self.centroids_), CENTROIDS, m)}
+        wanted["offset_levels_"] = (CENTROIDS if self._offset_size == _LEVEL else 0,)
         for name, shape in wanted.items():
             if getattr(self, name).shape != shape:
                 raise model_file.ModelFileError(f"its array {name} does not have shape {shape}.")
@@ -312,9 +310,9 @@ def _means(rows: Array, rng: np.random.RandomState) -> Array:
     In many dimensions a row that is drawn is near to itself alone: its length speaks against it everywhere else. Short
     ones are directions, whose clusters are of like sizes, and few rounds are enough.
     """
-    start = rows[rng.permutation(len(rows))[:_CENTROIDS]] * np.float32(_START)
+    start = rows[rng.permutation(len(rows))[:CENTROIDS]] * np.float32(_START)
     few = {"min_points_per_centroid": 1, "seed": rng.randint(1, 2**31 - 1)}  # or faiss prints a warning about few rows
-    clusters = faiss_module().Kmeans(rows.shape[1], _CENTROIDS, niter=_ROUNDS, **few)
+    clusters = faiss_module().Kmeans(rows.shape[1], CENTROIDS, niter=_ROUNDS, **few)
     clusters.train(np.ascontiguousarray(rows), init_centroids=start)
     return np.asarray(clusters.centroids)
 
@@ -322,9 +320,9 @@ def _means(rows: Array, rng: np.random.RandomState) -> Array:
 def _levels(offsets: Floats) -> Floats:
     """Return the means of the 256 groups with the least squared deviations, rising."""
     distinct = np.unique(np.float32(offsets))
-    if len(distinct) <= _CENTROIDS:
-        return np.pad(distinct.astype(np.float64), (0, _CENTROIDS - len(distinct)), mode="edge")
-    clustering = faiss_module().Clustering1D(_CENTROIDS)
+    if len(distinct) <= CENTROIDS:
+        return np.pad(distinct.astype(np.float64), (0, CENTROIDS - len(distinct)), mode="edge")
+    clustering = faiss_module().Clustering1D(CENTROIDS)
     clustering.train_exact(np.sort(np.float32(offsets))[:, None])
     return np.sort(faiss_module().vector_to_array(clustering.centroids)).astype(np.float64)
 

@@ -17,8 +17,8 @@ import numpy as np
 from thpi._optional import require
 from thpi._types import Codes
 from thpi.codes import n_bytes
+from thpi.export._files import Id
 from thpi.export._store import Store
-from thpi.export._table import Id
 
 _LEAST = -(2**63)
 _BATCH = 5_000  # ids of one deletion
@@ -32,6 +32,7 @@ class LanceDB(Store):
     see the newest commit.
     """
 
+    error_packages = ("lancedb",)
     longest_name = 128
     _table: Any = None
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from thpi._optional import require
 from thpi._types import Codes
+from thpi.export._files import Id
 from thpi.export._store import Store
-from thpi.export._table import Id
 
 _BATCH = 5_000  # rows of one request
 _PATIENCE = 60.0  # seconds for the embedded engine to start
@@ -35,6 +35,8 @@ class Milvus(Store):
     Milvus has no transactions: only one process should write. The environment variable ``THPI_STORE_TOKEN`` is for
     servers that require a token, ``user:password`` or an access token.
     """
+
+    error_packages = ("pymilvus", "grpc")
 
     def _connect(self, address: str) -> None:
         pymilvus, self._embedded = require("pymilvus", "milvus"), "://" not in address

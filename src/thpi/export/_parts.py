@@ -18,8 +18,7 @@ import numpy as np
 from thpi._files import sha256_of
 from thpi._optional import require
 from thpi._types import PathLike
-from thpi.export._files import write_parquet
-from thpi.export._table import CodeTable, read_description
+from thpi.export._files import CodeTable, read_description, write_parquet
 from thpi.identity import check_same_model
 from thpi.rows import Parquet, cluster_errors, record_values
 

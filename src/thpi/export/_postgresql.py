@@ -15,8 +15,8 @@ import numpy as np
 
 from thpi._optional import require
 from thpi._types import Codes
+from thpi.export._files import Id
 from thpi.export._store import Store
-from thpi.export._table import Id
 
 _FETCHED = 2000
 
@@ -29,6 +29,7 @@ class PgVector(Store):
     for each other.
     """
 
+    error_packages = ("psycopg", "psycopg_binary")
     longest_name = 63  # PostgreSQL would cut a longer name silently, and two tables could become one
     on_disk = False
 

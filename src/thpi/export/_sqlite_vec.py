@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from thpi._types import Codes
+from thpi.export._files import Id
 from thpi.export._store import Store
-from thpi.export._table import Id
 
 _ABOUT = "thpi_codes"
 _PATIENCE = 60  # seconds to wait for another writer
@@ -24,6 +24,8 @@ class SqliteVec(Store):
 
     :meth:`mirror` is one transaction; writers of other processes are waited for, at most a minute.
     """
+
+    error_packages = ("sqlite3",)
 
     def _connect(self, address: str) -> None:
         if self.table.lower().startswith((_ABOUT, "sqlite_")):

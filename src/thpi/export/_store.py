@@ -7,16 +7,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from thpi._types import Bools, Codes
-from thpi.export._table import CodeTable, Id, read_description
+from thpi.export._files import CodeTable, Id, read_description
 from thpi.identity import ModelMismatchError
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 IdKind: TypeAlias = Literal["int64", "string"]
 
@@ -29,7 +26,7 @@ class Mirrored(NamedTuple):
     replaced: bool
 
 
-class Store(ABC):
+class Store(AbstractContextManager["Store"], ABC):
     """A table of a database engine that mirrors a collection; a subclass writes the seven abstract methods.
 
     They get what is checked already, and know ``n_bits``, ``kind`` of the ids and ``with_texts`` of the table. All but
@@ -37,6 +34,8 @@ class Store(ABC):
     ``address`` has the form that the engine knows; a ``table`` has letters, digits and underscores.
     """
 
+    error_packages: ClassVar[tuple[str, ...]] = ()
+    """Exceptions of these are messages of the engine."""
     longest_name = 255
     """Longest name of a table."""
     on_disk = True
@@ -134,7 +133,7 @@ class Store(ABC):
         self.n_bits, self.with_texts = int(about["n_bits"]), bool(about.get("texts"))
         self.kind = "string" if about.get("ids") == "string" else "int64"
 
-    def _check_ids(self, ids: list[Id]) -> None:  # noqa: B027 - most engines take all ids
+    def _check_ids(self, ids: list[Id]) -> None:
         """Refuse ids that the engine would misread."""
 
     def close(self) -> None:
@@ -143,11 +142,13 @@ class Store(ABC):
         if engine is not None:
             engine.close()
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @classmethod
+    def has_transactions(cls) -> bool:
+        """Whether the engine undoes what was broken off."""
+        return cls._transaction is not Store._transaction
 
     def _transaction(self) -> AbstractContextManager[object]:
         """Keep other writers out, and undo everything if there is an error, as far as the engine can."""
