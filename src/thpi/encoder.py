@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from thpi._types import Array, Codes, MatrixLike, PathLike, Signs, is_sparse
+from thpi._types import Array, Codes, MatrixLike, PathLike, Signs, check_numbers, is_sparse
 from thpi.codes import n_bytes, pack_signs, unpack_signs
 from thpi.hash_functions import HASH_FUNCTIONS, ITEM_PARTS, LINEAR, ONE_BLOCK, HashFunction
 from thpi.identity import fingerprint
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 
     from thpi.base import BaseHasher
     from thpi.rows import Rows
-
-__all__ = ["Coding", "Encoder", "OneSidedError", "SourceSide", "load_encoder"]
-
 
 _FLOATS = (np.float64, np.float32)
 
@@ -160,7 +157,7 @@ class Coding(ABC):
         """Return the projections, and whether their sum is finite: fewer numbers to look at than all of X."""
         with np.errstate(invalid="ignore", over="ignore"):
             values = self._project(X)
-            return values, bool(np.isfinite(values.sum()))
+        return values, sums_up(values)
 
     def _encode_block(self, block: Array) -> Codes:
         """Encode a block of unchecked rows; on a cluster, where the block is."""
@@ -172,8 +169,7 @@ class Coding(ABC):
     def light(self) -> Self:
         """Return a copy without what belongs to the training rows, to be sent to the workers of a cluster."""
         light = copy(self)
-        for name in ("codes_", "graph_"):
-            light.__dict__.pop(name, None)
+        light.__dict__ = {name: value for name, value in vars(self).items() if name not in ("codes_", "graph_")}
         return light
 
 
@@ -185,7 +181,6 @@ class _Bare(Coding):
 
     @property
     def method_name(self) -> str:
-        """Name of the method in the registry."""
         return self._method
 
     def transform(self, X: MatrixLike) -> Codes:
@@ -200,47 +195,41 @@ class _Bare(Coding):
         return self._function.name
 
     def _check_in_memory(self, X: Any, finite: bool) -> Any:
-        given, fitted = column_names(X), getattr(self, "feature_names_in_", None)
+        name, given, fitted = self._rows_name, column_names(X), vars(self).get("feature_names_in_")
         if fitted is not None and given is not None and given != list(fitted):
             few = ", ".join(map(str, fitted[:3]))
-            other = f"{self._rows_name} has other feature names, or another order"
-            raise ValueError(f"{other}, than the model was fitted on: {few}, ...")
-        from thpi._types import check_numbers
-
-        X = check_numbers(self._rows_name, X)
+            raise ValueError(
+                f"{name} has other feature names, or another order, than the model was fitted on: {few}, ..."
+            )
+        X = check_numbers(name, X)
         rows: Any = X.tocsr() if is_sparse(X) else np.asarray(X)
         if len(rows.shape) != 2 or 0 in rows.shape:
-            raise ValueError(f"{self._rows_name} has shape {rows.shape}; it must be 2-D, with one row per item.")
+            raise ValueError(f"{name} has shape {rows.shape}; it must be 2-D, with one row per item.")
         self._check_columns(rows.shape[1])
         if rows.dtype.kind == "c":
-            raise ValueError(f"{self._rows_name} holds complex numbers; they must be real.")
-        if rows.dtype not in _FLOATS:
-            try:
-                rows = rows.astype(np.float64)
-            except (ValueError, TypeError) as error:
-                raise ValueError(f"{self._rows_name} must hold numbers ({error}).") from None
+            raise ValueError(f"{name} holds complex numbers; they must be real.")
+        try:
+            rows = rows if rows.dtype in _FLOATS else rows.astype(np.float64)
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{name} must hold numbers ({error}).") from None
         if finite and not np.isfinite(rows.data if is_sparse(rows) else rows).all():
-            raise ValueError(f"{self._rows_name} holds NaN or infinity.")
+            raise ValueError(f"{name} holds NaN or infinity.")
         return rows
 
 
 class Encoder(_Bare):
     """The hash function of a model file; :func:`load_encoder` makes it.
 
-    It has everything that the file holds under its name, such as ``mean_`` and ``codes_``, except sparse matrices that
-    coding does not need.
+    It has what the file holds, such as ``mean_`` and ``codes_``, except sparse matrices that coding does not need.
     """
 
     codes_: Codes
-    objective_: Array
-    n_iter_: int
-    converged_: bool
 
     def __init__(self, contents: Contents, function: HashFunction) -> None:
         super().__init__(function, contents.method)
-        self._params = contents.params
+        self._params = dict(contents.header["params"])
         vars(self).update(contents.fitted(sparse_ones=function.shapes))
-        n_bits = contents.params["n_bits"]
+        n_bits = self._params["n_bits"]
         if not isinstance(n_bits, int) or n_bits < 1:
             raise ValueError(f"n_bits={n_bits!r} must be a positive integer")
         self.n_bits = n_bits

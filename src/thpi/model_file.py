@@ -97,8 +97,19 @@ def load(source: PathLike | bytes, methods: Mapping[str, type[BaseHasher]]) -> B
     Raises ``FileNotFoundError``, or ``ModelFileError`` if the file is truncated, altered or foreign.
     """
     contents = read(source)
-    with usable(source, contents.method):
-        return _rebuild(contents, methods)
+    name = contents.method
+    with usable(source, name):
+        params = contents.header["params"]
+        if name not in methods:
+            raise ModelFileError(f"it holds a {repr(name)[:80]}; this thpi knows {', '.join(methods)}.")
+        if gone := sorted(set(params) - set(methods[name]().get_params())):
+            before = f"thpi {contents.header['thpi']} wrote it, whose {name} had a parameter {repr(gone[0])[:80]}"
+            raise ModelFileError(f"{before} that this one has not. Fit it again.")
+        hasher = methods[name](**params)
+        hasher._validate_params()
+        hasher.__dict__.update(contents.fitted())
+        hasher.check_fitted()
+        return hasher
 
 
 class Contents(NamedTuple):
@@ -111,11 +122,6 @@ class Contents(NamedTuple):
     def method(self) -> str:
         """Name of the method."""
         return str(self.header.get("class"))
-
-    @property
-    def params(self) -> dict[str, Any]:
-        """Parameters of the method."""
-        return dict(self.header["params"])
 
     def fitted(self, sparse_ones: Container[str] | None = None) -> dict[str, Any]:
         """Return the fitted attributes; of the sparse matrices, which need scipy, only some if they are named."""
@@ -142,22 +148,18 @@ class Contents(NamedTuple):
 def read(source: PathLike | bytes) -> Contents:
     """Read and check a model file, or its bytes, without making an estimator of it."""
     with usable(source):
-        return _parse(source if isinstance(source, bytes) else _bytes_of(source))
+        return _parsed(source if isinstance(source, bytes) else _bytes_of(source))
 
 
 @contextmanager
 def usable(source: PathLike | bytes, method: str = "model") -> Iterator[None]:
     """Turn what is wrong with the content of a file into a ``ModelFileError`` that names the file."""
     try:
-        try:
-            yield
-        except ModelFileError:
-            raise
-        except (KeyError, AttributeError, *_UNREADABLE) as error:
-            raise ModelFileError(f"its content is not that of a {method} ({error}).") from None
-    except ModelFileError as error:
+        yield
+    except (KeyError, *_UNREADABLE) as error:
         name = "the model of a collection" if isinstance(source, bytes) else repr(os.fspath(source))
-        raise ModelFileError(f"{name} is not a usable thpi model file: {error}") from None
+        what = error if isinstance(error, ModelFileError) else f"its content is not that of a {method} ({error})."
+        raise ModelFileError(f"{name} is not a usable thpi model file: {what}") from None
 
 
 def _bytes_of(path: PathLike) -> bytes:
@@ -173,7 +175,7 @@ def _bytes_of(path: PathLike) -> bytes:
         return file.read()
 
 
-def _parse(data: bytes) -> Contents:
+def _parsed(data: bytes) -> Contents:
     from safetensors import SafetensorError
     from safetensors.numpy import load as from_bytes
 
@@ -195,20 +197,6 @@ def _parse(data: bytes) -> Contents:
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise ModelFileError(f"its array {key} holds a NaN or an infinity.")
     return Contents(header, arrays)
-
-
-def _rebuild(contents: Contents, methods: Mapping[str, type[BaseHasher]]) -> BaseHasher:
-    name = contents.method
-    if not isinstance(name, str) or name not in methods:
-        raise ModelFileError(f"it holds a {repr(name)[:80]}; this thpi knows {', '.join(methods)}.")
-    if gone := sorted(set(contents.params) - set(methods[name]().get_params())):
-        before = f"thpi {contents.header['thpi']} wrote it, whose {name} had a parameter {repr(gone[0])[:80]}"
-        raise ModelFileError(f"{before} that this one has not. Fit it again.")
-    hasher = methods[name](**contents.params)
-    hasher._validate_params()
-    hasher.__dict__.update(contents.fitted())
-    hasher.check_fitted()
-    return hasher
 
 
 def _digest(header: Header, arrays: dict[str, Array]) -> str:

@@ -9,6 +9,7 @@ so a projection that is zero but for rounding may get the other sign; :func:`che
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -18,8 +19,6 @@ from thpi._optional import require
 from thpi._types import Array, PathLike, is_sparse
 from thpi.codes import n_bytes, unpack
 from thpi.encoder import Coding
-
-__all__ = ["OnnxCheck", "check_onnx", "onnx_bytes", "write_onnx"]
 
 _OPSET, _IR = 17, 8  # of 2022: old enough for the runtimes that are in use
 _FLOAT32 = np.dtype(np.float32)
@@ -80,9 +79,8 @@ def onnx_bytes(coder: Coding) -> bytes:
     outputs = [shaped("codes", np.uint8, n_bytes(c)), shaped("projections", np.float32, c)]
     inputs = [shaped("rows", np.float32, coder.n_features_in_)]
     body = helper.make_graph(graph.nodes, f"thpi {coder.method_name}", inputs, outputs, graph.constants)
-    model = helper.make_model(
-        body, producer_name="thpi", ir_version=_IR, opset_imports=[helper.make_opsetid("", _OPSET)]
-    )
+    opset = [helper.make_opsetid("", _OPSET)]
+    model = helper.make_model(body, producer_name="thpi", ir_version=_IR, opset_imports=opset)
     about = {"format": "thpi-onnx", "version": 1, "thpi": __version__, "class": coder.method_name, "n_bits": c}
     about |= {"bit_order": "little", "fingerprint": coder.fingerprint_}
     helper.set_model_props(model, {"thpi": json.dumps(about, sort_keys=True)})
@@ -103,14 +101,12 @@ def _projections(graph: _Graph, name: str, fitted: dict[str, Any]) -> str:
     if name in ("offset", "kernel"):
         return graph("Sub", values, fitted["offset_"])
     if name == "eigenfunction":
-        angle = graph("Mul", graph("Sub", values, fitted["lower_"]), fitted["frequency_"])
-        return graph("Cos", angle)
+        return graph("Cos", graph("Mul", graph("Sub", values, fitted["lower_"]), fitted["frequency_"]))
     return values
 
 
 def _kernel(graph: _Graph, rows: str, fitted: dict[str, Any]) -> str:
-    centre, landmarks = fitted["centre_"], fitted["landmarks_"]
-    dtype = fitted["mean_"].dtype
+    centre, landmarks, dtype = fitted["centre_"], fitted["landmarks_"], fitted["mean_"].dtype
     others = np.asarray(landmarks.toarray() if is_sparse(landmarks) else landmarks) - centre
     least = np.asarray(np.finfo(np.float32).tiny, dtype=dtype)
     two, none = np.asarray(2, dtype=dtype), np.zeros((), dtype=dtype)
@@ -118,24 +114,23 @@ def _kernel(graph: _Graph, rows: str, fitted: dict[str, Any]) -> str:
     centred = graph("Sub", rows, centre)
     squares = graph("ReduceSum", graph("Mul", centred, centred), np.array([1]), keepdims=1)
     products = graph("MatMul", centred, others.T)
-    kinds = []
+    kinds: list[str] = []
+
+    def add_three_widths(squared: str, exponent: float) -> None:
+        wide = graph("Exp", graph("Mul", graph("Max", squared, none), np.asarray(-exponent, dtype=dtype)))
+        middle = graph("Mul", graph("Mul", wide, wide), wide)
+        kinds.append(graph("Sum", wide, middle, graph("Mul", graph("Mul", middle, middle), middle)))
+
     if fitted["gamma_"] > 0:
         squared = graph("Sub", graph("Add", squares, norms), graph("Mul", products, two))
-        kinds.append(_three_widths(graph, graph("Max", squared, none), fitted["gamma_"], dtype))
+        add_three_widths(squared, fitted["gamma_"])
     if fitted["unit_gamma_"] > 0:
         length, lengths = graph("Max", graph("Sqrt", squares), least), np.maximum(np.sqrt(norms), least)
         cosine = graph("Div", graph("Div", products, length), lengths)
-        squared = graph("Sub", two, graph("Mul", cosine, two))
-        kinds.append(_three_widths(graph, graph("Max", squared, none), fitted["unit_gamma_"], dtype))
+        add_three_widths(graph("Sub", two, graph("Mul", cosine, two)), fitted["unit_gamma_"])
     total = graph("Sum", *kinds) if kinds else graph("Mul", products, none)
     values = graph("Div", total, np.asarray(3 * max(1, len(kinds)), dtype=dtype))
     return graph.cast(graph.cast(values, _FLOAT32), dtype)
-
-
-def _three_widths(graph: _Graph, squared: str, exponent: float, dtype: np.dtype[Any]) -> str:
-    wide = graph("Exp", graph("Mul", squared, np.asarray(-exponent, dtype=dtype)))
-    middle = graph("Mul", graph("Mul", wide, wide), wide)
-    return graph("Sum", wide, middle, graph("Mul", graph("Mul", middle, middle), middle))
 
 
 def check_onnx(data: bytes, coder: Coding, rows: Array) -> OnnxCheck:
@@ -170,15 +165,11 @@ def write_onnx(coder: Coding, path: PathLike) -> OnnxCheck | None:
     ...     write_onnx(hasher, pathlib.Path(folder) / "shop.onnx")
     OnnxCheck(rows=1000, bits=6000, at_zero=0)
     """
-    data = onnx_bytes(coder)
-    try:
-        require("onnxruntime", "onnx")
-    except ImportError:
-        checked = None
-    else:
-        fitted = vars(coder)
-        centre = fitted.get("centre_", fitted["mean_"])
-        noise = np.random.RandomState(0).standard_normal((1000, coder.n_features_in_))
+    data, fitted = onnx_bytes(coder), vars(coder)
+    centre = fitted.get("centre_", fitted["mean_"])
+    noise = np.random.RandomState(0).standard_normal((1000, coder.n_features_in_))
+    checked = None
+    with suppress(ImportError):
         checked = check_onnx(data, coder, centre + (float(np.abs(centre).mean()) or 1.0) * noise)
     atomic_write(path, data)
     return checked

@@ -26,7 +26,7 @@ class Destination:
     """A kind of file or store. A target is of this kind if it ends (``.npy``) or begins (``http://``) with a form.
 
     ``write(collection, target, **options)`` returns facts to show; ``options`` are the names of those that it takes.
-    Exceptions of the ``error_packages`` are messages of an engine. A write that is not ``whole`` must not be broken off.
+    Exceptions of the ``error_packages`` are messages of an engine. A write that is not ``whole`` must be finished.
     """
 
     name: str

@@ -102,11 +102,7 @@ class Rows(ABC):
         projected = ((block - mean) @ W for block in self.blocks())
         if shape[0] * shape[1] * self.dtype.itemsize > IN_MEMORY:
             return spilled(projected, shape, self.dtype)
-        out, start = np.empty(shape, dtype=self.dtype), 0
-        for block in projected:
-            out[start : start + len(block)] = block
-            start += len(block)
-        return out
+        return np.concatenate(list(projected)).astype(self.dtype, copy=False)
 
     def map(self, function: Callable[[Array], Array], n_columns: int, dtype: npt.DTypeLike) -> Any:
         """Return ``function(block)`` of all blocks, each with ``n_columns`` columns, as one array in memory."""
@@ -144,12 +140,15 @@ class Blocks(Rows):
         self._make = blocks if callable(blocks) else lambda: blocks
 
     def blocks(self) -> Iterator[Array]:
-        n_columns = dtype = None
+        first: Array | None = None
         for block in self._make():
-            array = check_block(block, n_columns, dtype)
-            n_columns, dtype = array.shape[1], array.dtype
+            array = as_floats(block)
+            if array.ndim != 2 or (first is not None and array.shape[1] != first.shape[1]):
+                wanted = "2-D" if first is None else f"2-D with {first.shape[1]} columns, as the first one"
+                raise ValueError(f"X holds a block of shape {array.shape}; every block must be {wanted}.")
+            first = array[:0] if first is None else first
             if len(array):
-                yield array
+                yield array.astype(first.dtype, copy=False)
 
 
 class Mapped(Rows):
@@ -223,12 +222,3 @@ def as_floats(block: npt.ArrayLike) -> Array:
     if array.dtype.kind not in "fiub":
         raise ValueError(f"X holds blocks of dtype {array.dtype}; they must be numbers.")
     return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
-
-
-def check_block(block: npt.ArrayLike, n_columns: int | None, dtype: DType | None = None) -> Array:
-    """Return a block in the dtype of the first one, after checking that it is 2-D and equally wide."""
-    array = as_floats(block)
-    if array.ndim != 2 or (n_columns is not None and array.shape[1] != n_columns):
-        wanted = "2-D" if n_columns is None else f"2-D with {n_columns} columns, as the first one"
-        raise ValueError(f"X holds a block of shape {array.shape}; every block must be {wanted}.")
-    return array if dtype is None else array.astype(dtype, copy=False)
