@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,12 +22,132 @@ from sklearn.utils import check_array
 
 from thpi._types import Array, Floats, Ints, check_numbers
 from thpi.comparison._methods import METHODS, Coded, Method, Search, Training
-from thpi.comparison._result import Comparison, Cut, Result
 from thpi.evaluation import Measured, nearest_relevance, paired_difference
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _SIZES = (4, 8, 16, 32, 64, 128, 256)
 _LEAST_ROWS = 20
 _RECALLS = (1, 10, 100)
+
+
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#8C6D31", "#7B4173")
+_MARKERS = "os^vD<>Pp"
+
+
+class Cut(NamedTuple):
+    """Recall of the first ``k`` among ``candidates``."""
+
+    k: int
+    candidates: int
+
+    def __str__(self) -> str:
+        return f"{self.k}" if self.k == self.candidates else f"{self.k} in {self.candidates}"
+
+
+@dataclass(frozen=True)
+class Result:
+    """One code, searched in one order.
+
+    ``recalls`` are those of exhaustive search: what is missing to 1 is lost by the code. ``shared_bytes`` are those that
+    all rows share, ``fit_seconds`` the time to learn and code.
+    """
+
+    method: str
+    order: str
+    n_bytes: int
+    shared_bytes: int
+    recalls: dict[Cut, Measured]
+    milliseconds: float
+    fit_seconds: float
+
+    @property
+    def name(self) -> str:
+        """Method and order in words."""
+        return self.method if self.order == "exact" else f"{self.method}, {self.order}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        recalls = [cut._asdict() | recall._asdict() for cut, recall in self.recalls.items()]
+        return asdict(self) | {"recalls": recalls}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All results by falling recall within rising bytes; what was wished, and of which rows.
+
+    ``left_out`` are methods that could not run, with the reason. If ``unseen``, the rows searched are other rows than
+    those that the codes were learned from.
+    """
+
+    results: tuple[Result, ...]
+    wished: float
+    cut: Cut
+    n_queries: int
+    n_database: int
+    n_dims: int
+    left_out: tuple[str, ...] = ()
+    unseen: bool = False
+
+    def recall(self, result: Result) -> float:
+        """Recall of a result at the wished cut."""
+        return result.recalls[self.cut].value
+
+    @property
+    def frontier(self) -> tuple[Result, ...]:
+        """Results that no smaller or equal code surpasses, by rising bytes."""
+        best: list[Result] = []
+        for result in sorted(self.results, key=lambda r: (r.n_bytes, -self.recall(r))):
+            if not best or self.recall(result) > self.recall(best[-1]):
+                best.append(result)
+        return tuple(best)
+
+    @property
+    def choice(self) -> Result | None:
+        """The smallest code that reaches the wished recall; None if none does."""
+        return next((result for result in self.frontier if self.recall(result) >= self.wished), None)
+
+    @property
+    def sentence(self) -> str:
+        """The answer in words: which code, what it needs besides, and which rows it was learned from."""
+        what = f"recall {100 * self.wished:g} % of the {self.cut.k} nearest"
+        what += "" if self.cut.k == self.cut.candidates else f" among the first {self.cut.candidates}"
+        best = self.choice or self.frontier[-1]
+        value, low, high = (100 * number for number in best.recalls[self.cut])
+        found = f"{best.n_bytes} bytes, recall {value:.1f} % ({low:.1f} to {high:.1f})"
+        if self.choice is None:
+            answer = f"No code reaches {what}. {best.name} comes nearest: {found}."
+        else:
+            answer = f"The smallest code with {what} is {best.name}: {found}."
+            if best.shared_bytes > (codes := self.n_database * best.n_bytes):  # of few rows
+                shared, all_codes = f"{best.shared_bytes / 1e6:.2f} MB", f"{codes / 1e6:.2f} MB"
+                answer += f" Its centroids or projections take {shared} besides, more than all codes ({all_codes})."
+        if self.unseen:
+            return f"{answer} All codes were learned from other rows than those searched."
+        return f"{answer} All codes were learned from the rows searched; of rows that come later they find fewer."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        names = ("n_queries", "n_database", "n_dims", "wished", "sentence", "left_out", "unseen")
+        return {
+            **{name: getattr(self, name) for name in names},
+            **self.cut._asdict(),
+            "choice": self.choice and self.choice.to_dict(),
+            "frontier": [{"method": r.method, "order": r.order, "n_bytes": r.n_bytes} for r in self.frontier],
+            "results": [result.to_dict() for result in self.results],
+        }
+
+    def to_html(self) -> str:
+        """Return a page that needs no network and no script."""
+        from thpi.report import render
+
+        return render("comparison.html", found=self, draw_frontier=draw_frontier)
+
+    def _repr_html_(self) -> str:
+        from thpi.report import render
+
+        return render("notebook/comparison.html", found=self)
 
 
 class Truth:
@@ -38,11 +160,12 @@ class Truth:
 
     def recalls(self, found: Ints) -> dict[Cut, Floats]:
         """Recall of each query, for each cut; ``found`` are the first ``most`` rows of each."""
-        return {cut: self._recall(found[:, : cut.candidates], cut.k) for cut in self.cuts}
 
-    def _recall(self, found: Ints, k: int) -> Floats:
-        hits = [np.isin(rows, near).sum() for rows, near in zip(found, self.near[k], strict=True)]
-        return np.minimum(hits, k) / k
+        def recall(k: int, candidates: int) -> Floats:
+            pairs = zip(found[:, :candidates], self.near[k], strict=True)
+            return np.minimum([np.isin(rows, near).sum() for rows, near in pairs], k) / k
+
+        return {cut: recall(*cut) for cut in self.cuts}
 
 
 def measured(values: Floats) -> Measured:
@@ -99,7 +222,7 @@ def compare(
     )
     queries, training = _split(normalize(rows) if cosine else rows, n_queries, unseen, random_state)
     cut = Cut(k, k if candidates is None else candidates)
-    sizes, chosen = _checked_sizes(n_bytes), _checked_methods(methods)
+    sizes, chosen = _checked(n_bytes, methods)
     if not 0 < recall <= 1:
         raise ValueError(f"recall={recall!r} must be greater than 0 and at most 1.")
     truth = Truth(queries, training.searched, _cuts(cut, len(training.searched)))
@@ -121,8 +244,7 @@ def _results(
                 for order, search in coded.searches.items():
                     found, milliseconds = _timed(search, queries, truth.most)
                     recalls = {cut: measured(values) for cut, values in truth.recalls(found).items()}
-                    size = coded.n_bytes, coded.shared_bytes
-                    results.append(Result(name, order, *size, recalls, milliseconds, seconds))
+                    results.append(Result(name, order, *coded[:2], recalls, milliseconds, seconds))
         except NotImplementedError as error:
             left_out.append(f"{name}: {error}")
     return results, left_out
@@ -169,15 +291,34 @@ def _cuts(wished: Cut, n: int) -> list[Cut]:
     return sorted({wished, *usual}, key=lambda cut: (cut.candidates, cut.k))
 
 
-def _checked_sizes(n_bytes: Sequence[int] | None) -> list[int]:
+def _checked(n_bytes: Sequence[int] | None, methods: Sequence[str] | None) -> tuple[list[int], list[str]]:
     sizes = sorted(set(_SIZES if n_bytes is None else n_bytes))
     if not sizes or sizes[0] < 1 or any(int(size) != size for size in sizes):
         raise ValueError(f"n_bytes={n_bytes!r} must be positive integers, at least one.")
-    return sizes
-
-
-def _checked_methods(methods: Sequence[str] | None) -> list[str]:
     for name in methods or ():
         if name not in METHODS:
             raise ValueError(f"methods has {name!r}; it must be one of {', '.join(METHODS)}.")
-    return list(METHODS if methods is None else dict.fromkeys(methods))
+    return sizes, list(METHODS if methods is None else dict.fromkeys(methods))
+
+
+def draw_frontier(found: Comparison) -> Figure:
+    """Plot recall at the wished cut against bytes a row."""
+    from thpi.report import new_axes
+
+    axis = new_axes(8.5, 4.6)
+    line = [(r.n_bytes, 100 * found.recall(r)) for r in found.frontier]
+    axis.plot(*zip(*line, strict=True), color="#bbbbbb", linewidth=6, alpha=0.6, solid_capstyle="round", zorder=0)
+    for number, name in enumerate(dict.fromkeys(r.name for r in found.results)):
+        points = [(r.n_bytes, 100 * found.recall(r)) for r in found.results if r.name == name]
+        style: Any = {"color": _COLOURS[number % len(_COLOURS)], "marker": _MARKERS[number // 2 % len(_MARKERS)]}
+        dash = "--" if name.endswith("Hamming") else "-"
+        axis.plot(*zip(*points, strict=True), label=name, linestyle=dash, linewidth=1, markersize=5, **style)
+    axis.axhline(100 * found.wished, color="#000000", linestyle=(0, (1, 2)), linewidth=1)
+    axis.set_xscale("log", base=2)
+    sizes = sorted({r.n_bytes for r in found.results})
+    ticks = [2**power for power in range(0, 20) if sizes[0] <= 2**power <= sizes[-1]]
+    axis.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
+    axis.minorticks_off()
+    axis.set(xlabel="bytes a row", ylabel=f"recall at {found.cut} (%)")
+    axis.legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
+    return axis.figure  # type: ignore[return-value]  # not of a subfigure

@@ -66,10 +66,7 @@ Method: TypeAlias = Callable[[Training, int], "Coded | None"]
 
 
 def _sign(rows: Training, most: int) -> Coded | None:
-    """Code a row by the signs of its dimensions, as ``binary_quantize`` of pgvector and sentence-transformers do.
-
-    There is one size, an eighth of a byte a dimension, and nothing is learned.
-    """
+    """Code a row by the signs of its dimensions, as ``binary_quantize`` of pgvector does: there is one size."""
     if n_bytes(rows.n_dims) > most:
         return None
     return _signs(pack_signs(rows.searched), rows.n_dims, lambda X: np.asarray(X, dtype=np.float64), 0)
@@ -127,10 +124,7 @@ def _float(rows: Training, most: int) -> Coded:
 
 
 def _scalar(kind: str, bits: int, *, whole: bool = False) -> Method:
-    """Return scalar quantisation of the leading principal coordinates, ``bits`` each; of all dimensions if they fit.
-
-    If ``whole``, it is always of all dimensions.
-    """
+    """Scalar quantisation of the leading principal coordinates, ``bits`` each; of all dimensions if they fit."""
 
     def code(rows: Training, most: int) -> Coded | None:
         faiss = faiss_module()
@@ -138,27 +132,27 @@ def _scalar(kind: str, bits: int, *, whole: bool = False) -> Method:
         if rows.most_axes < m < rows.n_dims:
             return None
         index = faiss.IndexScalarQuantizer(m, getattr(faiss.ScalarQuantizer, kind), faiss.METRIC_L2)
-        return _of_faiss(index if m == rows.n_dims else _behind(faiss.PCAMatrix(rows.n_dims, m), index), rows)
+        return _of_faiss(
+            index if m == rows.n_dims else faiss.IndexPreTransform(faiss.PCAMatrix(rows.n_dims, m), index), rows
+        )
 
     return code
 
 
 def _product(rows: Training, most: int) -> Coded | None:
     """Cut the dimensions into ``most`` parts, and code each by the nearest of 256 centroids: product quantisation."""
-    d, m = rows.n_dims, most
+    faiss, d, m = faiss_module(), rows.n_dims, most
     if m > d or len(rows.X) < CENTROIDS:
         return None
     # Parts have equal numbers of dimensions; what is missing is filled up with zeros.
     wide = -(-d // m) * m
-    index = _product_index(wide, m, rows.seed)
-    step = faiss_module().RemapDimensionsTransform(d, wide, False)
-    return _of_faiss(index if wide == d else _behind(step, index), rows)
+    step, index = faiss.RemapDimensionsTransform(d, wide, False), _product_index(wide, m, rows.seed)
+    return _of_faiss(index if wide == d else faiss.IndexPreTransform(step, index), rows)
 
 
 def _rotated_product(rows: Training, most: int) -> Coded | None:
     """Product quantisation after the rotation that suits it: OPQ (Ge et al. 2013)."""
-    faiss = faiss_module()
-    d, m = rows.n_dims, most
+    faiss, d, m = faiss_module(), rows.n_dims, most
     wide = min(d, _SUBSPACE * m) // m * m
     if not wide or len(rows.X) < CENTROIDS:
         return None
@@ -166,25 +160,24 @@ def _rotated_product(rows: Training, most: int) -> Coded | None:
     rotation.niter = _OPQ_ROUNDS
     rotation.pq = pq = faiss.ProductQuantizer(wide, m, 8)
     _seed(pq.cp, rows.seed)
-    coded = _of_faiss(_behind(rotation, _product_index(wide, m, rows.seed)), rows)
+    coded = _of_faiss(faiss.IndexPreTransform(rotation, _product_index(wide, m, rows.seed)), rows)
     rotation.pq = None  # it belongs to Python, not to the index
     return coded
 
 
 def _rabitq(bits: int) -> Method:
-    """Return RaBitQ with 1, 2 or 4 bits a dimension, of as many principal coordinates as fit, randomly rotated."""
+    """RaBitQ with 1, 2 or 4 bits a dimension, of as many principal coordinates as fit, randomly rotated."""
 
     def code(rows: Training, most: int) -> Coded | None:
         faiss = faiss_module()
         if not hasattr(faiss, "IndexRaBitQ"):
             raise NotImplementedError("this faiss has no IndexRaBitQ")
-        every = range(8, rows.most_axes + 1)
-        fitting = [m for m in every if faiss.RaBitQuantizer(m, faiss.METRIC_L2, bits).code_size <= most]
-        if not fitting:
+        sizes = {m: faiss.RaBitQuantizer(m, faiss.METRIC_L2, bits).code_size for m in range(8, rows.most_axes + 1)}
+        if (m := max((m for m, size in sizes.items() if size <= most), default=0)) == 0:
             return None
-        index = faiss.IndexRaBitQ(fitting[-1], faiss.METRIC_L2, bits)
+        index = faiss.IndexRaBitQ(m, faiss.METRIC_L2, bits)
         index.qb = _QUERY_BITS
-        return _of_faiss(_behind(faiss.PCAMatrix(rows.n_dims, fitting[-1], 0, True), index), rows)
+        return _of_faiss(faiss.IndexPreTransform(faiss.PCAMatrix(rows.n_dims, m, 0, True), index), rows)
 
     return code
 
@@ -197,10 +190,6 @@ def _residual(rows: Training, most: int) -> Coded | None:
     index = quantiser.index(quantiser.transform(rows.searched))
     shared = 4 * sum(array.size for array in (quantiser.mean_, quantiser.axes_, quantiser.centroids_))
     return Coded(most, shared, {"asymmetric": partial(_search, index)})
-
-
-def _behind(step: Any, index: Any) -> Any:
-    return faiss_module().IndexPreTransform(step, index)
 
 
 def _product_index(d: int, m: int, seed: int) -> Any:

@@ -40,10 +40,9 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
 
         x^ = c_1 + ... + c_M,     c_m the nearest centroid of what c_1 ... c_(m-1) leave, by beam search.
 
-    The squared distance of a query q is ``|q|^2 + |x|^2 - 2 <q, x>``. The usual estimate is ``|q - x^|^2``. But rows
-    matter most to queries near them, and such queries are known: they are like x, nearer to the mean. Let s_j be the
-    slope of the mean coordinate j of a row's neighbours on its own, over all training rows; then ``s * x`` is the query
-    to expect near x. The offset
+    The squared distance of a query q is ``|q|^2 + |x|^2 - 2 <q, x>``, usually estimated by ``|q - x^|^2``. But queries
+    near a row are known: they are like x, nearer to the mean. Let s_j be the slope of the mean coordinate j of a row's
+    neighbours on its own, over all training rows; then ``s * x`` is the query to expect near x. The offset
 
         b(x) = |x|^2 - 2 <s * x, x - x^>
 
@@ -59,16 +58,11 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    n_bytes : int, default=16
-        Bytes of a code: none, one or four of them are the offset, each of the others one of 256 centroids.
-    n_components : int, default=None
-        Principal coordinates that are coded; None: eight per byte and at least 128, capped at the number of features.
-    n_neighbours : int, default=200
-        Neighbours of a row that stand for the queries near it.
-    beam : int, default=5
-        Sums that are followed at a time; more give better codes and take longer.
-    random_state : int, RandomState or None, default=None
-        Seed of the centroids.
+    n_bytes : bytes of a code: none, one or four of them are the offset, each of the others one of 256 centroids.
+    n_components : principal coordinates coded; None: eight per byte and at least 128, capped at the number of features.
+    n_neighbours : neighbours of a row that stand for the queries near it.
+    beam : sums that are followed at a time; more give better codes and take longer.
+    random_state : seed of the centroids.
 
     Attributes
     ----------
@@ -168,19 +162,18 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
     def distances(self, queries: npt.ArrayLike, codes: npt.ArrayLike) -> Floats:
         """Return estimates of the squared distance of each query to each code: ``|q|^2 + b(x) - 2 <q, x^>``."""
         rows, packed = self._rows(queries), self._checked_codes(codes)
-        m, lengths = len(self.centroids_), ((rows - self.mean_) ** 2).sum(axis=1)
-        offsets = self._read(packed[:, m:], packed[:, :m])
-        return np.asarray(lengths[:, None] + offsets - 2 * self._coordinates(rows) @ self._decoded(packed[:, :m]).T)
+        lengths, (parts, written) = ((rows - self.mean_) ** 2).sum(axis=1), np.split(packed, [len(self.centroids_)], 1)
+        products = self._coordinates(rows) @ self._decoded(parts).T
+        return np.asarray(lengths[:, None] + self._read(written, parts) - 2 * products)
 
     def index(self, codes: npt.ArrayLike) -> Any:
         """Return an index of faiss over codes: it searches rows as they are, and ``faiss.write_index`` writes it.
 
         Its distances are those of :meth:`distances` without what the axes leave of the query, which all rows share.
         """
-        faiss = faiss_module()
-        packed = self._checked_codes(codes)
-        kind = {_LEVEL: "ST_norm_cqint8", _FLOAT: "ST_norm_float"}.get(self._offset_size, "ST_norm_from_LUT")
-        kind = getattr(faiss.AdditiveQuantizer, kind)
+        faiss, packed = faiss_module(), self._checked_codes(codes)
+        kinds = {_LEVEL: "ST_norm_cqint8", _FLOAT: "ST_norm_float", 0: "ST_norm_from_LUT"}
+        kind = getattr(faiss.AdditiveQuantizer, kinds[self._offset_size])
         inner = faiss.IndexResidualQuantizer(self.axes_.shape[1], len(self.centroids_), 8, faiss.METRIC_L2, kind)
         faiss.copy_array_to_vector(np.float32(self.centroids_).ravel(), inner.rq.codebooks)
         inner.rq.is_trained = inner.is_trained = True
@@ -307,8 +300,7 @@ def _followed(left: Array, codes: Codes, centroids: Array, beam: int) -> tuple[A
 def _means(rows: Array, rng: np.random.RandomState) -> Array:
     """Return 256 centroids by a few rounds of k-means, which start from rows drawn and divided by five.
 
-    In many dimensions a row that is drawn is near to itself alone: its length speaks against it everywhere else. Short
-    ones are directions, whose clusters are of like sizes, and few rounds are enough.
+    In many dimensions a row is near to itself alone, but short ones are directions, whose clusters are of like sizes.
     """
     start = rows[rng.permutation(len(rows))[:CENTROIDS]] * np.float32(_START)
     few = {"min_points_per_centroid": 1, "seed": rng.randint(1, 2**31 - 1)}  # or faiss prints a warning about few rows

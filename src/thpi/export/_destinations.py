@@ -82,10 +82,9 @@ def write(collection: Collection, target: PathLike, *, force: bool = False, **op
     """
     place = os.fspath(target)
     kind = destination_of(place)
-    for name in options:
-        if name not in kind.options:
-            others = ", ".join(known.name for known in DESTINATIONS.values() if name in known.options) or "none"
-            raise ValueError(f"{name}={options[name]!r} is not for {kind.name}; for: {others}.")
+    for name in [name for name in options if name not in kind.options]:
+        others = ", ".join(known.name for known in DESTINATIONS.values() if name in known.options) or "none"
+        raise ValueError(f"{name}={options[name]!r} is not for {kind.name}; for: {others}.")
     if not kind.is_file:
         return kind.write(collection, place, force=force, **options)
     if os.path.exists(place) and not force:

@@ -89,8 +89,8 @@ def write_npy(path: PathLike, table: CodeTable) -> None:
         np.save(file, rows, allow_pickle=False)
 
 
-def write_parquet(path: PathLike, table: CodeTable, **more: int | str | None) -> None:
-    """Write codes, ids and texts, if there are any, to a Parquet file in one step; ``more`` is kept in its metadata."""
+def write_parquet(path: PathLike, table: CodeTable) -> None:
+    """Write codes, ids and texts, if there are any, to a Parquet file in one step."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -103,7 +103,7 @@ def write_parquet(path: PathLike, table: CodeTable, **more: int | str | None) ->
     if table.texts is not None:
         columns["text"] = pa.array(table.texts, type=pa.string())
     with atomic_open(path) as file:
-        pq.write_table(pa.table(columns).replace_schema_metadata({"thpi": table.description(**more)}), file)
+        pq.write_table(pa.table(columns).replace_schema_metadata({"thpi": table.description()}), file)
 
 
 def read_parquet(path: PathLike) -> CodeTable:

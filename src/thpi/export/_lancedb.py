@@ -2,7 +2,6 @@
 
 The table has the columns ``id`` (int64 or string), ``code`` (a list of fixed size of uint8, the bytes of
 :mod:`thpi.codes`) and, if wanted, ``text``. The schema's metadata has an entry ``thpi``, the description of the codes.
-Nothing runs beside the program: the engine is a library.
 """
 
 from __future__ import annotations
@@ -45,21 +44,18 @@ class LanceDB(Store):
         try:
             self._table = self._database.open_table(self.table)
         except ValueError as error:
-            if "not found" not in str(error):
-                raise
-            return None
-        text: bytes = (self._table.schema.metadata or {}).get(b"thpi", b"")
-        return text
+            if "not found" in str(error):
+                return None
+            raise
+        return bytes((self._table.schema.metadata or {}).get(b"thpi", b""))
 
     def _create(self, about: str) -> None:
         import pyarrow as pa
 
-        columns = {"id": pa.int64() if self.kind == "int64" else pa.string()}
-        columns["code"] = pa.list_(pa.uint8(), n_bytes(self.n_bits))
-        if self.with_texts:
-            columns["text"] = pa.string()
-        schema = pa.schema(list(columns.items()), metadata={"thpi": about})
-        self._table = self._database.create_table(self.table, schema=schema)
+        columns = [("id", pa.int64() if self.kind == "int64" else pa.string())]
+        columns.append(("code", pa.list_(pa.uint8(), n_bytes(self.n_bits))))
+        columns += [("text", pa.string())] if self.with_texts else []
+        self._table = self._database.create_table(self.table, schema=pa.schema(columns, metadata={"thpi": about}))
 
     def _drop(self) -> None:
         self._database.drop_table(self.table)
@@ -77,10 +73,9 @@ class LanceDB(Store):
     def _rows(self) -> Iterator[tuple[Id, bytes, str | None]]:
         rows = self._table.search().limit(None).to_arrow()
         codes = np.asarray(rows.column("code").combine_chunks().flatten(), dtype=np.uint8)
+        packed = map(bytes, codes.reshape(-1, n_bytes(self.n_bits)))
         texts = rows.column("text").to_pylist() if self.with_texts else [None] * len(rows)
-        yield from zip(
-            rows.column("id").to_pylist(), map(bytes, codes.reshape(-1, n_bytes(self.n_bits))), texts, strict=True
-        )
+        yield from zip(rows.column("id").to_pylist(), packed, texts, strict=True)
 
 
 def _literal(item: Id) -> str:

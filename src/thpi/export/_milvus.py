@@ -24,8 +24,7 @@ _PATIENCE = 60.0  # seconds for the embedded engine to start
 # Milvus's filters do not read the escapes of control characters as JSON does, and do not find the least and the largest
 # integer. The embedded engine pastes ids into its own SQL when it deletes: a quote would fail, or delete other rows.
 _EDGES = -(2**63), 2**63 - 1
-_REFUSED = re.compile(r"[\x00-\x1f\x7f]|.{16384}"), "a control character or more than 16,383 characters"
-_REFUSED_EMBEDDED = re.compile(rf"'|{_REFUSED[0].pattern}"), f"a single quote, {_REFUSED[1]}"
+_REFUSED, _TOO_LONG = r"[\x00-\x1f\x7f]|.{16384}", "a control character or more than 16,383 characters"
 
 
 class Milvus(Store):
@@ -44,10 +43,11 @@ class Milvus(Store):
         self._engine = _open_file(pymilvus, address) if self._embedded else pymilvus.MilvusClient(address, token=token)
 
     def _check_ids(self, ids: list[Id]) -> None:
-        pattern, words = _REFUSED_EMBEDDED if self._embedded else _REFUSED
+        refused = re.compile(f"'|{_REFUSED}" if self._embedded else _REFUSED)
         for item in ids:
-            if item in _EDGES or (isinstance(item, str) and pattern.search(item)):
-                raise ValueError(f"ids={item!r} is an extreme of 64 bits, or has {words}, which Milvus does not take.")
+            if item in _EDGES or (isinstance(item, str) and refused.search(item)):
+                what = f"an extreme of 64 bits, or has {'a single quote, ' if self._embedded else ''}{_TOO_LONG}"
+                raise ValueError(f"ids={item!r} is {what}, which Milvus does not take.")
 
     def _description(self) -> str | None:
         if not self._engine.has_collection(self.table):
@@ -58,9 +58,8 @@ class Milvus(Store):
     def _create(self, about: str) -> None:
         types = require("pymilvus", "milvus").DataType
         schema = self._engine.create_schema(auto_id=False, enable_dynamic_field=False, description=about)
-        schema.add_field(
-            "id", types.INT64 if self.kind == "int64" else types.VARCHAR, is_primary=True, max_length=65_535
-        )
+        kind = types.INT64 if self.kind == "int64" else types.VARCHAR
+        schema.add_field("id", kind, is_primary=True, max_length=65_535)
         schema.add_field("position", types.INT64)
         schema.add_field("code", types.BINARY_VECTOR, dim=(self.n_bits + 7) // 8 * 8)
         if self.with_texts:

@@ -36,10 +36,9 @@ class PgVector(Store):
     def _connect(self, address: str) -> None:
         psycopg = require("psycopg", "pgvector")
         self._engine = psycopg.connect(address, autocommit=True)
-        installed = "SELECT extversion FROM pg_extension WHERE extname = 'vector'"
         with suppress(psycopg.errors.UniqueViolation):  # another connection was faster
             self._engine.execute("CREATE EXTENSION IF NOT EXISTS vector")
-        ((version,),) = self._run(installed)
+        ((version,),) = self._run("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
         if tuple(int(part) for part in version.split(".")[:2]) < (0, 7):
             raise RuntimeError(f"pgvector has version {version}; bit codes need 0.7 or later.")
 
@@ -71,9 +70,8 @@ class PgVector(Store):
     def _insert(self, ids: list[Id], codes: Codes, texts: Sequence[str | None] | None) -> None:
         digits = np.unpackbits(codes, axis=1, count=self.n_bits, bitorder="little") + np.uint8(ord("0"))
         bits = [row.tobytes().decode() for row in digits]  # the form of bit(n); bit 0 comes first
-        columns = [ids, bits] if texts is None else [ids, bits, texts]
-        statement = f'COPY "{self.table}" (id, code{"" if texts is None else ", text"}) FROM STDIN'
-        with self._engine.cursor() as cursor, cursor.copy(statement) as copy:
+        names, columns = ("id, code", [ids, bits]) if texts is None else ("id, code, text", [ids, bits, texts])
+        with self._engine.cursor() as cursor, cursor.copy(f'COPY "{self.table}" ({names}) FROM STDIN') as copy:
             for row in zip(*columns, strict=True):
                 copy.write_row(row)
 

@@ -45,10 +45,9 @@ class SqliteVec(Store):
         try:
             yield
             self._run("COMMIT")
-        except BaseException:
+        finally:
             if self._engine.in_transaction:
                 self._run("ROLLBACK")
-            raise
 
     def _description(self) -> str | None:
         names = "SELECT lower(name) FROM sqlite_master WHERE lower(name) IN (?, ?)"
@@ -69,9 +68,9 @@ class SqliteVec(Store):
         self._run(f'DROP TABLE "{self.table}"')
 
     def _insert(self, ids: list[Id], codes: Codes, texts: Sequence[str | None] | None) -> None:
-        columns = [ids, map(bytes, codes)] if texts is None else [ids, map(bytes, codes), texts]
-        names, marks = ("id, code", "?, ?") if texts is None else ("id, code, text", "?, ?, ?")
-        self._engine.executemany(f'INSERT INTO "{self.table}" ({names}) VALUES ({marks})', zip(*columns, strict=True))
+        names, marks = ("id, code, text", "?, ?, ?") if self.with_texts else ("id, code", "?, ?")
+        rows = zip(ids, map(bytes, codes), *([] if texts is None else [texts]), strict=True)
+        self._engine.executemany(f'INSERT INTO "{self.table}" ({names}) VALUES ({marks})', rows)
 
     def _delete(self, ids: list[Id]) -> None:
         self._engine.executemany(f'DELETE FROM "{self.table}" WHERE id = ?', ([item] for item in ids))

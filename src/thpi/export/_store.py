@@ -31,7 +31,6 @@ class Store(AbstractContextManager["Store"], ABC):
 
     They get what is checked already, and know ``n_bits``, ``kind`` of the ids and ``with_texts`` of the table. All but
     ``_connect`` and ``_description`` are within ``_transaction``, which an engine with transactions overrides.
-    ``address`` has the form that the engine knows; a ``table`` has letters, digits and underscores.
     """
 
     error_packages: ClassVar[tuple[str, ...]] = ()
@@ -81,14 +80,11 @@ class Store(AbstractContextManager["Store"], ABC):
             replaced = self._prepare(items, force)
             stays, gone = self._compare(items)
             if gone and not force:
-                raise ValueError(
-                    f"the table {self.table!r} has {len(gone):,} items that the collection has not, or not like this "
-                    f"(first: {gone[0]!r}); --force removes them."
-                )
+                what = f"{len(gone):,} items that the collection has not, or not like this (first: {gone[0]!r})"
+                raise ValueError(f"the table {self.table!r} has {what}; --force removes them.")
             if gone:
                 self._delete(gone)
-            (rows,) = np.nonzero(~stays)
-            if len(rows):
+            if len(rows := np.flatnonzero(~stays)):
                 texts = None if items.texts is None else [items.texts[row] for row in rows.tolist()]
                 self._insert(items.ids[rows].tolist(), items.codes[rows], texts)
         return Mirrored(len(rows), len(gone), replaced)
@@ -97,15 +93,15 @@ class Store(AbstractContextManager["Store"], ABC):
         """Have a table for items like these; return whether it took the place of one for others."""
         text, about = items.description(texts=items.texts is not None), self.about
         wanted = read_description(text, "the collection")
-        replaces = about is not None and about != wanted
-        if about is not None and replaces:
+        self._take(wanted)
+        if about == wanted:
+            return False
+        if about is not None:
             if not force:
                 self._refuse(about, wanted)
             self._drop()
-        self._take(wanted)
-        if about is None or replaces:
-            self._create(text)
-        return replaces
+        self._create(text)
+        return about is not None
 
     def _compare(self, items: CodeTable) -> tuple[Bools, list[Id]]:
         """Return which items the table has as they are, and the ids of its other rows."""

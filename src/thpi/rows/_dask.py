@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from thpi._optional import require
 from thpi._types import Array, Ints, PathLike
-from thpi.rows._parquet import Parquet, record_values
-from thpi.rows._rows import Rows, as_floats
+from thpi.rows._rows import Parquet, Rows, as_floats, record_values
 from thpi.solvers.blocks import Parts, combined
 
 DaskArray: TypeAlias = Any  # a dask.array.Array; Dask is optional and has no types
