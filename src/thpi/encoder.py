@@ -1,7 +1,5 @@
 """Coding rows with the hash function of a model file, without the method that learned it: numpy is all it needs.
 
-What reads rows in blocks, from files or on a cluster, is imported when such rows come, and scipy when sparse ones do.
-
 >>> import thpi, thpi.model_file
 >>> X = np.random.RandomState(0).standard_normal((20, 5))
 >>> encoder = thpi.load_encoder(thpi.model_file.encode(thpi.ITQ(n_bits=4, random_state=0).fit(X)))
@@ -89,15 +87,10 @@ class Coding(ABC):
 
     @property
     def source_side(self) -> SourceSide:
-        """What codes source rows, for items; the codes are in one space with those of target rows, for queries.
-
-        A one-sided model has none, and raises ``ValueError``.
-        """
+        """What codes source rows, in one space with target rows; ``ValueError`` if the model is one-sided."""
         if not self.is_two_sided:
-            raise OneSidedError(
-                f"this {self.method_name} codes target rows only. A two-sided model, which codes source rows too, is "
-                "learned by AutoHasher(sides='auto' or 'two') or TwoSidedITQ."
-            )
+            advice = "A two-sided model, which codes source rows too, is learned by AutoHasher(sides='auto' or 'two')"
+            raise OneSidedError(f"this {self.method_name} codes target rows only. {advice} or TwoSidedITQ.")
         return SourceSide(self)
 
     def transform_source(self, S: MatrixLike) -> Codes:
@@ -122,8 +115,7 @@ class Coding(ABC):
 
     def _check_new(self, X: Any, finite: bool = True) -> Any:
         """Check new rows. Without ``finite``, NaN and infinity pass: the projection will show them."""
-        rows = _streamed(X)
-        if rows is None:
+        if (rows := _streamed(X)) is None:
             return self._check_in_memory(X, finite)
         self._check_columns(rows.n_columns)
         return rows
@@ -305,10 +297,8 @@ def column_names(rows: Any) -> list[str] | None:
 def load_encoder(path: PathLike | bytes) -> Encoder | BaseHasher:
     """Read the hash function of a model file, or of its bytes: it codes as :func:`thpi.load` does, and loads faster.
 
-    Nothing that learns is imported. A hash function that only the method itself knows, and a file of an earlier
-    version, are read by ``thpi.load``.
-
-    Raises ``FileNotFoundError``, or ``ModelFileError`` if the file is truncated, altered or foreign.
+    Nothing that learns is imported, unless only the method itself knows the hash function. Raises
+    ``FileNotFoundError``, or ``ModelFileError`` if the file is truncated, altered or foreign.
     """
     contents = read(path)
     function = HASH_FUNCTIONS.get(str(contents.header.get("hash")))

@@ -19,8 +19,6 @@ import numpy as np
 
 from thpi._types import Array
 
-__all__ = ["ModelMismatchError", "check_fingerprint", "check_same_model", "fingerprint"]
-
 _FINGERPRINT = re.compile(r"[0-9a-f]{16}")
 
 
@@ -36,7 +34,8 @@ def fingerprint(n_bits: int, parts: Mapping[str, Any]) -> str:
     """
     digest = hashlib.sha256(f"thpi-hash-function {n_bits}".encode())
     for name, value in sorted(parts.items()):
-        for part, array in _arrays(value):
+        for part, any_order in _arrays(value):
+            array = any_order.astype(any_order.dtype.newbyteorder("<"), copy=False)
             digest.update(f"\0{name}{part}\0{array.dtype.str}\0{array.shape}\0".encode())
             digest.update(array.tobytes())
     return digest.hexdigest()[:16]
@@ -46,17 +45,13 @@ def _arrays(value: Any) -> Iterator[tuple[str, Array]]:
     if hasattr(value, "tocsr"):
         matrix = value.tocsr().copy()
         matrix.sum_duplicates()  # sorts the indices, too: one form for one matrix
-        yield ".shape", np.array(matrix.shape, dtype="<i8")
-        yield ".indptr", matrix.indptr.astype("<i8")
-        yield ".indices", matrix.indices.astype("<i8")
-        yield ".data", _little(matrix.data)
+        yield ".shape", np.array(matrix.shape, dtype=np.int64)
+        yield ".indptr", matrix.indptr.astype(np.int64)
+        yield ".indices", matrix.indices.astype(np.int64)
+        yield ".data", matrix.data
     else:
         # A number is read from a model file as a 64-bit float, whatever it was before.
-        yield "", _little(np.asarray(value)) if np.ndim(value) else np.array(value, dtype="<f8")
-
-
-def _little(array: Array) -> Array:
-    return array.astype(array.dtype.newbyteorder("<"), copy=False)
+        yield "", np.asarray(value) if np.ndim(value) else np.array(value, dtype=np.float64)
 
 
 def check_fingerprint(model: object) -> str | None:

@@ -42,13 +42,12 @@ class _Graph:
         self.constants: list[Any] = []
         self._helper, self._numpy_helper = require("onnx.helper", "onnx"), require("onnx.numpy_helper", "onnx")
 
-    def constant(self, value: Array) -> str:
-        name = f"constant{len(self.constants)}"
-        self.constants.append(self._numpy_helper.from_array(np.ascontiguousarray(value), name))
-        return name
-
     def __call__(self, operation: str, *inputs: str | Array, output: str = "", **attributes: object) -> str:
-        names = [self.constant(value) if isinstance(value, np.ndarray) else value for value in inputs]
+        names = []
+        for value in inputs:
+            names.append(value if isinstance(value, str) else f"constant{len(self.constants)}")
+            if not isinstance(value, str):
+                self.constants.append(self._numpy_helper.from_array(np.ascontiguousarray(value), names[-1]))
         output = output or f"step{len(self.nodes)}"
         self.nodes.append(self._helper.make_node(operation, names, [output], **attributes))
         return output
@@ -136,8 +135,8 @@ def _kernel(graph: _Graph, rows: str, fitted: dict[str, Any]) -> str:
 def check_onnx(data: bytes, coder: Coding, rows: Array) -> OnnxCheck:
     """Compare an ONNX model with thpi. Needs onnxruntime.
 
-    ``ValueError`` unless its codes are the signs of its projections, and these are equal to those of thpi up to 1e-4 of
-    the typical size of a bit's projection: a hundred times what another order of adding up makes of float32.
+    ``ValueError`` unless its codes are the signs of its projections, and these are those of thpi up to 1e-4 of the
+    typical size of a bit's projection: a hundred times what another order of adding up makes of float32.
     """
     runtime = require("onnxruntime", "onnx")
     given = np.ascontiguousarray(rows, dtype=np.float32)

@@ -21,7 +21,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import check_array
 
 from thpi._types import Array, Floats, Ints, check_numbers
-from thpi.comparison._methods import METHODS, Coded, Method, Search, Training
+from thpi.comparison._methods import METHODS, Coded, Method, Training
 from thpi.evaluation import Measured, nearest_relevance, paired_difference
 
 if TYPE_CHECKING:
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 _SIZES = (4, 8, 16, 32, 64, 128, 256)
 _LEAST_ROWS = 20
 _RECALLS = (1, 10, 100)
-
-
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#8C6D31", "#7B4173")
 _MARKERS = "os^vD<>Pp"
 
@@ -50,8 +48,8 @@ class Cut(NamedTuple):
 class Result:
     """One code, searched in one order.
 
-    ``recalls`` are those of exhaustive search: what is missing to 1 is lost by the code. ``shared_bytes`` are those that
-    all rows share, ``fit_seconds`` the time to learn and code.
+    ``recalls`` are those of exhaustive search: what is missing to 1 is lost by the code. All rows share the
+    ``shared_bytes``. ``milliseconds`` are of a query, in the faster of two runs; ``fit_seconds`` to learn and code.
     """
 
     method: str
@@ -77,8 +75,7 @@ class Result:
 class Comparison:
     """All results by falling recall within rising bytes; what was wished, and of which rows.
 
-    ``left_out`` are methods that could not run, with the reason. If ``unseen``, the rows searched are other rows than
-    those that the codes were learned from.
+    ``left_out`` are methods that could not run, with the reason. If ``unseen``, codes were learned from other rows.
     """
 
     results: tuple[Result, ...]
@@ -123,20 +120,16 @@ class Comparison:
             if best.shared_bytes > (codes := self.n_database * best.n_bytes):  # of few rows
                 shared, all_codes = f"{best.shared_bytes / 1e6:.2f} MB", f"{codes / 1e6:.2f} MB"
                 answer += f" Its centroids or projections take {shared} besides, more than all codes ({all_codes})."
-        if self.unseen:
-            return f"{answer} All codes were learned from other rows than those searched."
-        return f"{answer} All codes were learned from the rows searched; of rows that come later they find fewer."
+        which = "the rows searched; of rows that come later they find fewer"
+        return f"{answer} All codes were learned from {'other rows than those searched' if self.unseen else which}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
         names = ("n_queries", "n_database", "n_dims", "wished", "sentence", "left_out", "unseen")
-        return {
-            **{name: getattr(self, name) for name in names},
-            **self.cut._asdict(),
-            "choice": self.choice and self.choice.to_dict(),
-            "frontier": [{"method": r.method, "order": r.order, "n_bytes": r.n_bytes} for r in self.frontier],
-            "results": [result.to_dict() for result in self.results],
-        }
+        facts = {name: getattr(self, name) for name in names} | self.cut._asdict()
+        facts["choice"] = self.choice and self.choice.to_dict()
+        facts["frontier"] = [{"method": r.method, "order": r.order, "n_bytes": r.n_bytes} for r in self.frontier]
+        return facts | {"results": [result.to_dict() for result in self.results]}
 
     def to_html(self) -> str:
         """Return a page that needs no network and no script."""
@@ -242,22 +235,17 @@ def _results(
         try:
             for coded, seconds in _coded(METHODS[name], rows, sizes):
                 for order, search in coded.searches.items():
-                    found, milliseconds = _timed(search, queries, truth.most)
+                    times = []
+                    for _ in range(2):
+                        start = time.perf_counter()
+                        found = search(queries, truth.most)
+                        times.append(time.perf_counter() - start)
                     recalls = {cut: measured(values) for cut, values in truth.recalls(found).items()}
+                    milliseconds = 1e3 * min(times) / len(queries)
                     results.append(Result(name, order, *coded[:2], recalls, milliseconds, seconds))
         except NotImplementedError as error:
             left_out.append(f"{name}: {error}")
     return results, left_out
-
-
-def _timed(search: Search, queries: Array, k: int) -> tuple[Ints, float]:
-    """What a search finds, and milliseconds of a query, in the faster of two runs over all of them."""
-    seconds = []
-    for _ in range(2):
-        start = time.perf_counter()
-        found = search(queries, k)
-        seconds.append(time.perf_counter() - start)
-    return found, 1e3 * min(seconds) / len(queries)
 
 
 def _coded(method: Method, rows: Training, sizes: Sequence[int]) -> Iterator[tuple[Coded, float]]:

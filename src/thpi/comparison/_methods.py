@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from thpi._types import Array, Codes, Floats, Ints
+from thpi._types import Array, Codes, Ints
 from thpi.auto import AutoHasher
 from thpi.base import BaseHasher, TooManyBitsError
 from thpi.codes import n_bytes, pack_signs
@@ -33,10 +33,7 @@ Search: TypeAlias = Callable[[Array, int], Ints]
 
 
 class Coded(NamedTuple):
-    """The rows that are searched, as codes: bytes of one row, and bytes that all share (projections, centroids).
-
-    ``searches`` are exhaustive, by the name of the order.
-    """
+    """The rows that are searched, as codes: bytes of a row, bytes that all share, and exhaustive searches by order."""
 
     n_bytes: int
     shared_bytes: int
@@ -69,7 +66,7 @@ def _sign(rows: Training, most: int) -> Coded | None:
     """Code a row by the signs of its dimensions, as ``binary_quantize`` of pgvector does: there is one size."""
     if n_bytes(rows.n_dims) > most:
         return None
-    return _signs(pack_signs(rows.searched), rows.n_dims, lambda X: np.asarray(X, dtype=np.float64), 0)
+    return _signs(pack_signs(rows.searched), rows.n_dims, lambda X: X, 0)
 
 
 def _rotation(rows: Training, most: int) -> Coded:
@@ -79,7 +76,7 @@ def _rotation(rows: Training, most: int) -> Coded:
     rotation = np.linalg.qr(np.random.RandomState(rows.seed).standard_normal((n_bits, n_bits)))[0]
     projection = principal_axes(rows.X, mean.astype(np.float32), n_bits)[0] @ rotation
 
-    def project(X: Array) -> Floats:
+    def project(X: Array) -> Array:
         return np.asarray((X - mean) @ projection)
 
     return _signs(pack_signs(project(rows.searched)), n_bits, project, 4 * (projection.size + rows.n_dims))
@@ -101,19 +98,16 @@ def _auto(rows: Training, most: int) -> Coded | None:
 def _hashed(hasher: BaseHasher, rows: Training) -> Coded:
     hasher.fit(rows.X)
     arrays = (value for name, value in vars(hasher).items() if name.endswith("_") and isinstance(value, np.ndarray))
-
-    def project(X: Array) -> Floats:
-        return np.asarray(hasher.decision_function(X), dtype=np.float64)
-
-    return _signs(hasher.transform(rows.searched), hasher.n_bits, project, sum(array.nbytes for array in arrays))
+    shared = sum(array.nbytes for array in arrays)
+    return _signs(hasher.transform(rows.searched), hasher.n_bits, hasher.decision_function, shared)
 
 
-def _signs(codes: Codes, n_bits: int, project: Callable[[Array], Floats], shared_bytes: int) -> Coded:
+def _signs(codes: Codes, n_bits: int, project: Callable[[Array], Array], shared_bytes: int) -> Coded:
     index = HammingIndex(n_bits)
     index.add(codes)
 
     def search(order: Order) -> Search:
-        return lambda queries, k: np.asarray(index.search(project(queries), k, order=order).ids, dtype=np.int64)
+        return lambda X, k: index.search(np.asarray(project(X), dtype=np.float64), k, order=order).ids
 
     return Coded(n_bytes(n_bits), shared_bytes, {"Hamming": search("hamming"), "asymmetric": search("asymmetric")})
 

@@ -31,6 +31,7 @@ _SAMPLE = 10_000  # rows whose neighbours are looked at, and among which they ar
 _MOST_ROWS = 2**16  # that centroids are learned from: 256 for each
 _MOST_SUMS = 2**14  # the same, if rows are few: also what sums leave that are not their best
 _START, _ROUNDS = 0.2, 5  # of k-means
+_POSITIVE = Interval(Integral, 1, None, closed="left")
 
 
 class ResidualQuantiser(TransformerMixin, BaseEstimator):
@@ -89,9 +90,9 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
 
     _parameter_constraints: ClassVar[Constraints] = {
         "n_bytes": [Interval(Integral, 2, None, closed="left")],
-        "n_components": [None, Interval(Integral, 1, None, closed="left")],
-        "n_neighbours": [Interval(Integral, 1, None, closed="left")],
-        "beam": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [None, _POSITIVE],
+        "n_neighbours": [_POSITIVE],
+        "beam": [_POSITIVE],
         "random_state": ["random_state"],
     }
     hash_name: ClassVar[None] = None  # model files say so of methods whose codes are their own
@@ -331,8 +332,7 @@ def _slopes(Z: Floats, n_neighbours: int) -> Floats:
 def _near(rows: Array, n_queries: int, k: int) -> Ints:
     """Positions of the ``k`` rows nearest to each of the first rows, without itself."""
     some = np.ascontiguousarray(rows, dtype=np.float32)
-    # The first is the row itself, or its double.
-    return np.asarray(faiss_module().knn(some[:n_queries], some, k + 1)[1][:, 1:])
+    return np.asarray(faiss_module().knn(some[:n_queries], some, k + 1)[1][:, 1:])  # the first is itself, or its double
 
 
 def _recall(near: Ints, Z: Floats, decoded: Floats, offsets: Floats) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from thpi._types import PathLike
@@ -39,12 +40,10 @@ class Destination:
     whole: bool = True
 
     @classmethod
-    def of_store(
-        cls, name: str, description: str, forms: tuple[str, ...], store: type[Store], extra: str | None = None
-    ) -> Destination:
-        """Return the entry of a store; ``extra`` is that of the package which it needs."""
-        whole = store.has_transactions()
-        return cls(name, description, forms, _mirror_to(store), ("table", "texts"), extra, store.error_packages, whole)
+    def of_store(cls, name: str, description: str, forms: tuple[str, ...], store: type[Store]) -> Destination:
+        """Return the entry of a store."""
+        more = store.extra, store.error_packages, store._transaction is not Store._transaction
+        return cls(name, description, forms, partial(_mirror, store), ("table", "texts"), *more)
 
     @property
     def is_file(self) -> bool:
@@ -92,12 +91,11 @@ def write(collection: Collection, target: PathLike, *, force: bool = False, **op
     return kind.write(collection, place, **options)
 
 
-def _to_file(write_table: Callable[[PathLike, CodeTable], None]) -> Callable[..., Facts]:
-    def write(collection: Collection, target: str, *, texts: bool = False) -> Facts:
-        write_table(target, CodeTable.of(collection, texts=texts))
-        return _facts(collection)
-
-    return write
+def _codes(
+    write_table: Callable[[PathLike, CodeTable], None], collection: Collection, target: str, *, texts: bool = False
+) -> Facts:
+    write_table(target, CodeTable.of(collection, texts=texts))
+    return _facts(collection)
 
 
 def _onnx(collection: Collection, target: str, side: str = "target") -> Facts:
@@ -111,15 +109,12 @@ def _onnx(collection: Collection, target: str, side: str = "target") -> Facts:
     return facts | {"checked": "no: onnxruntime is not installed" if checked is None else checked._asdict()}
 
 
-def _mirror_to(connect: type[Store]) -> Callable[..., Facts]:
-    def write(
-        collection: Collection, target: str, *, table: str = "codes", texts: bool = False, force: bool = False
-    ) -> Facts:
-        with connect(target, table) as store:
-            done = store.mirror(CodeTable.of(collection, texts=texts), force=force)
-        return {"table": table, **_facts(collection), **done._asdict()}
-
-    return write
+def _mirror(
+    store: type[Store], collection: Collection, target: str, *, force: bool, table: str = "codes", texts: bool = False
+) -> Facts:
+    with store(target, table) as connected:
+        done = connected.mirror(CodeTable.of(collection, texts=texts), force=force)
+    return {"table": table, **_facts(collection), **done._asdict()}
 
 
 def _facts(collection: Collection) -> Facts:
@@ -127,23 +122,17 @@ def _facts(collection: Collection) -> Facts:
 
 
 _DESTINATIONS = (
-    Destination("npy", "an array for numpy, width and ids included", (".npy",), _to_file(write_npy)),
-    Destination("parquet", "a Parquet file", (".parquet",), _to_file(write_parquet), ("texts",)),
-    Destination("faiss", "a faiss binary index; integer ids only", (".faiss",), _to_file(write_faiss)),
+    Destination("npy", "an array for numpy, width and ids included", (".npy",), partial(_codes, write_npy)),
+    Destination("parquet", "a Parquet file", (".parquet",), partial(_codes, write_parquet), ("texts",)),
+    Destination("faiss", "a faiss binary index; integer ids only", (".faiss",), partial(_codes, write_faiss)),
     Destination("onnx", "the hash function, for other languages", (".onnx",), _onnx, ("side",), extra="onnx"),
-    Destination.of_store(
-        "pgvector", "a table of PostgreSQL with pgvector", ("postgresql://", "postgres://"), PgVector, "pgvector"
-    ),
+    Destination.of_store("pgvector", "a table of PostgreSQL with pgvector", ("postgresql://", "postgres://"), PgVector),
     Destination.of_store("sqlite-vec", "a table of an SQLite file, for sqlite-vec", (".sqlite", ".sqlite3"), SqliteVec),
     Destination.of_store(
-        "lancedb",
-        "a Lance table, in a folder or an object store",
-        (".lancedb", "s3://", "gs://", "az://"),
-        LanceDB,
-        "lancedb",
+        "lancedb", "a Lance table, in a folder or an object store", (".lancedb", "s3://", "gs://", "az://"), LanceDB
     ),
     Destination.of_store(
-        "milvus", "a Milvus collection, on a server or in a file", ("http://", "https://", ".db"), Milvus, "milvus"
+        "milvus", "a Milvus collection, on a server or in a file", ("http://", "https://", ".db"), Milvus
     ),
 )
 DESTINATIONS: dict[str, Destination] = {entry.name: entry for entry in _DESTINATIONS}

@@ -26,12 +26,11 @@ _BATCH = 5_000  # ids of one deletion
 class LanceDB(Store):
     """Codes in a Lance table. Needs the extra ``lancedb``.
 
-    ``address`` is a folder, made if it is missing, or an address that LanceDB knows (``s3://...``, ``gs://...``,
-    ``az://...``). Additions are one commit, and removals one for 5,000 items: only one process should write; readers
-    see the newest commit.
+    ``address`` is a folder, made if it is missing, or ``s3://...``, ``gs://...``, ``az://...``. Additions are one
+    commit, and removals one for 5,000 items: only one process should write; readers see the newest commit.
     """
 
-    error_packages = ("lancedb",)
+    extra, error_packages = "lancedb", ("lancedb",)
     longest_name = 128
     _table: Any = None
 

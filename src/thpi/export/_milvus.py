@@ -1,8 +1,8 @@
 """Milvus: codes in a Milvus collection, on a server or cluster, or in a file.
 
 The collection has the fields ``id`` (INT64 or VARCHAR, primary key), ``position`` (order of insertion), ``code``
-(BINARY_VECTOR, the bytes of :mod:`thpi.codes`) and, if wanted, ``text``, which is empty where an item has none; its
-description is that of the codes. Queries use strong consistency, so that they find what was just added.
+(BINARY_VECTOR, the bytes of :mod:`thpi.codes`) and, if wanted, ``text``, empty where an item has none; its description
+is that of the codes. Queries use strong consistency, so that they find what was just added.
 """
 
 from __future__ import annotations
@@ -30,12 +30,11 @@ _REFUSED, _TOO_LONG = r"[\x00-\x1f\x7f]|.{16384}", "a control character or more 
 class Milvus(Store):
     """Codes in a Milvus collection. Needs the extra ``milvus``.
 
-    ``address`` is that of a server, or a file for the embedded engine (milvus-lite 2.5; 3.x takes no binary vectors).
-    Milvus has no transactions: only one process should write. The environment variable ``THPI_STORE_TOKEN`` is for
-    servers that require a token, ``user:password`` or an access token.
+    ``address`` is that of a server, whose token (``user:password`` or an access token) is in ``THPI_STORE_TOKEN``, or a
+    file for the embedded engine (milvus-lite 2.5; 3.x takes no binary vectors). Only one process should write.
     """
 
-    error_packages = ("pymilvus", "grpc")
+    extra, error_packages = "milvus", ("pymilvus", "grpc")
 
     def _connect(self, address: str) -> None:
         pymilvus, self._embedded = require("pymilvus", "milvus"), "://" not in address
@@ -72,8 +71,8 @@ class Milvus(Store):
         self._engine.drop_collection(self.table)
 
     def _insert(self, ids: list[Id], codes: Codes, texts: Sequence[str | None] | None) -> None:
-        items = enumerate(zip(ids, codes, strict=True), start=self._end())
-        rows: list[dict[str, Any]] = [{"id": i, "position": n, "code": c.tobytes()} for n, (i, c) in items]
+        items = enumerate(zip(ids, map(bytes, codes), strict=True), start=self._end())
+        rows: list[dict[str, Any]] = [{"id": item, "position": n, "code": code} for n, (item, code) in items]
         for row, text in zip(rows, texts or (), strict=False):
             row["text"] = text or ""
         for start in range(0, len(rows), _BATCH):

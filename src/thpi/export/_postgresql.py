@@ -24,12 +24,11 @@ _FETCHED = 2000
 class PgVector(Store):
     """Codes in a PostgreSQL table. Needs the extra ``pgvector``.
 
-    ``address`` is that of the database for libpq: ``"postgresql://user@host/name"`` or ``"host=... dbname=..."``. The
-    table is made in the first schema of the search path. :meth:`mirror` is one transaction; writers of a table wait
-    for each other.
+    ``address`` is that of the database for libpq: ``"postgresql://user@host/name"`` or ``"host=... dbname=..."``. A new
+    table is in the first schema of the search path. :meth:`mirror` is one transaction; writers wait for each other.
     """
 
-    error_packages = ("psycopg", "psycopg_binary")
+    extra, error_packages = "pgvector", ("psycopg", "psycopg_binary")
     longest_name = 63  # PostgreSQL would cut a longer name silently, and two tables could become one
     on_disk = False
 

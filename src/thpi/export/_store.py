@@ -7,15 +7,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from thpi._types import Bools, Codes
 from thpi.export._files import CodeTable, Id, read_description
 from thpi.identity import ModelMismatchError
-
-IdKind: TypeAlias = Literal["int64", "string"]
+from thpi.index import IdKind
 
 
 class Mirrored(NamedTuple):
@@ -33,12 +32,10 @@ class Store(AbstractContextManager["Store"], ABC):
     ``_connect`` and ``_description`` are within ``_transaction``, which an engine with transactions overrides.
     """
 
-    error_packages: ClassVar[tuple[str, ...]] = ()
-    """Exceptions of these are messages of the engine."""
-    longest_name = 255
-    """Longest name of a table."""
-    on_disk = True
-    """Whether an address without ``://`` is a file or folder."""
+    extra: ClassVar[str | None] = None  # of the package, which the engine needs
+    error_packages: ClassVar[tuple[str, ...]] = ()  # exceptions of these are messages of the engine
+    longest_name = 255  # of a table
+    on_disk = True  # whether an address without "://" is a file or folder
     n_bits: int
     kind: IdKind
     with_texts: bool
@@ -140,11 +137,6 @@ class Store(AbstractContextManager["Store"], ABC):
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    @classmethod
-    def has_transactions(cls) -> bool:
-        """Whether the engine undoes what was broken off."""
-        return cls._transaction is not Store._transaction
 
     def _transaction(self) -> AbstractContextManager[object]:
         """Keep other writers out, and undo everything if there is an error, as far as the engine can."""

@@ -35,8 +35,7 @@ _FAR_ROWS = 256  # rows that are read one by one before their pages are released
 class Rows(ABC):
     """Rows read block by block, as often as needed. A subclass implements :meth:`blocks`.
 
-    A subclass that knows them assigns ``shape``, ``n_columns`` and ``dtype``. Otherwise the first block gives columns
-    and type, and ``shape`` takes one pass over all rows.
+    A subclass that knows them assigns ``shape``, ``n_columns`` and ``dtype``, which otherwise takes a pass over all.
     """
 
     remote: ClassVar[bool] = False
@@ -108,8 +107,7 @@ class Rows(ABC):
 
     def map(self, function: Callable[[Array], Array], n_columns: int, dtype: npt.DTypeLike) -> Any:
         """Return ``function(block)`` of all blocks, each with ``n_columns`` columns, as one array in memory."""
-        parts = [function(block) for block in self.blocks()]
-        return np.concatenate(parts) if parts else np.empty((0, n_columns), dtype=dtype)
+        return np.concatenate([np.empty((0, n_columns), dtype=dtype), *map(function, self.blocks())])
 
     def below(self, array: Array) -> Rows:
         """Return the rows of ``array`` followed by these."""
@@ -137,8 +135,7 @@ class Blocks(Rows):
 
     def __init__(self, blocks: Iterable[npt.ArrayLike] | Callable[[], Iterable[npt.ArrayLike]]) -> None:
         if not callable(blocks) and iter(blocks) is blocks:
-            advice = "pass a list, or a function that makes an iterator"
-            raise ValueError(f"blocks is an iterator, which can be read only once; {advice}.")
+            raise ValueError("blocks is an iterator, which can be read only once; pass a list, or a function.")
         self._make = blocks if callable(blocks) else lambda: blocks
 
     def blocks(self) -> Iterator[Array]:
