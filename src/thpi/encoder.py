@@ -221,10 +221,9 @@ class Encoder(_Bare):
         super().__init__(function, contents.method)
         self._params = dict(contents.header["params"])
         vars(self).update(contents.fitted(sparse_ones=function.shapes))
-        n_bits = self._params["n_bits"]
+        self.n_bits = n_bits = self._params["n_bits"]
         if not isinstance(n_bits, int) or n_bits < 1:
             raise ValueError(f"n_bits={n_bits!r} must be a positive integer")
-        self.n_bits = n_bits
         function.check(vars(self), self.n_features_in_, n_bits)
         if self.is_two_sided:
             self.source_side.check()

@@ -13,13 +13,12 @@ import numpy.typing as npt
 from thpi._types import Array, Codes, Ints, MatrixLike, PathLike
 from thpi.codes import check_codes
 from thpi.collection._file import CollectionFile, CollectionFileError, Details
-from thpi.encoder import Coding, Encoder, load_encoder
 from thpi.identity import check_fingerprint, check_same_model
 from thpi.index import HammingIndex, IdsLike, Neighbours, Order, check_ids, number_on
-from thpi.model_file import ModelFileError
 
 if TYPE_CHECKING:
     from thpi.base import BaseHasher
+    from thpi.encoder import Coding, Encoder
     from thpi.evaluation import Assessment
 
 
@@ -122,6 +121,8 @@ class Collection:
         """The hash function: codes rows of either side."""
         found = self._hasher
         if found is None:
+            from thpi.encoder import load_encoder
+
             # Within a transaction: the model and the codes of one moment.
             with self._lock, self._named_errors(), self._file.reading():
                 self._catch_up()
@@ -379,7 +380,11 @@ class Collection:
         """Name the file in errors about its content."""
         try:
             yield
-        except (CollectionFileError, ModelFileError) as error:
+        except ValueError as error:
+            from thpi.model_file import ModelFileError  # a search for an item needs no model
+
+            if not isinstance(error, (CollectionFileError, ModelFileError)):
+                raise
             text = str(error)
             named = text if text.startswith(repr(str(self.path))) else f"{str(self.path)!r} is damaged: {text}"
             raise CollectionFileError(named) from None

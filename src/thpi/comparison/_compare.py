@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _SIZES = (4, 8, 16, 32, 64, 128, 256)
-_LEAST_ROWS = 20
 _RECALLS = (1, 10, 100)
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#8C6D31", "#7B4173")
 _MARKERS = "os^vD<>Pp"
@@ -211,7 +210,7 @@ def compare(
     [('ITQ, asymmetric', 2), ('SQ 8, asymmetric', 16), ('float', 64)]
     """
     rows = check_array(
-        check_numbers("X", X), dtype=np.float32, ensure_min_samples=_LEAST_ROWS, estimator="compare", input_name="X"
+        check_numbers("X", X), dtype=np.float32, ensure_min_samples=20, estimator="compare", input_name="X"
     )
     queries, training = _split(normalize(rows) if cosine else rows, n_queries, unseen, random_state)
     cut = Cut(k, k if candidates is None else candidates)

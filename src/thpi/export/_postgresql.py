@@ -18,8 +18,6 @@ from thpi._types import Codes
 from thpi.export._files import Id
 from thpi.export._store import Store
 
-_FETCHED = 2000
-
 
 class PgVector(Store):
     """Codes in a PostgreSQL table. Needs the extra ``pgvector``.
@@ -81,7 +79,7 @@ class PgVector(Store):
         text = "text" if self.with_texts else "NULL"
         with self._engine.cursor("thpi_rows") as cursor:
             cursor.execute(f'SELECT id, code::text, {text} FROM "{self.table}" ORDER BY position')
-            while rows := cursor.fetchmany(_FETCHED):
+            while rows := cursor.fetchmany(2000):
                 digits = np.frombuffer("".join(row[1] for row in rows).encode(), dtype=np.uint8)
                 codes = np.packbits(digits.reshape(-1, self.n_bits) == ord("1"), axis=1, bitorder="little")
                 yield from ((item, code.tobytes(), known) for (item, _, known), code in zip(rows, codes, strict=True))
