@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from thpi.base import BaseHasher
     from thpi.rows import Rows
 
+__all__ = ["Coding", "Encoder", "OneSidedError", "SourceSide", "load_encoder"]
+
 _FLOATS = (np.float64, np.float32)
 
 

@@ -19,6 +19,8 @@ import numpy as np
 
 from thpi._types import Array
 
+__all__ = ["ModelMismatchError", "check_fingerprint", "check_same_model", "fingerprint"]
+
 _FINGERPRINT = re.compile(r"[0-9a-f]{16}")
 
 

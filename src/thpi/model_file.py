@@ -24,6 +24,8 @@ from thpi._types import Array, PathLike, is_sparse
 if TYPE_CHECKING:
     from thpi.base import BaseHasher
 
+__all__ = ["Contents", "ModelFileError", "encode", "load", "read", "save"]
+
 Header: TypeAlias = "dict[str, Any]"  # the JSON object
 FORMAT, VERSION = "thpi-model", 1
 _FITTED_NAME = re.compile(r"[a-z][a-z0-9_]*_")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,10 +20,10 @@ from thpi._types import Array, PathLike, is_sparse
 from thpi.codes import n_bytes, unpack
 from thpi.encoder import Coding
 
+__all__ = ["OnnxCheck", "check_onnx", "onnx_bytes", "write_onnx"]
+
 _OPSET, _IR = 17, 8  # of 2022: old enough for the runtimes that are in use
 _FLOAT32 = np.dtype(np.float32)
-_TOLERANCE = 1e-4
-Node: TypeAlias = Any  # an onnx.NodeProto; onnx is optional
 
 
 class OnnxCheck(NamedTuple):
@@ -38,7 +38,7 @@ class _Graph:
     """Nodes and constants of a graph; each call adds a node and returns the name of its output."""
 
     def __init__(self) -> None:
-        self.nodes: list[Node] = []
+        self.nodes: list[Any] = []  # onnx is optional
         self.constants: list[Any] = []
         self._helper, self._numpy_helper = require("onnx.helper", "onnx"), require("onnx.numpy_helper", "onnx")
 
@@ -144,7 +144,7 @@ def check_onnx(data: bytes, coder: Coding, rows: Array) -> OnnxCheck:
     codes, projections = session.run(["codes", "projections"], {"rows": given})
     values = coder.decision_function(given)
     typical = np.sqrt(np.mean(np.square(values, dtype=np.float64), axis=0))
-    wrong = np.abs(projections - values) > _TOLERANCE * typical
+    wrong = np.abs(projections - values) > 1e-4 * typical
     wrong |= unpack(codes, coder.n_bits) != (projections >= 0)
     if wrong.any():
         row, bit = np.argwhere(wrong)[0]

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _SIZES = (4, 8, 16, 32, 64, 128, 256)
-_RECALLS = (1, 10, 100)
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#8C6D31", "#7B4173")
 _MARKERS = "os^vD<>Pp"
 
@@ -274,7 +273,7 @@ def _cuts(wished: Cut, n: int) -> list[Cut]:
     k, candidates = wished
     if not 1 <= k <= candidates <= n:
         raise ValueError(f"k={k!r} and candidates={candidates!r}: 1 <= k <= candidates <= {n} must hold, the database.")
-    usual = [cut for cut in (*(Cut(each, each) for each in _RECALLS), Cut(10, 100)) if cut.candidates <= n]
+    usual = [cut for cut in (Cut(1, 1), Cut(10, 10), Cut(100, 100), Cut(10, 100)) if cut.candidates <= n]
     return sorted({wished, *usual}, key=lambda cut: (cut.candidates, cut.k))
 
 

@@ -24,9 +24,7 @@ from thpi.solvers.moments import principal_axes
 
 _AUTO_BYTES = 32  # its candidates take long for more bits, and gain little
 _SUBSPACE = 8  # dimensions that one byte of OPQ describes, at most; more of them have hardly any variance left
-_OPQ_ROUNDS = 15
 _MOST_RESIDUAL_BYTES = 64  # longer codes take long to learn, and dimensions coded one by one are as good
-_QUERY_BITS = 8  # of RaBitQ: queries are rounded to bytes
 
 Search: TypeAlias = Callable[[Array, int], Ints]
 """Positions of the ``k`` rows nearest to each query, by the codes of all rows: (queries, k) to (n_queries, k)."""
@@ -151,7 +149,7 @@ def _rotated_product(rows: Training, most: int) -> Coded | None:
     if not wide or len(rows.X) < CENTROIDS:
         return None
     rotation = faiss.OPQMatrix(d, m, wide)
-    rotation.niter = _OPQ_ROUNDS
+    rotation.niter = 15
     rotation.pq = pq = faiss.ProductQuantizer(wide, m, 8)
     _seed(pq.cp, rows.seed)
     coded = _of_faiss(faiss.IndexPreTransform(rotation, _product_index(wide, m, rows.seed)), rows)
@@ -170,7 +168,7 @@ def _rabitq(bits: int) -> Method:
         if (m := max((m for m, size in sizes.items() if size <= most), default=0)) == 0:
             return None
         index = faiss.IndexRaBitQ(m, faiss.METRIC_L2, bits)
-        index.qb = _QUERY_BITS
+        index.qb = 8  # bits of a query, which is rounded to bytes
         return _of_faiss(faiss.IndexPreTransform(faiss.PCAMatrix(rows.n_dims, m, 0, True), index), rows)
 
     return code

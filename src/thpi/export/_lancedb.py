@@ -19,7 +19,6 @@ from thpi.codes import n_bytes
 from thpi.export._files import Id
 from thpi.export._store import Store
 
-_LEAST = -(2**63)
 _BATCH = 5_000  # ids of one deletion
 
 
@@ -81,4 +80,4 @@ def _literal(item: Id) -> str:
     """Return an id as SQL; Lance has no parameters. In its texts only the quote is special."""
     if isinstance(item, str):
         return "'" + item.replace("'", "''") + "'"
-    return f"CAST('{item}' AS BIGINT)" if item == _LEAST else str(item)  # it reads the least integer as a float
+    return f"CAST('{item}' AS BIGINT)" if item == -(2**63) else str(item)  # it reads the least integer as a float

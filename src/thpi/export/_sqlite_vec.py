@@ -16,7 +16,6 @@ from thpi.export._files import Id
 from thpi.export._store import Store
 
 _ABOUT = "thpi_codes"
-_PATIENCE = 60  # seconds to wait for another writer
 
 
 class SqliteVec(Store):
@@ -32,7 +31,7 @@ class SqliteVec(Store):
             raise ValueError(f"table={self.table!r} must not begin with {_ABOUT!r} or 'sqlite_', which are taken.")
         import sqlite3
 
-        self._engine = sqlite3.connect(address, timeout=_PATIENCE, isolation_level=None)
+        self._engine = sqlite3.connect(address, timeout=60, isolation_level=None)
         if self._run("PRAGMA application_id") != [(0,)]:  # a collection of thpi, say: it takes no other tables
             raise ValueError(f"address={address!r} is the file of an application; name another one.")
 
