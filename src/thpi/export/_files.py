@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Id: TypeAlias = "int | str"
 
-BIT_ORDER = "little"
+BIT_ORDER, VERSION = "little", 1  # of what files and tables of codes say about themselves
 
 
 class CodeTable(NamedTuple):
@@ -56,7 +56,7 @@ class CodeTable(NamedTuple):
         >>> CodeTable.checked([[5]], ["a"], 3).description()
         '{"format": "thpi-codes", "version": 1, "n_bits": 3, "bit_order": "little", "model": null, "ids": "string"}'
         """
-        about = {"format": "thpi-codes", "version": 1, "n_bits": self.n_bits, "bit_order": BIT_ORDER}
+        about = {"format": "thpi-codes", "version": VERSION, "n_bits": self.n_bits, "bit_order": BIT_ORDER}
         return json.dumps(about | {"model": self.model, "ids": id_kind(self.ids)} | more)
 
 
