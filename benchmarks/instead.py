@@ -4,9 +4,9 @@
 
 The queries are 200 new drawings, searched among 800. AutoHasher learns from 200 drawings with tags and 600 rows of tags
 alone. All others learn, if they learn anything, from the 800 drawings that are searched, which is an advantage. The
-float ridge learns from the same 200 drawings with tags, and keeps a number for each of 100 components of the tags. MAP in
-percent by category; each method in its own order of distances, codes of thpi in the asymmetric one. AutoHasher and ITQ
-have the mean over five seeds, and the lowest and the highest.
+float ridge learns from the same 200 drawings with tags, and keeps a number for each of 100 components of the tags. MAP
+in percent by category; each method in its own order of distances, codes of thpi in the asymmetric one. AutoHasher and
+ITQ have the mean over five seeds, and the lowest and the highest.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from sklearn.preprocessing import StandardScaler
 
 import thpi
 from benchmarks._table import lined_up
+from thpi._types import Array
 from thpi.datasets import shop_task
 from thpi.evaluation import label_relevance, ranked_average_precision
 from thpi.index import asymmetric_distances
@@ -61,8 +62,8 @@ def main() -> None:
     print(lined_up(["code", "bytes", "MAP", "over seeds"], rows))
 
 
-def adapted(X: np.ndarray, S: np.ndarray, pairs: object, *parts: object) -> list[np.ndarray]:
-    """Return predicted tags of some rows: ridge from standardised pictures, its penalty by leave-one-out on the pairs."""
+def adapted(X: np.ndarray, S: np.ndarray, pairs: Array, *parts: Array) -> list[np.ndarray]:
+    """Return predicted tags of some rows: ridge from standardised pictures, its penalty by leave-one-out."""
     model = make_pipeline(StandardScaler(), RidgeCV(np.logspace(0, 6, 25))).fit(X[pairs], S[pairs])
     return [model.predict(X[part]) for part in parts]
 
