@@ -86,7 +86,7 @@ def pair(
     ``labels`` are a column of ``target``; labels by id; a pandas Series, by its index; or one label per row of
     ``target``. Every pair needs one. None, NaN and empty text are no labels.
 
-    ``id`` is the column of ids. Default: one called id; else the index of a pandas frame, if it is not just 0, 1, 2, ...
+    ``id`` is the column of ids. Default: one called id; else the index of a pandas frame if it is not just 0, 1, 2, ...
 
     >>> pictures = Items([[0.1], [0.2], [0.3]], ids=["cap", "shoe", "bag"])
     >>> texts = Items([[5.0], [6.0], [7.0]], ids=["shoe", "hat", "cap"])

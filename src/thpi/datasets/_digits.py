@@ -6,8 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thpi._types import Array
-from thpi.datasets._bundled import BUNDLED
-from thpi.datasets._paired import PairedDataset
+from thpi.datasets._paired import BUNDLED, PairedDataset
 
 # How digits.npz keeps each view: the integers of pix and fac as they are, other numbers in units of 1e-5.
 VIEWS = ("pix", "fac", "fou", "kar", "zer", "mor")

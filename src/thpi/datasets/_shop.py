@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from thpi._types import Array, Ints
-from thpi.datasets._bundled import BUNDLED
-from thpi.datasets._paired import PairedDataset
+from thpi.datasets._paired import BUNDLED, PairedDataset
 from thpi.kernels.threads import small_products
-
-if TYPE_CHECKING:
-    from sklearn.pipeline import Pipeline
 
 # How shop.npz keeps a feature: MobileNetV2's last layer lies between 0 and 6, in 255 steps.
 FEATURE_STEP = 6 / 255
@@ -45,26 +41,10 @@ def load_shop() -> PairedDataset:
     tags = sparse.csr_array(
         (np.ones(len(carried)), carried, np.concatenate([[0], np.cumsum(counts)])), shape=(len(names), len(vocabulary))
     )
-    return PairedDataset(
-        "shop",
-        steps * FEATURE_STEP,
-        tags,
-        tuple(names.tolist()),
-        labels.astype(np.int64),
-        tuple(label_names.tolist()),
-        tags=tags,
-        tag_names=tuple(vocabulary.tolist()),
-        pictures=tuple(pictures[start:end] for start, end in zip([0, *ends], ends, strict=False)),
-    )
-
-
-def tag_components() -> Pipeline:
-    """Return what turns tags into 100 numbers per drawing, unfitted: tf-idf and principal components."""
-    from sklearn.decomposition import TruncatedSVD
-    from sklearn.feature_extraction.text import TfidfTransformer
-    from sklearn.pipeline import make_pipeline
-
-    return make_pipeline(TfidfTransformer(), TruncatedSVD(100, n_iter=2, random_state=0))
+    classes = labels.astype(np.int64), tuple(label_names.tolist())
+    drawings = tuple(pictures[start:end] for start, end in zip([0, *ends], ends, strict=False))
+    known = {"tags": tags, "tag_names": tuple(vocabulary.tolist()), "pictures": drawings}
+    return PairedDataset("shop", steps * FEATURE_STEP, tags, tuple(names.tolist()), *classes, **known)
 
 
 class ShopTask(NamedTuple):
@@ -102,10 +82,14 @@ def shop_task() -> ShopTask:
     >>> task.X.shape, task.S.shape, len(task.pairs), len(task.texts), len(task.queries), str(task.ids[0])
     ((1000, 1280), (1000, 100), 200, 600, 200, 'animals-0')
     """
+    from sklearn.decomposition import TruncatedSVD
+    from sklearn.feature_extraction.text import TfidfTransformer
+
     shop = load_shop()
     assert shop.labels is not None
     pairs, texts, queries = (np.arange(shop.n)[SHOP_ROLES[role]] for role in ("pairs", "texts", "queries"))
     database = np.concatenate([pairs, texts])
+    weights = TfidfTransformer().fit(shop.source[database]).transform(shop.source)
     with small_products(shop.n):  # the same components with any number of threads
-        S = tag_components().fit(shop.source[database]).transform(shop.source)
+        S = TruncatedSVD(100, n_iter=2, random_state=0).fit(weights[database]).transform(weights)
     return ShopTask(shop, np.asarray(shop.target), np.asarray(S), shop.labels, pairs, texts, queries, database)
