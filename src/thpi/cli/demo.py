@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, Optional
 
 import typer
 
-from thpi.cli._options import Force
-from thpi.cli._output import check_output, print_table, progress_bar, uninterrupted
+from thpi._signals import uninterrupted
+from thpi.cli._shared import Force, check_output, print_table, progress_bar
 
 if TYPE_CHECKING:
     from thpi._types import Floats, Ints
@@ -80,7 +80,7 @@ def demo(
         shown = f"{line.precision:.1f}"
         rows.append((line.name, f"[bold]{shown}[/bold]" if line.precision == best else shown, f"{line.right:.1f}"))
     typer.echo(f"Search by picture in codes of {bits} bits")
-    print_table(titles, rows, titles[1:])
+    print_table(titles, rows)
     _write_collection(task, lines[-2], collection)
     _write_page(task, lines[0], lines[-2], html, bits)
     typer.echo(f"\nOpen {html} in a browser to see what was found for each of the new drawings.")

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
-from thpi.cli._collections import check_width, coder_of, collection_facts
-from thpi.cli._options import TABLES, CollectionFile, Id, Ignore, Json
-from thpi.cli._output import progress_bar, show
+from thpi.cli._collections import coder_of, collection_facts
+from thpi.cli._shared import TABLES, CollectionFile, Id, Ignore, Json, progress_bar, show
 
 if TYPE_CHECKING:
     from thpi.collection import Collection
@@ -62,11 +61,11 @@ def _drift(
     path: Path, shop: Collection, new_rows: str, id: str | None, ignore: list[str] | None, as_json: bool
 ) -> None:
     from thpi.drift import drift
-    from thpi.tables import Choice, read_matrix
+    from thpi.tables import Choice, check_width, read_matrix
 
     coder, names = coder_of(shop)
     X = read_matrix(Choice("--drift", new_rows, id, ignore=ignore or (), features=names)).X
-    check_width("--drift", new_rows, X, coder)
+    check_width("--drift", new_rows, X, coder.n_features_in_)
     found = drift(coder, X)
     facts = {"collection": str(path), "new_rows": found.n_rows, "measured_rows": found.n_trained}
     facts["drifted"] = found.drifted

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Optional
 
 import typer
 
-from thpi.cli._collections import check_width, coder_of, ids_like
-from thpi.cli._options import TABLES, CollectionFile, Json
-from thpi.cli._output import plain, printable
+from thpi.cli._shared import TABLES, CollectionFile, Json, plain, printable
 
 if TYPE_CHECKING:
     from thpi.collection import Collection
@@ -77,14 +76,13 @@ def search(
     shop = open(collection)
     if len(shop) == 0:
         raise ValueError(f"COLLECTION={str(collection)!r} is empty.")
-    answers = _of_item(shop, id, k) if queries is None else _of_rows(shop, queries, id, row, k, chosen)
+    answers = _of_item(shop, id or "", k) if queries is None else _of_rows(shop, queries, id, row, k, chosen)
     for answer in answers:
         _print(shop, answer, chosen, as_json)
 
 
-def _of_item(shop: Collection, id: str | None, k: int) -> Iterator[_Answer]:
-    ids = ids_like(shop, [id or ""])
-    item = ids.tolist()[0] if hasattr(ids, "tolist") else ids[0]
+def _of_item(shop: Collection, id: str, k: int) -> Iterator[_Answer]:
+    item = int(id) if shop.ids.dtype.kind in "iu" and re.fullmatch("-?[0-9]+", id) else id
     if item not in shop:
         few = ", ".join(map(str, shop.ids[:3].tolist()))
         raise ValueError(f"--id {id!r} is not in the collection; it has ids like {few}.")
@@ -97,13 +95,14 @@ def _of_rows(
 ) -> Iterator[_Answer]:
     import numpy as np
 
-    from thpi.tables import Choice, open_table, read_stdin
+    from thpi.cli._collections import coder_of
+    from thpi.tables import Choice, check_width, open_table, read_stdin
 
     coder, features = coder_of(shop)
     recall, start = shop.index.recall, 0
     choice = Choice("QUERIES", queries, id, features=features)
     for batch in read_stdin(id, features) if queries == "-" else open_table(choice).batches:
-        check_width("QUERIES", queries, batch.values, coder)
+        check_width("QUERIES", queries, batch.values, coder.n_features_in_)
         names: list[Any] = batch.ids or list(range(start, start + batch.values.shape[0]))
         some = slice(None) if row is None else slice(row - start, row - start + 1) if row >= start else slice(0)
         start, names, X = start + len(names), names[some], batch.values[some]
