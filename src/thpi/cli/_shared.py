@@ -114,12 +114,11 @@ def show(as_json: bool, facts: Facts) -> None:
     if as_json:
         typer.echo(json.dumps(plain(facts), allow_nan=False))
         return
-    width = max(len(name) for name in facts)
+    width = max(map(len, facts))
     for name, value in facts.items():
         if value is not None:
             text = _text(value)
-            # Not paths: a sentence has spaces.
-            long = isinstance(value, Mapping) or text.count(" ") > 5
+            long = isinstance(value, Mapping) or text.count(" ") > 5  # not paths: a sentence has spaces
             lines = textwrap.wrap(text, 76 - width, break_long_words=False) if long else [text]
             typer.echo(f"  {name.replace('_', ' '):{width}}  " + f"\n{'':{width + 4}}".join(lines))
 
@@ -160,7 +159,7 @@ def plain(value: Any) -> Any:
     return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
 
 
-def report(facts: Facts, page: Any, html: Path | None, as_json: bool, tell: Callable[[], None]) -> None:
+def report(facts: Facts, page: Callable[[], str], html: Path | None, as_json: bool, tell: Callable[[], None]) -> None:
     """Print a result, then write its page: if that fails, the work was not in vain."""
     if as_json:
         show(True, facts)
@@ -169,7 +168,7 @@ def report(facts: Facts, page: Any, html: Path | None, as_json: bool, tell: Call
     if html is not None:
         from thpi._files import atomic_write
 
-        text = page.to_html()
+        text = page()
         with uninterrupted():
             atomic_write(html, text)
         if not as_json:
@@ -209,18 +208,14 @@ def print_table(titles: Sequence[str], *groups: Iterable[Sequence[str | RichText
 
 
 @contextmanager
-def progress_bar(text: str, *columns: str) -> Iterator[Callable[..., None]]:
-    """Show a bar, by default with the time, on standard error if it is a terminal; yield the function to update it.
-
-    ``columns`` are texts, or names of columns of ``rich.progress``, such as "TimeRemainingColumn".
-    """
+def progress_bar(text: str) -> Iterator[Callable[..., None]]:
+    """Show a bar and the time on standard error, if it is a terminal; yield the function to update it."""
     if not sys.stderr.isatty():
         yield lambda **_: None  # rich takes as long to import as many a command takes to run
         return
     from rich import progress as rich
     from rich.console import Console
 
-    named = [getattr(rich, each)() if hasattr(rich, each) else each for each in columns or ["TimeElapsedColumn"]]
-    shown: tuple[str | rich.ProgressColumn, ...] = ("{task.description}", rich.BarColumn(), *named)
-    with rich.Progress(*shown, console=Console(stderr=True), transient=True) as progress:
-        yield partial(progress.update, progress.add_task(text, total=None, rows=0))
+    columns = ("{task.description}", rich.BarColumn(), rich.TimeElapsedColumn(), rich.TimeRemainingColumn())
+    with rich.Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        yield partial(progress.update, progress.add_task(text, total=None))

@@ -47,13 +47,13 @@ def add(
         coder, features = coder_of(shop, side)
         table = open_table(Choice("DATA", data, id, ignore=ignore or (), features=features, text=text))
         codes, names, texts = [], [], []
-        with progress_bar("coding", "{task.fields[rows]:,} rows", "TimeRemainingColumn") as update:
+        with progress_bar("coding") as update:
             for batch in table.batches:
                 check_width("DATA", data, batch.values, coder.n_features_in_)
                 codes.append(coder.transform(batch.values))
                 names += batch.ids or []
                 texts += batch.texts or []
-                update(rows=sum(map(len, codes)), total=1.0, completed=batch.done or 0.0)
+                update(description=f"{sum(map(len, codes)):,} rows coded", total=1.0, completed=batch.done or 0.0)
         if not codes:
             raise ValueError(f"DATA={data!r} has no rows.")
         ids = ids_like(shop, names) if names else None

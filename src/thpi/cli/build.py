@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import time
 import warnings
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
@@ -133,22 +134,15 @@ def build(
     facts = collection_facts(collection, made, as_json) | {"seconds": round(time.perf_counter() - start, 3)}
     if as_json and rows.joined is not None:
         facts["pairs"] = rows.joined._asdict()
-    page = _Page(hasher, about, collection_facts(collection, made, False))
-    report(facts, page, html, as_json, lambda: show(False, facts))
+    report(facts, partial(_page, hasher, about, made), html, as_json, lambda: show(False, facts))
 
 
-class _Page(NamedTuple):
-    """What was found when a collection was built."""
+def _page(hasher: BaseHasher, about: Facts, made: Collection) -> str:
+    from thpi.report import NARROW_STYLE, render
 
-    hasher: BaseHasher
-    about: Facts
-    facts: Facts
-
-    def to_html(self) -> str:
-        from thpi.report import NARROW_STYLE, render
-
-        about = {"title": self.about["title"], "meaning": self.about["relevant"], "style": NARROW_STYLE}
-        return render("collection.html", hasher=self.hasher, facts=self.facts, **about)
+    facts = collection_facts(made.path, made, False)
+    about = {"title": about["title"], "meaning": about["relevant"], "style": NARROW_STYLE}
+    return render("collection.html", hasher=hasher, facts=facts, **about)
 
 
 def _where_from(files: Files, rows: Learning, hasher: BaseHasher) -> Facts:

@@ -67,7 +67,7 @@ def compare(
             X, recall=recall, k=k, candidates=candidates, n_bytes=n_bytes, methods=method, cosine=cosine,
             unseen=unseen, n_queries=n_queries, random_state=seed, on_step=lambda name: update(description=name),
         )  # fmt: skip
-    report(found.to_dict(), found, html, as_json, partial(_print, found))
+    report(found.to_dict(), found.to_html, html, as_json, partial(_print, found))
 
 
 def _print(found: Comparison) -> None:

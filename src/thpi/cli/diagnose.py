@@ -62,7 +62,7 @@ def diagnose(
         rows = read_learning(files, id=id, ignore=ignore)
     found = _diagnosed({"X": rows.X, "y": rows.y, **rows.views}, relevance, bits, folds, seed)
     facts = found.to_dict() | {"joined": rows.joined and rows.joined._asdict()}
-    report(facts, found, html, as_json, partial(_print, found, rows.pairing))
+    report(facts, found.to_html, html, as_json, partial(_print, found, rows.pairing))
 
 
 def _diagnosed(rows: Facts, relevance: list[str] | None, bits: int, folds: int, seed: int) -> Diagnosis:

@@ -88,7 +88,7 @@ def evaluate(
     if html is not None:
         check_output("--html", html, force=force, inputs=(collection, data, queries, privileged, labels), extra="plots")
     facts, found = _found(given)
-    report(facts | found.to_dict(), found, html, as_json, partial(_print, facts, found))
+    report(facts | found.to_dict(), found.to_html, html, as_json, partial(_print, facts, found))
 
 
 def _found(given: dict[str, Any]) -> tuple[Facts, Assessment]:

@@ -55,24 +55,14 @@ def serve(
     if not 0.001 <= idle_limit <= 60:
         raise ValueError(f"--idle-limit {idle_limit:g} must be from 0.001 to 60 seconds.")
     settings = Settings(
-        token,
-        LOOPBACK_NAMES if is_loopback(host) else (),
-        max_body=max_body,
-        max_k=max_k,
-        max_neighbours=max_neighbours,
-        time_limit=time_limit,
-        writable=writable,
-    )
+        token, LOOPBACK_NAMES if is_loopback(host) else (), max_body=max_body, max_k=max_k,
+        max_neighbours=max_neighbours, time_limit=time_limit, writable=writable,
+    )  # fmt: skip
     with thpi.open(collection) as opened:  # an error of the file is told here, before workers start
         title = opened.about["title"]
     if not is_loopback(host) and token is None:
         typer.echo(f"warning: anyone who reaches {host} can search; set THPI_TOKEN to require a token.", err=True)
     run(
-        collection,
-        settings,
-        (host, port),
-        lambda where: typer.echo(f"serving {title} at {where}"),
-        workers=workers,
-        idle_limit=idle_limit,
-        max_connections=max_connections,
-    )
+        collection, settings, (host, port), lambda where: typer.echo(f"serving {title} at {where}"),
+        workers=workers, idle_limit=idle_limit, max_connections=max_connections,
+    )  # fmt: skip

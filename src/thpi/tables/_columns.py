@@ -50,9 +50,8 @@ def read_labels(
             return [_only(argument, spec, header, name)]
         return [_only(argument, spec, [each for each in header if each != key], name), key]
 
-    values, *keys = (
-        _named(argument, path, columns) if path.suffix.lower() in NAMED_COLUMNS else [read_column(argument, spec)]
-    )
+    table = path.suffix.lower() in NAMED_COLUMNS
+    values, *keys = _named(argument, path, columns) if table else [read_column(argument, spec)]
     if keys and ids is not None:
         by_id = dict(zip(id_names(f"{argument} {spec!r}", keys[0]), values, strict=True))
         return [by_id.get(str(each)) for each in ids]
@@ -71,11 +70,8 @@ def _named(argument: str, path: Path, choose: Callable[[list[str]], list[str]]) 
     """Read columns of a table, chosen by the names of all."""
     file = open_records(Choice(argument, str(path)), path)
     names = choose(file.names)
-    columns: list[list[Any]] = [[] for _ in names]
-    for part in file.read((), names):
-        for column, name in zip(columns, names, strict=True):
-            column += part.others[name]
-    return columns
+    parts = [part.others for part in file.read((), names)]
+    return [[value for part in parts for value in part[name]] for name in names]
 
 
 def _only(argument: str, spec: str, columns: list[str], name: str | None) -> str:
@@ -92,9 +88,8 @@ def as_ids(values: Sequence[Value]) -> Ints | list[str]:
     Traceback (most recent call last):
     ValueError: the id number 1 (counted from 0) is missing.
     """
-    blank = next((at for at, value in enumerate(values) if is_blank(value)), None)
-    if blank is not None:
-        raise ValueError(f"the id number {blank} (counted from 0) is missing.")
+    if blank := [at for at, value in enumerate(values) if is_blank(value)]:
+        raise ValueError(f"the id number {blank[0]} (counted from 0) is missing.")
     if all(isinstance(value, int) or _WHOLE.fullmatch(str(value)) for value in values):
         numbers = [int(value) for value in values]
         if all(-(2**63) <= number < 2**63 for number in numbers):

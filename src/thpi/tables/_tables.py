@@ -114,7 +114,11 @@ def _table(choice: Choice, file: records.Records, unique: bool) -> Table:
             if start == 0 and columns is not None:
                 _check_identifiers(choice, columns, part.numbers)
             if unique and ids is not None:
-                _check_unique(choice, ids, seen, start)
+                name = f"{choice.argument}={choice.spec!r}"
+                found = id_names(name, ids, start)
+                if again := seen.intersection(found):
+                    raise ValueError(f"{name}: {len(again)} ids occur more than once: {min(again)!r}.")
+                seen.update(found)
             start += len(part.numbers)
             yield Batch(part.numbers, ids, labels, part.done, texts)
 
@@ -142,14 +146,6 @@ def _with_ids(choice: Choice, table: Table) -> Table:
     return table._replace(batches=batches())
 
 
-def _check_unique(choice: Choice, ids: list[Value], seen: set[str], start: int) -> None:
-    name = f"{choice.argument}={choice.spec!r}"
-    names = id_names(name, ids, start)
-    if again := seen.intersection(names):
-        raise ValueError(f"{name}: {len(again)} ids occur more than once: {min(again)!r}.")
-    seen.update(names)
-
-
 def _check_identifiers(choice: Choice, columns: Columns, X: Array) -> None:
     """Refuse a feature that is called like an identifier, and whose numbers are whole and all different."""
     for name in choice.suspects(columns):
@@ -157,9 +153,9 @@ def _check_identifiers(choice: Choice, columns: Columns, X: Array) -> None:
         if len(values) > 1 and (values == np.rint(values)).all() and len(np.unique(values)) == len(values):
             apart = "" if choice.ignore is None else f", --ignore {name} if it is nothing to learn from"
             kept = "" if choice.kept is None else f", --feature {name} if it is a feature"
-            own = "" if columns.id is not None else f" --id {name} if it names the items{apart}{kept}."
-            hint = own or f" It is not the column of ids, which is {columns.id!r}{apart}{kept}."
-            raise choice.error(f"column {name} looks like ids: whole numbers, all different.{hint}")
+            own = f"It is not the column of ids, which is {columns.id!r}"
+            own = f"--id {name} if it names the items" if columns.id is None else own
+            raise choice.error(f"column {name} looks like ids: whole numbers, all different. {own}{apart}{kept}.")
 
 
 def _array_table(choice: Choice, array: InMemory) -> Table:
