@@ -21,8 +21,8 @@ The shop is part of the package: 1,000 drawings, described by 1,280 features
 of a neural network. While learning, 200 drawings are known with their tags,
 and the tags of 600 more. The other 200 drawings are new. They are the
 queries, searched among all others, and a result is right if it is of their
-category. No method is told the categories. The collection has the 800 others,
-with their drawings and tags.
+category, which no method is told. The collection has the 800 others, with
+their drawings and tags.
 
 With --tables it writes csv files to try the commands on: pictures.csv has 160
 items (the target), texts.csv 180 (the source), both with ids and shuffled;

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Annotated, Any, Optional
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 import typer
 
 from thpi.cli import _shared as shared
-from thpi.cli._shared import Facts, check_output, print_table, progress_bar, report, say
+from thpi.cli._shared import check_output, print_table, progress_bar, report, say
 
 if TYPE_CHECKING:
     from thpi.evaluation import Answer, Diagnosis
@@ -51,6 +50,7 @@ def diagnose(
           --source texts.npz:more --html page.html
       thpi diagnose pictures.csv --privileged texts.csv --labels kinds.csv:kind
     """
+    from thpi import diagnose as diagnosed
     from thpi.tables import Files, read_learning
 
     for name in relevance or ():
@@ -60,33 +60,24 @@ def diagnose(
         check_output("--html", html, force=force, inputs=files.all, extra="plots")
     with progress_bar("reading"):
         rows = read_learning(files, id=id, ignore=ignore)
-    found = _diagnosed({"X": rows.X, "y": rows.y, **rows.views}, relevance, bits, folds, seed)
+    kinds = relevance or (["target", "source"] if rows.y is None else ["target", "labels", "source"])
+    steps, total = count(), len(kinds) * (folds + 2)
+    with progress_bar("diagnosing") as update:
+        found = diagnosed(
+            rows.X, y=rows.y, **rows.views, relevances=kinds, n_bits=bits, n_folds=folds, random_state=seed,
+            on_step=lambda text: update(description=text, completed=next(steps), total=total),
+        )  # fmt: skip
     facts = found.to_dict() | {"joined": rows.joined and rows.joined._asdict()}
     report(facts, found.to_html, html, as_json, partial(_print, found, rows.pairing))
 
 
-def _diagnosed(rows: Facts, relevance: list[str] | None, bits: int, folds: int, seed: int) -> Diagnosis:
-    from thpi import diagnose as diagnosed
-
-    kinds = relevance or (["target", "source"] if rows["y"] is None else ["target", "labels", "source"])
-    steps, total = count(), len(kinds) * (folds + 2)
-    run = partial(diagnosed, **rows, relevances=kinds, n_bits=bits, n_folds=folds, random_state=seed)
-    with progress_bar("diagnosing") as update:
-        return run(on_step=lambda text: update(description=text, completed=next(steps), total=total))
-
-
 def _print(found: Diagnosis, pairing: str | None) -> None:
-    from rich.console import Console
-    from rich.text import Text
-
     colours = {"helps": "green", "hurts": "red"}
     say(f"{found.rows}, {found.n_bits} bits")
     say(f"Paired {pairing}.")
     say(found.relation, "dim" if found.related else "bold red")
     for answer in found.answers:
-        before, verdict, after = re.split(f"({answer.verdict})", answer.sentence, maxsplit=1, flags=re.IGNORECASE)
-        styled = verdict, f"bold {colours.get(answer.verdict, 'yellow')}"
-        Console().print(Text.assemble("\n", before, styled, after))
+        say(f"\n{answer.sentence}", f"bold {colours.get(answer.verdict, 'yellow')}")
         # Otherwise figures that differ from those of the answer look like a fault.
         nested = "The answer above is nested cross-validation, so it can be lower than the best row here."
         say(f"Candidates AutoHasher tried. {nested}")

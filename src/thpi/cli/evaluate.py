@@ -99,16 +99,16 @@ def _found(given: dict[str, Any]) -> tuple[Facts, Assessment]:
     with thpi.open(given["collection"]) as shop:
         meaning = _checked(shop.hasher, given)
         with progress_bar("reading"):
-            database, asked = _read(coder_of(shop), given)
-        both = [Judged(rows.X, rows.y, rows.views["privileged"]) for rows in (database, asked) if rows is not None]
+            tables = _read(coder_of(shop), given)
+        rows, *asked = (Judged(table.X, table.y, table.views["privileged"]) for table in tables)
         options = {name: given[name] for name in ("n_queries", "neighbours", "radius", "precision")}
         options |= {"k": given["k"] or None, "measures": given["measure"] or (), "curves": given["html"] is not None}
-        with progress_bar(f"measuring in {both[0].X.shape[0]:,} rows"):
+        with progress_bar(f"measuring in {rows.X.shape[0]:,} rows"):
             found = shop.evaluate(
-                both[0].X, both[0].labels, privileged=both[0].source, queries=both[1] if asked else None,
+                rows.X, rows.labels, privileged=rows.source, queries=asked[0] if asked else None,
                 relevance=meaning.name, random_state=given["seed"], **options,
             )  # fmt: skip
-        left_out = sum(rows.joined.n_target for rows in (database, asked) if rows is not None and rows.joined)
+        left_out = sum(table.joined.n_target for table in tables if table.joined is not None)
         facts = {"collection": str(shop.path), "method": shop.hasher.method_name, "rows_without_source": left_out}
     return facts, found
 
@@ -132,8 +132,6 @@ def _checked(hasher: Coding, given: dict[str, Any]) -> Relevance:
         if given[name] is not None and not useful:
             typer.echo(f"--{name} is not used: relevant means {meaning.title}.", err=True)
             given[name] = None
-    if given["queries"] is not None and given["n_queries"] is not None:
-        raise ValueError(f"--n-queries {given['n_queries']} draws rows of DATA; it cannot be used with --queries.")
     for name in ("neighbours", "radius"):
         if meaning.needs_labels and given[name] is not None:
             why = f"with --relevance {meaning.name}: labels decide what is relevant"
@@ -141,20 +139,21 @@ def _checked(hasher: Coding, given: dict[str, Any]) -> Relevance:
     return meaning
 
 
-def _read(coder: tuple[Coding, Names], given: dict[str, Any]) -> tuple[Learning, Learning | None]:
-    """Return the database, and the queries if they have a table of their own, which has no row of the database."""
+def _read(coder: tuple[Coding, Names], given: dict[str, Any]) -> list[Learning]:
+    """Return the database and, if they have a table of their own, the queries, which must not be in the database."""
     from thpi.tables import Files, read_learning
 
     files = Files(given["data"], given["privileged"], labels=given["labels"])
-    read = partial(read_learning, id=given["id"], ignore=given["ignore"], fitted=(coder[0].n_features_in_, coder[1]))
+    fitted = coder[0].n_features_in_, coder[1]
+    read = partial(read_learning, id=given["id"], ignore=given["ignore"], fitted=fitted)
     if given["queries"] is None:
-        return read(files), None
+        return [read(files)]
     asked = read(files._replace(data=given["queries"]), argument="--queries", known=None)
     database = read(files, known=asked.known)
     if both := set(map(str, asked.ids or ())) & set(map(str, database.ids or ())):
         few = ", ".join(sorted(both)[:3])
         raise ValueError(f"--queries: {len(both)} of its ids are in DATA too ({few}); a query must not find itself.")
-    return database, asked
+    return [database, asked]
 
 
 def _print(facts: Facts, found: Assessment) -> None:

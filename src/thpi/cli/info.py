@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
@@ -50,9 +50,9 @@ def info(
             shop.check()
         coder, names = coder_of(shop)
         facts = collection_facts(collection, shop, as_json)
-        columns = None if names is None else list(names) if as_json else ", ".join(names[:6])
-        if names is not None and not as_json and len(names) > 6:
-            columns = f"{columns}, ..."
+        columns: Any = names
+        if names is not None and not as_json:
+            columns = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
         facts |= {"features": coder.n_features_in_, "columns": columns, "made_by": f"thpi {shop.about.get('thpi')}"}
         show(as_json, facts | {"file_bytes": shop.path.stat().st_size, "intact": True})
 

@@ -90,7 +90,9 @@ def read_learning(
         if unknown := [name for name in names or () if name not in columns]:
             there = some(columns) or "those without names"
             raise ValueError(f"{option} {unknown[0]!r}: there is no column {unknown[0]!r}, only {there}.")
-    labels = labels_of(T, argument, files.labels, id)
+    labels: list[Any] | None = T.labels
+    if labels is None and files.labels is not None:
+        labels = read_labels("--labels", files.labels, argument, T.X.shape[0], T.ids, id)
     rows: Sequence[object] = range(T.X.shape[0]) if T.ids is None else T.ids
     if S is not None and T.ids is not None and S.ids is not None:
         first = set(map(str, T.ids[:n_first]))
@@ -133,13 +135,6 @@ def read_rows(choice: Choice, client: object = None) -> TableRows:
     names = None if len(features) == 1 else columns.features
     ids, labels, texts = (values.get(name) for name in (columns.id, columns.labels, columns.text))
     return TableRows(rows, ids, labels, names, columns, texts)
-
-
-def labels_of(table: TableRows, argument: str, labels: str | None, id: str | None) -> Any:
-    """Return the labels of the rows of a table: from the table itself, or from the file of labels; None without."""
-    if labels is None or table.labels is not None:
-        return table.labels
-    return read_labels("--labels", labels, argument, table.X.shape[0], table.ids, id)
 
 
 @contextmanager
@@ -189,18 +184,18 @@ def _read(files: Files, choice: Choice, fitted: tuple[int, Names] | None, client
         option = apart._replace(argument="--privileged")
         S = _stacked("--privileged", [read_rows(option._replace(spec=spec)) for spec in _several(files.privileged)])
     if files.source is not None:
-        like = None if S is None else S.names
-        S_U = read_rows(apart._replace(argument="--source", spec=files.source, features=like, exact=True), client)
+        alike = apart._replace(features=None if S is None else S.names, exact=True)
+        S_U = read_rows(alike._replace(argument="--source", spec=files.source), client)
     if files.target is not None:
         ours = [name for name in (T.columns and T.columns.labels, T.columns and T.columns.text) if name is not None]
         alike = apart._replace(ignore=[*(choice.ignore or ()), *ours], features=T.names, exact=True)
         T_U = read_rows(alike._replace(argument="--target", spec=files.target))
-    for name, more, other, like_rows in (
-        (_named("--source", files.source), S_U, "--privileged", S),
-        (_named("--target", files.target), T_U, "DATA", T),
+    for name, file, more, other, like in (
+        ("--source", files.source, S_U, "--privileged", S),
+        ("--target", files.target, T_U, "DATA", T),
     ):
-        if more is not None and like_rows is not None and (d := more.X.shape[1]) != (wanted := like_rows.X.shape[1]):
-            raise ValueError(f"{name} has {d} columns and {other} {wanted}; they must be the same.")
+        if more is not None and like is not None and (d := more.X.shape[1]) != (wanted := like.X.shape[1]):
+            raise ValueError(f"{name} {file!r} has {d} columns and {other} {wanted}; they must be the same.")
     return (T, S, S_U, T_U), parts[0].X.shape[0]
 
 
@@ -232,8 +227,8 @@ def _joined(files: Files, argument: str, tables: Four, labels: list[Value | None
         raise ValueError("DATA and --privileged have ids, but DATA is not read into memory, and cannot be joined.")
     target = Items(T.X, T.ids, name=argument)
     if T_U is not None and T_U.ids is not None:
-        target = Items(stack(T.X, T_U.X), [*T.ids, *T_U.ids], name=f"{argument} and {_named('--target', files.target)}")
-    source = None if S_U is None else Items(S_U.X, S_U.ids, name=_named("--source", files.source))
+        target = Items(stack(T.X, T_U.X), [*T.ids, *T_U.ids], name=f"{argument} and --target {files.target!r}")
+    source = None if S_U is None else Items(S_U.X, S_U.ids, name=f"--source {files.source!r}")
     found = pair(target, Items(S.X, S.ids, name=_named("--privileged", files.privileged)), source=source)
     views, report, target_ids = found.views, found.report, found.target_ids
     if T_U is not None and T_U.ids is None:

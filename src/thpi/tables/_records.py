@@ -7,7 +7,7 @@ import io
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,9 @@ PORTION = 2**22
 """Numbers held at a time, 32 MiB of float64."""
 
 _WORTH_THREADS = 2**20  # bytes; threads that have just begun can end a process that ends (std::terminate)
+
+
+Lines: TypeAlias = "Iterator[tuple[int, list[str]]]"  # number of a line, and its cells
 
 
 class Part(NamedTuple):
@@ -149,7 +152,7 @@ def _matrix(table: Any, names: Sequence[str]) -> Array | None:
     return X if np.isfinite(X).all() else None
 
 
-def _rows(choice: Choice, data: bytes, delimiter: str, before: int) -> Iterator[tuple[int, list[str]]]:
+def _rows(choice: Choice, data: bytes, delimiter: str, before: int) -> Lines:
     """Line and cells of each row, read slowly: for the names of columns, and to find out what is wrong."""
     try:
         text = data.decode("utf-8-sig")
@@ -164,12 +167,7 @@ def _rows(choice: Choice, data: bytes, delimiter: str, before: int) -> Iterator[
 
 
 def _first_wrong(
-    choice: Choice,
-    rows: Iterator[tuple[int, list[str]]],
-    names: list[str],
-    named: bool,
-    numbers: Sequence[str],
-    why: Any,
+    choice: Choice, rows: Lines, names: list[str], named: bool, numbers: Sequence[str], why: Any
 ) -> ValueError:
     at = [names.index(name) for name in numbers]
     for line, cells in rows:
