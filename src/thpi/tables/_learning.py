@@ -12,8 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 from thpi._types import Array, Matrix
 from thpi.pairing import Items, PairingReport, pair, stack
 from thpi.tables._choice import Choice, Names, Value, column_of, some
-from thpi.tables._columns import label_texts, read_labels
-from thpi.tables._tables import TableRows, read_matrix
+from thpi.tables._tables import TableRows, label_texts, read_labels, read_matrix
 
 _PATIENCE = "10s"  # with a scheduler that does not answer
 
