@@ -22,7 +22,7 @@ from experiments.datasets import load_openclipart_mobilenet, take
 from thpi._files import atomic_write
 from thpi._types import Array, Ints
 from thpi.datasets import PairedDataset
-from thpi.datasets._shop import FEATURE_STEP
+from thpi.datasets._sets import FEATURE_STEP
 
 CATEGORIES, EACH, SEED = 8, 125, 0
 

@@ -40,10 +40,8 @@ class PairingReport(NamedTuple):
     n_source: int
 
     def __str__(self) -> str:
-        return (
-            f"{self.n_pairs:,} pairs, {self.n_target:,} target rows without a source, "
-            f"{self.n_source:,} source rows without a target"
-        )
+        alone = f"{self.n_target:,} target rows without a source, {self.n_source:,} source rows without a target"
+        return f"{self.n_pairs:,} pairs, {alone}"
 
 
 class Paired(NamedTuple):

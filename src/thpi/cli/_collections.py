@@ -65,10 +65,10 @@ def item_details(ids: Iterable[Any], texts: dict[str, str], pictures: Path | Non
         wanted = set(map(str, ids))
         for file in sorted(pictures.iterdir()):
             if file.stem in wanted and file.suffix.lower() in _PICTURES:
-                files[file.stem] = file.read_bytes()
-                if (size := len(files[file.stem])) > _LARGEST:
+                if (size := file.stat().st_size) > _LARGEST:
                     most = f"a thumbnail has at most {_LARGEST:,}"
                     raise ValueError(f"--pictures: {str(file)!r} has {size:,} bytes; {most}.")
+                files[file.stem] = file.read_bytes()
         if not files:
             kinds = ", ".join(_PICTURES)
             raise ValueError(f"--pictures={str(pictures)!r} has no file named after an item ({kinds}).")

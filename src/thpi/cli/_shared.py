@@ -192,12 +192,15 @@ def percent(measured: Measured | None) -> str:
 
 
 def print_table(titles: Sequence[str], *groups: Iterable[Sequence[str | RichText]], texts: int = 1) -> None:
-    """Print groups of rows with a line between them; the first columns are ``texts``, the others numbers."""
+    """Print groups of rows with a line between them; the first columns are ``texts``, the others numbers.
+
+    Of several texts the first is a name, which is not broken.
+    """
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Column, Table
 
-    columns = [Column(title, overflow="fold") for title in titles[:texts]]
+    columns = [Column(title, overflow="fold", no_wrap=texts > 1 and title == titles[0]) for title in titles[:texts]]
     columns += [Column(title, justify="right", no_wrap=True) for title in titles[texts:]]
     table = Table(*columns, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for rows in groups:

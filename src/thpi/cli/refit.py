@@ -56,7 +56,7 @@ def refit(
         names = vars(old).get("feature_names_in_")
         with progress_bar("reading"):
             fitted = old.n_features_in_, None if names is None else [str(name) for name in names]
-            rows = read_learning(Files(data, privileged, labels=labels), id=id, ignore=ignore, fitted=fitted)
+            rows = read_learning(Files(data, privileged or None, labels=labels), id=id, ignore=ignore, fitted=fitted)
         ids, target_ids = item_ids(rows, shop)
         with progress_bar(f"fitting {old.method_name} twice"):
             found = refit_collection(
