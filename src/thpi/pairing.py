@@ -16,6 +16,10 @@ import numpy as np
 
 from thpi._types import Array, Ints, is_sparse
 
+__all__ = ["Items", "Paired", "PairingReport", "UNRELATED_LABELS", "UnrelatedLabelsWarning", "UnrelatedPairsWarning"]
+__all__ += ["align", "check_index", "check_labels", "default_id", "id_names", "is_blank", "label_relation", "pair"]
+__all__ += ["relation", "relation_of", "stack"]
+
 UNRELATED_LABELS = 0.02
 """Labels that agree with the target as well by chance more often than this are not used."""
 

@@ -160,8 +160,8 @@ def test_a_search_walks_few_files_and_no_heavy_library(shop):
     cli = [name for name in by_id if name.startswith(("thpi.cli", "thpi.tables", "thpi.pairing"))]
     assert cli == ["thpi.cli", "thpi.cli._shared", "thpi.cli.search"]
     assert len(by_id) <= 21, by_id
-    for queries in ("shop.csv", "target.npy"):
-        assert len(_walk(shop / "collection.thpi", shop / queries, "--row", "3")) <= 33
+    for queries, most in (("shop.csv", 27), ("target.npy", 35)):
+        assert len(_walk(shop / "collection.thpi", shop / queries, "--row", "3")) <= most
 
 
 def _seconds(*command):
