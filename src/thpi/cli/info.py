@@ -68,9 +68,6 @@ def _drift(
     check_width("--drift", new_rows, X, coder.n_features_in_)
     found = drift(coder, X)
     facts = {"collection": str(path), "new_rows": found.n_rows, "measured_rows": found.n_trained}
-    facts["drifted"] = found.drifted
-    if as_json:
-        bits = {"share_change": found.share_change, "shift": found.shift, "spread": found.spread}
-        show(True, facts | {"p_value": found.p_value, **bits})
-    else:
-        show(False, facts | {"answer": str(found)})
+    facts |= {"drifted": found.drifted}
+    bits = {"share_change": found.share_change, "shift": found.shift, "spread": found.spread}
+    show(as_json, facts | ({"p_value": found.p_value, **bits} if as_json else {"answer": str(found)}))
