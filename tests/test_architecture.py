@@ -125,12 +125,8 @@ TUPLES = {"_asdict", "_fields", "_make", "_replace"}  # public names of named tu
 
 PRIVATE_IMPORTS: set[str] = set()
 PRIVATE_ATTRIBUTES: set[str] = set()
-LONG_FUNCTIONS: set[str] = {
-    "pairing/_pair.py: pair",
-}
-LONG_WELCOMES: set[str] = {
-    "datasets/_bundled/__init__.py",
-}
+LONG_FUNCTIONS: set[str] = set()
+LONG_WELCOMES: set[str] = set()
 
 MOST_LINES_OF_A_FUNCTION = 60
 MOST_LINES_OF_A_WELCOME = 3

@@ -289,4 +289,6 @@ def test_bad_input_is_one_line(shop, built, tmp_path, refused, halves):
     assert "has 2 labels" in refused([*command, "--labels", tmp_path / "few.txt"])
     asked = [*command, "--queries", tmp_path / "q.npy"]
     assert "has 300 labels; --queries has 50 rows" in refused([*asked, "--labels", shop / "labels.txt"])
-    assert "cannot be used with --queries" in refused([*asked, "--n-queries", "3"])
+    assert "n_queries=3 draws rows of the database; it cannot be used with queries" in refused(
+        [*asked, "--n-queries", "3"]
+    )
