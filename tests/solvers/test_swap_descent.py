@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from thpi.solvers.balance import balanced_signs
-from thpi.solvers.laplacian_qp import laplacian_box_qp
+from thpi.solvers.laplacian_qp import BoxQP
 from thpi.solvers.swap_descent import SwapDescent
 
 
@@ -161,7 +161,7 @@ def test_relax_round_descend_against_all_balanced_codes():
         K = rng.randn(n, c)
         lambda2 = 10 ** rng.uniform(-2, 0.5)
         best = best_value(K, L, lambda2)
-        rounded = balanced_signs(laplacian_box_qp(K, L, lambda2).B, rng)
+        rounded = balanced_signs(BoxQP(L, lambda2, np.float64).solve(K).B, rng)
         descended = balanced_descent(rounded, K, L, lambda2)
         values = objective(rounded, K, L, lambda2), objective(descended, K, L, lambda2)
         assert np.all(values[1] <= values[0] + 1e-9)

@@ -72,7 +72,7 @@ def load_kernels(codes: Codes, n_bits: int) -> None:
 
 
 class _Queries(NamedTuple):
-    """What a pass needs to know of queries; see :mod:`thpi.kernels.nearest_weighted`."""
+    """What a pass needs to know of queries; see :func:`thpi.kernels.nearest.nearest_weighted`."""
 
     own: Codes
     masks: Codes  # n x 3 x bytes
@@ -105,7 +105,7 @@ def _in_steps(weights: Floats) -> tuple[Codes, Floats, Floats]:
 
 
 def _kernel_nearest(queries: _Queries, codes: Codes, k: int) -> tuple[Floats, Ints]:
-    from thpi.kernels.nearest_weighted import nearest_weighted
+    from thpi.kernels.nearest import nearest_weighted
 
     words = f"u{word_size(codes.shape[1])}"
     queries = queries._replace(masks=queries.masks.view(words))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from thpi._types import Array, Bools, Ints, Words
-from thpi.kernels._numba import compiled, frozen, popcount
+from thpi.kernels.jit import compiled, frozen, popcount
 
 # Rows counted at a time: their keys, 2 bytes each, and their words stay in the cache next to the core.
 _ROWS = 4096

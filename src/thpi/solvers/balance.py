@@ -7,7 +7,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 
 from thpi._types import Array, Bools, Seed, Signs
-from thpi.solvers.blocks import CACHED, sum_blocks
+from thpi.solvers.blocks import sum_blocks
 
 __all__ = ["balanced_halves", "balanced_signs", "project_balanced_box"]
 
@@ -26,16 +26,8 @@ def balanced_signs(M: npt.ArrayLike, random_state: Seed = None) -> Signs:
     >>> balanced_signs([[0.3, -5.0], [0.1, -2.0], [0.9, -1.0], [0.2, -4.0]], random_state=0).T.tolist()
     [[1, -1, 1, -1], [-1, 1, 1, -1]]
     """
-    values = np.asarray(M)
-    if values.dtype not in (np.float32, np.float64):
-        values = values.astype(np.float64)
-    if values.ndim != 2 or values.shape[0] == 0:
-        raise ValueError(f"M must be a 2-D array with at least one row, got shape {values.shape}.")
-    if not np.isfinite(values).all():
-        raise ValueError("M must hold finite numbers only, got NaN or infinity.")
     # Selection runs along contiguous memory.
-    positive = balanced_halves(np.ascontiguousarray(values.T), check_random_state(random_state))
-    return np.where(positive.T, np.int8(1), np.int8(-1))
+    return as_signs(balanced_halves(np.ascontiguousarray(np.asarray(M).T), check_random_state(random_state)).T)
 
 
 def balanced_halves(M: Array, random: np.random.RandomState) -> Bools:
@@ -90,11 +82,10 @@ def project_balanced_box(V: Array, inverse: Array, mu: Array) -> Array:
         """Clip into ``B``; return the sums of the columns and how fast they fall with mu, in float64."""
         shifted, block = V[rows] - mu * column[rows], B[rows]
         np.clip(shifted, -1, 1, out=block)
-        sums = ones[rows] @ block, inverse[rows] @ (shifted == block).astype(B.dtype)
-        return sums[0].astype(np.float64, copy=False), sums[1].astype(np.float64, copy=False)
+        return ones[rows] @ block, inverse[rows] @ (shifted == block).astype(B.dtype)
 
     for _ in range(200):
-        excess, slope = clipped_sums(slice(None)) if V.nbytes <= CACHED else sum_blocks(clipped_sums, V)
+        excess, slope = sum_blocks(clipped_sums, V)
         unfinished = np.abs(excess) > slack
         if not unfinished.any():
             break

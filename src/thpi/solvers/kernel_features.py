@@ -9,7 +9,7 @@ from scipy import linalg
 
 from thpi._types import Array
 
-__all__ = ["KernelMap", "inverse_root", "kernel_map", "kernel_root", "median_exponent"]
+__all__ = ["KernelMap", "inverse_root", "kernel_map", "median_exponent"]
 
 
 class KernelMap(NamedTuple):
@@ -35,18 +35,9 @@ def kernel_map(landmarks: Array, width: float) -> KernelMap:
     >>> (f @ f.T).diagonal().round(6)
     array([1., 1., 1., 1., 1., 1.])
     """
-    return KernelMap(landmarks, *kernel_root(_squared(landmarks, landmarks), width))
-
-
-def kernel_root(squared: Array, width: float) -> tuple[float, Array]:
-    """Return the exponent ``width / median`` and ``K^(-1/2)``, from the squared distances of landmarks.
-
-    >>> exponent, root = kernel_root(np.array([[0.0, 2.0], [2.0, 0.0]]), 1.0)
-    >>> exponent, bool(np.allclose(root.T @ np.exp([[0, -1], [-1, 0]]) @ root, np.eye(2)))
-    (0.5, True)
-    """
+    squared = _squared(landmarks, landmarks)
     exponent = median_exponent(squared, width)
-    return exponent, inverse_root(np.exp(-exponent * squared))
+    return KernelMap(landmarks, exponent, inverse_root(np.exp(-exponent * squared)))
 
 
 def median_exponent(squared: Array, width: float) -> float:

@@ -11,9 +11,9 @@ from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
 from thpi._types import Array, MatrixLike
 from thpi.solvers.balance import project_balanced_box
-from thpi.solvers.blocks import CACHED, for_blocks, sum_blocks, take_block
+from thpi.solvers.blocks import for_blocks, sum_blocks, take_block
 
-__all__ = ["BoxQP", "LaplacianQPResult", "laplacian_box_qp"]
+__all__ = ["BoxQP", "LaplacianQPResult"]
 
 # The certificate needs a selection along every column, which costs about one iteration.
 _ITERATIONS_PER_CHECK = 8
@@ -30,43 +30,6 @@ class LaplacianQPResult(NamedTuple):
     converged: bool  # whether gap <= tol * max(1, |objective(B)|)
 
 
-def laplacian_box_qp(
-    K: npt.ArrayLike,
-    laplacian: MatrixLike,
-    lambda2: float,
-    *,
-    start: Array | None = None,
-    tol: float = 1e-6,
-    max_iter: int = 2000,
-) -> LaplacianQPResult:
-    """Minimise the relaxed LapITQ+ objective in the codes, as :class:`BoxQP` does, after checking the problem.
-
-    ``laplacian`` is D - W, symmetric, with weights >= 0; vertices without edges are allowed. ``start``, for instance
-    the solution for a similar ``K``, is projected to be feasible. If ``K`` is float32, so are the iterations, and the
-    least ``tol`` within reach grows with lambda2 (for K of unit scale 1e-6 at lambda2 = 1 and 2e-5 at lambda2 = 10).
-
-    >>> L = np.array([[1, -1, 0, 0], [-1, 1, 0, 0], [0, 0, 1, -1], [0, 0, -1, 1]])
-    >>> result = laplacian_box_qp([[3.0], [-2.0], [0.0], [-1.0]], L, 4.0)
-    >>> result.converged, result.B.ravel().round(3).tolist()
-    (True, [1.0, 0.625, -0.75, -0.875])
-    """
-    K, L = np.asarray(K), sparse.csr_array(laplacian)
-    if K.dtype not in (np.float32, np.float64):
-        K = K.astype(np.float64)
-    L.sum_duplicates()
-    if K.ndim != 2 or 0 in K.shape:
-        raise ValueError(f"K must be a non-empty 2-D array, got shape {K.shape}.")
-    if L.shape != (len(K), len(K)):
-        raise ValueError(f"laplacian must have shape {(len(K), len(K))} to go with K, got {L.shape}.")
-    if not np.isfinite(lambda2) or lambda2 < 0:
-        raise ValueError(f"lambda2={lambda2!r} must be a finite number >= 0.")
-    if not (np.isfinite(K).all() and np.isfinite(L.data).all()):
-        raise ValueError("K and laplacian must hold finite numbers only, got NaN or infinity.")
-    if lambda2 == 0 or not L.diagonal().any():
-        return LaplacianQPResult(_linear_optimum(K), 0.0, 0, True)
-    return BoxQP(L, lambda2, K.dtype).solve(K, start, tol, max_iter)
-
-
 class BoxQP:
     """The relaxed LapITQ+ objective in the codes, for one graph and many linear terms.
 
@@ -77,7 +40,8 @@ class BoxQP:
     (the paper's update of B with its ||B L|| read as tr(B' L B)), lambda2 > 0, at least one edge. Solved by accelerated
     projected gradient in the metric of the degrees (L <= 2 D) with the momentum of greedy FISTA (Liang, Luo and
     Schoenlieb 2022): factor 1, dropped in a column as soon as it points uphill there. It has no proven rate; the
-    certificate bounds the error instead.
+    certificate bounds the error instead. In float32 the least tolerance within reach grows with lambda2 (for K of unit
+    scale 1e-6 at lambda2 = 1 and 2e-5 at lambda2 = 10).
 
     Certificate. F is convex, so with g = F'(b) every feasible x has F(b) - F(x) <= <g, b> - <g, x>. The
     smallest <g, x> over the feasible set is, by linear duality in the multiplier m of 1'x = 0,
@@ -90,7 +54,7 @@ class BoxQP:
     these constraints; to bound them too, append a row of zeros to ``K`` and an isolated vertex to the graph.
 
     >>> solver = BoxQP(np.array([[1.0, -1.0], [-1.0, 1.0]]), 1.0, np.float64)
-    >>> solver.solve(np.array([[0.5], [-0.5]]), None, 1e-9, 100).B.round(6).ravel()
+    >>> solver.solve(np.array([[0.5], [-0.5]])).B.round(6).ravel()
     array([ 0.25, -0.25])
     """
 
@@ -105,8 +69,8 @@ class BoxQP:
         step = sparse.diags_array(1 / (self.bound * metric))
         self.averaging = (sparse.eye_array(len(degrees)) - step @ self.L).tocsr().astype(self.dtype)
 
-    def solve(self, K: Array, start: Array | None, tol: float, max_iter: int) -> LaplacianQPResult:
-        """Solve for ``K`` (n x c) from ``start``."""
+    def solve(self, K: Array, start: Array | None = None, tol: float = 1e-6, max_iter: int = 2000) -> LaplacianQPResult:
+        """Solve for ``K`` (n x c) from ``start``, for instance the solution for a similar ``K``."""
         K = np.ascontiguousarray(K, dtype=self.dtype)
         pull = K * (self.inverse[:, None] / K.dtype.type(self.bound * self.lambda2))
         c, B = K.shape[1], np.empty_like(K)
@@ -136,14 +100,6 @@ class BoxQP:
 
     def _iterate(self, X: Array, Y: Array, pull: Array, multiplier: Array) -> tuple[Array, Array]:
         """Make a step of greedy FISTA; return the new point and the one to go on from."""
-        if pull.nbytes <= CACHED:
-            V = self.averaging @ Y
-            V += pull
-            X_new = project_balanced_box(V, self.inverse, multiplier)
-            step = X_new - X
-            # Where the last step and the last extrapolation disagree the momentum is dropped.
-            step *= self.weight @ ((Y - X_new) * step) <= 0
-            return X_new, X_new + step
         V = np.empty_like(pull)
 
         def gradient_step(rows: slice) -> None:
@@ -182,13 +138,3 @@ def _gap_and_value(X: Array, K: Array, L: sparse.csr_array, lambda2: float) -> t
     middle = len(X) // 2
     gradient -= np.partition(np.ascontiguousarray(gradient.T), middle, axis=1)[:, middle]
     return np.einsum("ij,ij->j", gradient, X) + np.abs(gradient).sum(axis=0), value
-
-
-def _linear_optimum(K: Array) -> Array:
-    """Maximise <B, K>: signs about the median; entries equal to it share what balance leaves over."""
-    middle = len(K) // 2
-    median = np.partition(np.ascontiguousarray(K.T), middle, axis=1)[:, middle]
-    signs = np.sign(K - median)
-    at_median = signs == 0
-    share = -signs.sum(axis=0) / at_median.sum(axis=0)
-    return np.asarray(np.where(at_median, share, signs), dtype=K.dtype)

@@ -44,8 +44,6 @@ def neighbour_probabilities(rows: Array, share: float) -> Array:
     (array([1, 0, 3, 2]), array([1., 1., 1., 1.]))
     """
     n = len(rows)
-    if n < 2:
-        raise ValueError(f"rows: {n} of them; neighbours need at least 2.")
     squared = euclidean_distances(rows, squared=True)
     np.fill_diagonal(squared, np.inf)
     squared -= squared.min(axis=1, keepdims=True)  # a constant per row, so that the nearest neighbour cannot vanish

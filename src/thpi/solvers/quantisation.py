@@ -157,25 +157,16 @@ def _alternate(
 
 
 def _plain_codes(Z: Data) -> Correlate:
-    """Correlate with plain signs; the first pass sums up ``||Z||^2`` as well."""
-    energy: list[float] = []
-
     def correlate(Y: Array) -> tuple[Array, float]:
-        function = block_correlation if energy else _block_correlation_and_energy
-        correlation, *total = reduce_blocks(function, Z, Y)
-        energy.extend(map(float, total))
-        return correlation, energy[0]
+        correlation, energy = reduce_blocks(block_correlation, Z, Y)
+        return correlation, float(energy)
 
     return correlate
 
 
-def block_correlation(Z: Array, Y: Array) -> tuple[Array]:
-    """``Z'sgn(Z Y)``."""
-    return (Z.T @ to_signs(Z @ Y),)  # where a value is 0 either sign is right
-
-
-def _block_correlation_and_energy(Z: Array, Y: Array) -> tuple[Array, Array]:
-    return *block_correlation(Z, Y), np.einsum("ij,ij->", Z, Z, dtype=np.float64)
+def block_correlation(Z: Array, Y: Array) -> tuple[Array, Array]:
+    """``Z'sgn(Z Y)``, where either sign of a 0 is right, and ``||Z||^2``."""
+    return Z.T @ to_signs(Z @ Y), np.einsum("ij,ij->", Z, Z, dtype=np.float64)
 
 
 def _balanced(Z: Array, rng: np.random.RandomState, R: Array, tol: float, max_iter: int) -> QuantisationResult:
