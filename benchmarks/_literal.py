@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from thpi.solvers.balance import balanced_signs
-from thpi.solvers.laplacian_qp import BoxQP
+from thpi.solvers.graph_codes import BoxQP
 from thpi.solvers.procrustes import random_orthonormal
 
 

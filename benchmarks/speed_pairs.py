@@ -17,7 +17,7 @@ from thpi.codes import pack_signs, paired_hamming_distances
 from thpi.graph import hamming_knn_graph, hamming_neighbors, laplacian
 from thpi.hashers import ITQPlus, LapITQPlus
 from thpi.solvers.balance import project_balanced_box
-from thpi.solvers.laplacian_qp import BoxQP
+from thpi.solvers.graph_codes import BoxQP
 
 __all__ = ["cases"]
 

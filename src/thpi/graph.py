@@ -23,8 +23,7 @@ Lists: TypeAlias = tuple[Ints, Ints, Ints, Ints]
 
 # Largest number of codes searched for at a time, and of entries in their lists (unless it is a single code): bounds the
 # memory used for ties. Random numbers are drawn portion by portion.
-_QUERIES = 1024
-_PAIRS = 2**22
+_QUERIES, _PAIRS = 1024, 2**22
 # Codes beyond the nearest that are asked for at once: with this many on the radius a second search is rarely needed.
 _MORE = 64
 # Comparisons that take longer than the first look-up in buckets, codes scanned in the time of one found there, and the

@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits
 from sklearn.neighbors import kneighbors_graph
 
 from thpi.solvers.balance import project_balanced_box
-from thpi.solvers.laplacian_qp import BoxQP
+from thpi.solvers.graph_codes import BoxQP
 
 
 def knn_laplacian(X, k=12):

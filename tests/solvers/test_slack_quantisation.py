@@ -12,11 +12,11 @@ from thpi import LapITQPlus
 from thpi.datasets import load_digits_views
 from thpi.graph import laplacian
 from thpi.solvers.balance import as_signs, balanced_signs
+from thpi.solvers.graph_codes import GraphCodes
 from thpi.solvers.moments import cross_moment
 from thpi.solvers.procrustes import random_orthonormal
 from thpi.solvers.quantisation import iterative_quantisation
 from thpi.solvers.slack_quantisation import PairMoments, slack_quantisation
-from thpi.solvers.swap_descent import GraphCodes
 
 
 def _views(n=60, p=8, q=7, seed=0):

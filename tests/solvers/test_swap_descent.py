@@ -7,8 +7,7 @@ import pytest
 from scipy import sparse
 
 from thpi.solvers.balance import balanced_signs
-from thpi.solvers.laplacian_qp import BoxQP
-from thpi.solvers.swap_descent import SwapDescent
+from thpi.solvers.graph_codes import BoxQP, SwapDescent
 
 
 def balanced_descent(B, K, L, lambda2, max_swaps=None):
@@ -42,7 +41,7 @@ def best_value(K, L, lambda2):
 def test_never_rises_keeps_balance_and_ends_without_a_better_swap(n, lambda2, compiled, monkeypatch):
     if compiled:
         pytest.importorskip("numba")
-    monkeypatch.setattr("thpi.solvers.swap_descent.pays_off", lambda n_words: compiled)
+    monkeypatch.setattr("thpi.solvers.graph_codes.pays_off", lambda n_words: compiled)
     rng = np.random.RandomState(n)
     L = random_laplacian(rng, n, 0.3)
     K = rng.randn(n, 5)
@@ -67,7 +66,7 @@ def test_never_rises_keeps_balance_and_ends_without_a_better_swap(n, lambda2, co
 def test_every_swap_is_the_best_of_all_pairs(compiled, monkeypatch):
     if compiled:
         pytest.importorskip("numba")
-    monkeypatch.setattr("thpi.solvers.swap_descent.pays_off", lambda n_words: compiled)
+    monkeypatch.setattr("thpi.solvers.graph_codes.pays_off", lambda n_words: compiled)
     rng = np.random.RandomState(0)
     n_adjacent = 0
     for _ in range(200):
@@ -116,7 +115,7 @@ def test_a_descent_is_one_best_swap_after_the_other(compiled, lambda2, problem, 
     """Each call begins with costs and heaps of its own; within one they are kept up to date."""
     if compiled:
         pytest.importorskip("numba")
-    monkeypatch.setattr("thpi.solvers.swap_descent.pays_off", lambda n_words: compiled)
+    monkeypatch.setattr("thpi.solvers.graph_codes.pays_off", lambda n_words: compiled)
     for seed, n in enumerate([6, 7, 11, 12, 21, 40, 41, 60, 61, 90]):
         rng = np.random.RandomState(seed)
         L, K = problem(rng, n)

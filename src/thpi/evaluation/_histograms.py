@@ -103,7 +103,7 @@ class Retrieval:
 
     def _count(self, rows: slice, relevance: Array, graded: bool, use_kernel: bool) -> _Part:
         if use_kernel and not graded:
-            from thpi.kernels.distance_histograms import count_words
+            from thpi.kernels.scans import count_words
 
             return count_words(self._queries[rows], self._database, relevance, self.n_bits), [], []
         return _count(self.distances(rows), relevance, self.n_bits, self.gain if graded else None)

@@ -52,8 +52,7 @@ def ridge_cca_of_moments(
     >>> ridge_cca_of_moments(3, np.eye(2), np.eye(1), np.array([[0.0], [1.0]]), 1, ridge=0.0).correlations.round(3)
     array([1.])
     """
-    Lx = _ridge_cholesky(scatter_x / (n - 1), n, ridge)
-    Ly = _ridge_cholesky(scatter_y / (n - 1), n, ridge)
+    Lx, Ly = (_ridge_cholesky(scatter / (n - 1), n, ridge) for scatter in (scatter_x, scatter_y))
     whitened = linalg.solve_triangular(Lx, cross / (n - 1), lower=True)
     whitened = linalg.solve_triangular(Ly, whitened.T, lower=True).T
     U, correlations, Vt = linalg.svd(whitened, full_matrices=False)

@@ -40,7 +40,14 @@ class LooRidge:
 
     @cached_property
     def _factors(self) -> tuple[Array, Array]:
-        return _right_factors(self._X)
+        """Singular values above rounding and right singular vectors, from the smaller of the two Gram matrices."""
+        from scipy import linalg  # not at the top: what codes rows imports JUDGED_ROWS, and has no use for scipy
+
+        X, (n, d) = self._X, self._X.shape
+        values, vectors = linalg.eigh(X.T @ X if d <= n else X @ X.T)
+        kept = values > 1e-10 * max(float(values[-1]), np.finfo(np.float64).tiny)
+        s, vectors = np.sqrt(values[kept]), vectors[:, kept]
+        return (s, vectors) if d <= n else (s, (X.T @ vectors) / s)
 
     @cached_property
     def _hats(self) -> tuple[Array, list[tuple[float, Array, Array]]]:
@@ -77,7 +84,7 @@ class LooRidge:
         else:
             X_e, T_e = extra
             gram = X.T @ X + X_e.T @ X_e + added * np.eye(X.shape[1])
-            from scipy import linalg  # not at the top: what codes rows imports JUDGED_ROWS, and has no use for scipy
+            from scipy import linalg
 
             W = linalg.solve(gram, X.T @ T + X_e.T @ T_e, assume_a="pos")
         return RidgeFit(W, penalty, explained)
@@ -105,8 +112,7 @@ def least_r2(n: int) -> float:
     """Share that n pairs must explain to count as related.
 
     Predicting a row by the mean of the others explains ``1 - (n / (n - 1))^2``, about -2 / n, and pairs in the wrong
-    order explain no more, up to chance. The threshold is as far above 0. Of views with 2 columns and 20 to 160
-    independent rows, 0 to 3 % pass it; of wider views none did.
+    order explain no more, up to chance. The threshold is as far above 0: at most 3 % of independent views pass it.
 
     >>> least_r2(100)
     0.02
@@ -139,14 +145,3 @@ def dependence_p_value(X: Array, Y: Array, rng: np.random.RandomState, n_permuta
     found = statistic(answers)
     permuted = [statistic(answers[rng.permutation(len(answers))]) for _ in range(n_permutations)]
     return (1 + sum(value >= found for value in permuted)) / (n_permutations + 1)
-
-
-def _right_factors(X: Array) -> tuple[Array, Array]:
-    """Return singular values above rounding and right singular vectors, from the smaller of the two Gram matrices."""
-    n, d = X.shape
-    from scipy import linalg
-
-    values, vectors = linalg.eigh(X.T @ X if d <= n else X @ X.T)
-    kept = values > 1e-10 * max(float(values[-1]), np.finfo(np.float64).tiny)
-    s, vectors = np.sqrt(values[kept]), vectors[:, kept]
-    return (s, vectors) if d <= n else (s, (X.T @ vectors) / s)

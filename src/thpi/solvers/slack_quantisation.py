@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.random import RandomState
@@ -12,11 +12,14 @@ from thpi._types import Array, Bools, Ints, Signs
 from thpi.kernels.threads import own_threads
 from thpi.solvers.balance import as_signs, balanced_halves
 from thpi.solvers.blocks import for_blocks, sum_blocks
+from thpi.solvers.graph_codes import GraphCodes
 from thpi.solvers.moments import cross_moment
 from thpi.solvers.procrustes import check_descent, largest_eigenvalue, polar, random_orthonormal, tall_procrustes
-from thpi.solvers.swap_descent import GraphCodes
 
 __all__ = ["PairMoments", "SlackResult", "slack_quantisation"]
+
+Iterate: TypeAlias = tuple[Bools, Array, Array]
+"""Where the codes are +1 (c x n), R and P."""
 
 _COARSE_SHARE = 0.75
 # Relaxing and rounding takes at most this share of the iterations, and ends after this many without progress.
@@ -36,12 +39,6 @@ class SlackResult(NamedTuple):
     P: Array
     objective: list[float]
     converged: bool
-
-
-class _Iterate(NamedTuple):
-    positive: Bools  # where the codes are +1, c x n
-    R: Array
-    P: Array
 
 
 def slack_quantisation(
@@ -121,7 +118,9 @@ class PairMoments:
         p, q = X.shape[1], S.shape[1]
         self.C = cross_moment(X, S) if p * q <= _MOMENT_ITERATIONS * n_bits * (p + q) else None
         self.totals = tuple(view.sum(axis=0, dtype=np.float64)[:, None] for view in (X, S))
-        self.grams = [_Gram(view, n_bits) for view in (X, S)] if true_loss else None
+        self.grams = [cross_moment(view, view) for view in (X, S)] if true_loss else None
+        # Of tall problems, the others are closed forms.
+        self.bounds = [largest_eigenvalue(G) if len(G) > n_bits else None for G in self.grams or ()]
         self.positive: Bools | None = None
         self.XB, self.SB = np.zeros((p, n_bits)), np.zeros((q, n_bits))
         # The loss if none of its terms cancelled: rounding errors are relative to it.
@@ -175,12 +174,16 @@ class PairMoments:
         """Minimise over R from the current one: exactly, or by power iteration for the true loss."""
         weight = self.lambda1 / (1 + self.lambda1)
         cross = self.XB - weight * self._cross_slack(P) if weight else self.XB
-        return polar(cross) if self.grams is None else self.grams[0].procrustes(cross, R)
+        return self._procrustes(0, cross, R)
 
     def fit_slack(self, R: Array, P: Array) -> Array:
         """Minimise over P, in the same way."""
-        cross = self.SB - self._cross_target(R)
-        return polar(cross) if self.grams is None else self.grams[1].procrustes(cross, P)
+        return self._procrustes(1, self.SB - self._cross_target(R), P)
+
+    def _procrustes(self, view: int, cross: Array, start: Array) -> Array:
+        if self.grams is None or self.bounds[view] is None:
+            return polar(cross)
+        return tall_procrustes(self.grams[view], cross, start, bound=self.bounds[view])
 
     def objective(self, R: Array, P: Array) -> float:
         """Return the trace objective or the true loss, without the graph term."""
@@ -190,7 +193,7 @@ class PairMoments:
             value += 2 * l1 * (np.vdot(R, self._cross_slack(P)) - np.vdot(P, self.SB))
         if self.grams is not None:
             G, H = self.grams
-            value += (1 + l1) * (len(self.X) * self.n_bits + G.energy(R)) + l1 * H.energy(P)
+            value += (1 + l1) * (len(self.X) * self.n_bits + np.vdot(R, G @ R)) + l1 * np.vdot(P, H @ P)
         return float(value)
 
     def _cross_slack(self, P: Array) -> Array:
@@ -200,25 +203,11 @@ class PairMoments:
         return cross_moment(self.S, self.X @ R.astype(self.X.dtype)) if self.C is None else np.asarray(self.C.T @ R)
 
 
-class _Gram:
-    """``X'X`` and, if R is tall, a bound on its eigenvalues."""
-
-    def __init__(self, X: Array, n_bits: int) -> None:
-        self.matrix, self.tall = cross_moment(X, X), X.shape[1] > n_bits
-        self.bound = largest_eigenvalue(self.matrix) if self.tall else None
-
-    def energy(self, Q: Array) -> float:
-        return float(np.vdot(Q, self.matrix @ Q))
-
-    def procrustes(self, cross: Array, start: Array) -> Array:
-        return tall_procrustes(self.matrix, cross, start, bound=self.bound) if self.tall else polar(cross)
-
-
 def _alternate(
     moments: PairMoments, graph: GraphCodes | None, R: Array, P: Array, rng: RandomState, tol: float, max_iter: int
 ) -> SlackResult:
     objective: list[float] = []
-    best: _Iterate | None = None
+    best: Iterate | None = None
     chosen = np.empty((0, 0), dtype=np.bool_)
     if graph:
         best, objective = _relax_and_round(moments, graph, R, P, rng, tol, max(1, int(_ROUNDING_SHARE * max_iter)))
@@ -238,17 +227,17 @@ def _alternate(
         # A rise within rounding, where nothing is left to gain, is not recorded.
         if not objective or value <= objective[-1]:
             objective.append(value)
-            best = _Iterate(chosen, R, P)
+            best = chosen, R, P
         if converged:
             break
     assert best is not None  # max_iter >= 1
-    R, P = (Q.astype(moments.X.dtype) for Q in (best.R, best.P))
-    return SlackResult(np.ascontiguousarray(as_signs(best.positive).T), R, P, objective, converged)
+    R, P = (Q.astype(moments.X.dtype) for Q in best[1:])
+    return SlackResult(np.ascontiguousarray(as_signs(best[0]).T), R, P, objective, converged)
 
 
 def _relax_and_round(
     moments: PairMoments, graph: GraphCodes, R: Array, P: Array, rng: RandomState, tol: float, max_iter: int
-) -> tuple[_Iterate, list[float]]:
+) -> tuple[Iterate, list[float]]:
     """Run the paper's alternation, which may rise, until it settles; return its best iterate and its lowest so far."""
     lowest: list[float] = []
     value, without_gain = np.inf, 0
@@ -260,7 +249,7 @@ def _relax_and_round(
         value += cut
         without_gain = 0 if not lowest or value < lowest[-1] - tol * abs(lowest[-1]) else without_gain + 1
         if not lowest or value < lowest[-1]:
-            best = _Iterate(chosen, R, P)
+            best = chosen, R, P
         lowest.append(min([value, *lowest[-1:]]))
         if abs(former - value) <= tol * abs(value) or without_gain == _PATIENCE:
             break

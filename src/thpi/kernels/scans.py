@@ -1,11 +1,16 @@
-"""The nearest rows of packed codes: distances in blocks that stay in cache, and a short list of candidates."""
+"""Scans of packed codes, in blocks that stay in cache: the nearest rows, and how many rows are at each distance."""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 
-from thpi._types import Array, Distances, Floats, Ints
-from thpi.kernels.jit import compiled, frozen, popcount
+import numpy as np
+from numba import njit
+
+from thpi._types import Array, Bools, Distances, Floats, Ints, Words
+
+Kernel = TypeVar("Kernel", bound=Callable[..., object])
 
 # Rows whose distances are computed at a time; most such blocks have none below the k-th so far and are skipped.
 _ROWS = 256
@@ -15,8 +20,32 @@ _FEW = 32
 _SLACK = 1 + 1e-9
 # Least number of queries for which transposing each block of rows first pays off.
 _TURN_FROM = 4
+# Rows counted at a time: their keys, 2 bytes each, and their words stay in the cache next to the core.
+_COUNTED = 4096
 # A row that is kept is one number: its distance, and in the lower bits its position.
 _SHIFT = 40
+
+
+def compiled(function: Kernel) -> Kernel:
+    """Compile a function at its first call, to run without the interpreter's lock, and keep it on disk."""
+    return cast(Kernel, njit(cache=True, nogil=True)(function))
+
+
+def frozen(array: Array) -> Array:
+    """Return a contiguous read-only view, so that a kernel is compiled once and not for each kind of array."""
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+@compiled
+def popcount(word: Any) -> Any:
+    """Count the ones of an unsigned word; LLVM knows these steps, and takes the one instruction for them."""
+    u = np.uint64
+    twos, fours = u(0x3333333333333333), u(0x0F0F0F0F0F0F0F0F)
+    x = u(word) - ((u(word) >> u(1)) & u(0x5555555555555555))
+    x = (x & twos) + ((x >> u(2)) & twos)
+    return (((x + (x >> u(4))) & fours) * u(0x0101010101010101)) >> u(56)
 
 
 def nearest_rows(queries: Array, codes: Array, k: int, n_bits: int) -> tuple[Distances, Ints]:
@@ -201,3 +230,45 @@ def _nearest_weighted(
     for q in range(n):
         _keep_nearest(kept_distances[q], kept_positions[q], sizes[q], k)
         distances[q], positions[q] = kept_distances[q, :k], kept_positions[q, :k]
+
+
+def count_words(queries: Words, database: Words, relevant: Bools, n_bits: int) -> Ints:
+    """Count rows by distance, shape ``(n_queries, 2, n_bits + 1)``: not relevant, then relevant; ``n_bits`` < 2^15.
+
+    ``queries`` is n x words and ``database`` words x m. Its twin in ``thpi.evaluation`` is ``count_by_distance``.
+
+    >>> words = np.array([[0, 1, 2]], dtype=np.uint64)
+    >>> count_words(words[:, :1], words, np.array([[True, False, True]]), n_bits=2)
+    array([[[0, 1, 0],
+            [1, 1, 0]]])
+    """
+    counts = np.zeros((len(queries), 2 * (n_bits + 1)), dtype=np.int64)
+    _count_by_distance(frozen(queries), frozen(database), frozen(relevant), counts)
+    return counts.reshape(len(queries), 2, n_bits + 1)
+
+
+@compiled
+def _count_by_distance(queries: Array, database: Array, relevant: Array, counts: Array) -> None:
+    (n, n_words), m, n_keys = queries.shape, database.shape[1], counts.shape[1]
+    keys_room = np.empty(_COUNTED, np.uint16)
+    # Each query has eight histograms, used in turn: neighbouring rows often have the same distance, and an increment
+    # would wait for the previous one to reach memory.
+    histograms = np.zeros((n, 8, n_keys), np.uint32)
+    one, shift = np.uint32(1), np.uint16(n_keys // 2)
+    for start in range(0, m, _COUNTED):
+        length = min(_COUNTED, m - start)
+        keys = keys_room[:length]
+        for q in range(n):
+            row = relevant[q, start : start + length]
+            for j in range(length):
+                keys[j] = shift * row[j]
+            for i in range(n_words):
+                words = database[i, start : start + length]
+                word = queries[q, i]
+                for j in range(length):
+                    keys[j] += popcount(word ^ words[j])
+            for j in range(length):
+                histograms[q, j % 8, keys[j]] += one
+    for q in range(n):
+        for i in range(8):
+            counts[q] += histograms[q, i]
