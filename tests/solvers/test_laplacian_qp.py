@@ -11,6 +11,7 @@ from scipy.optimize import brentq
 from sklearn.datasets import load_digits
 from sklearn.neighbors import kneighbors_graph
 
+from thpi.solvers import balance, graph_codes
 from thpi.solvers.balance import project_balanced_box
 from thpi.solvers.graph_codes import BoxQP
 
@@ -181,6 +182,18 @@ def test_float32_stays_float32(digits):
         assert_feasible(single.B, slack=1e-3)
         double = objective(solve(K, L, lambda2).B, K, L, lambda2)
         assert objective(single.B, K, L, lambda2) == pytest.approx(double, rel=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("lambda2", [0.1, 3.0])
+def test_the_direct_way_of_small_data_changes_no_bit(digits, dtype, lambda2, monkeypatch):
+    K, L = digits
+    direct = solve(K.astype(dtype), L, lambda2, tol=1e-4)
+    for module in (balance, graph_codes):
+        monkeypatch.setattr(module, "CACHED", -1)
+    by_blocks = solve(K.astype(dtype), L, lambda2, tol=1e-4)
+    assert direct.n_iter == by_blocks.n_iter
+    assert direct.B.tobytes() == by_blocks.B.tobytes()
 
 
 # ---------------------------------------------------------------- one step at a time

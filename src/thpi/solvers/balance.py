@@ -7,7 +7,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 
 from thpi._types import Array, Bools, Seed, Signs
-from thpi.solvers.blocks import sum_blocks
+from thpi.solvers.blocks import CACHED, sum_blocks
 
 __all__ = ["balanced_halves", "balanced_signs", "project_balanced_box"]
 
@@ -82,10 +82,11 @@ def project_balanced_box(V: Array, inverse: Array, mu: Array) -> Array:
         """Clip into ``B``; return the sums of the columns and how fast they fall with mu, in float64."""
         shifted, block = V[rows] - mu * column[rows], B[rows]
         np.clip(shifted, -1, 1, out=block)
-        return ones[rows] @ block, inverse[rows] @ (shifted == block).astype(B.dtype)
+        sums = ones[rows] @ block, inverse[rows] @ (shifted == block).astype(B.dtype)
+        return sums[0].astype(np.float64, copy=False), sums[1].astype(np.float64, copy=False)
 
     for _ in range(200):
-        excess, slope = sum_blocks(clipped_sums, V)
+        excess, slope = clipped_sums(slice(None)) if V.nbytes <= CACHED else sum_blocks(clipped_sums, V)
         unfinished = np.abs(excess) > slack
         if not unfinished.any():
             break

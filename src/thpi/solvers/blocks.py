@@ -134,7 +134,7 @@ def sum_blocks(function: Callable[[slice], Parts], X: Matrix, combine: Callable[
     >>> sum_blocks(lambda rows: (np.ones(3)[rows].sum(),), np.zeros((3, 2)))
     (array(3.),)
     """
-    if 0 < X.shape[0] <= _block_length(X):
+    if 0 < X.shape[0] <= _block_length(X):  # small data take the direct way
         return combined((function(slice(0, X.shape[0])),))
     return combined(map_groups(lambda group: combined(map(function, group), combine), X), combine)
 
@@ -145,9 +145,6 @@ def for_blocks(function: Callable[[slice], None], X: Matrix) -> None:
     >>> for_blocks(print, np.zeros((3, 2)))
     slice(0, 3, None)
     """
-    if 0 < X.shape[0] <= _block_length(X):  # small data take the direct way
-        function(slice(0, X.shape[0]))
-        return
     for _ in map_groups(lambda group: list(map(function, group)), X):
         pass
 

@@ -16,7 +16,7 @@ from thpi._types import Array, Bools, MatrixLike, Signs
 from thpi.kernels import pays_off
 from thpi.kernels.threads import n_threads, run_in_order
 from thpi.solvers.balance import as_signs, balanced_halves, project_balanced_box
-from thpi.solvers.blocks import for_blocks, sum_blocks, take_block
+from thpi.solvers.blocks import CACHED, for_blocks, sum_blocks, take_block
 
 __all__ = ["BoxQP", "GraphCodes", "LaplacianQPResult", "SwapDescent"]
 
@@ -133,6 +133,14 @@ class BoxQP:
 
     def _iterate(self, X: Array, Y: Array, pull: Array, multiplier: Array) -> tuple[Array, Array]:
         """Make a step of greedy FISTA; return the new point and the one to go on from."""
+        if pull.nbytes <= CACHED:
+            V = self.averaging @ Y
+            V += pull
+            X_new = project_balanced_box(V, self.inverse, multiplier)
+            step = X_new - X
+            # Where the last step and the last extrapolation disagree the momentum is dropped.
+            step *= self.weight @ ((Y - X_new) * step) <= 0
+            return X_new, X_new + step
         V = np.empty_like(pull)
 
         def gradient_step(rows: slice) -> None:
