@@ -150,19 +150,19 @@ def principal_axes(X: Data, mean: Array, n_components: int) -> tuple[Array, Arra
 class Coordinates:
     """Coordinates ``values`` of centred rows, and the map from them back to the features of the data.
 
-    ``values = (X - 1 m') A``, where ``A`` is the identity, or ``axes``, or, with ``rows = (X, m, weights)``,
+    ``values = (X - 1 m') A``, where ``A`` is the identity (``axes`` and ``weights`` are None), or ``axes``, or
     ``(X - 1 m')' weights``, which is never computed: for texts it would be as large as a dense ``X``.
     """
 
     values: Array
     axes: Array | None = None
-    rows: tuple[InMemory, Array, Array] | None = None
+    rows: tuple[InMemory, Array] | None = None
+    weights: Array | None = None
 
     def back(self, projection: Array) -> Array:
         """Turn a projection of ``values`` (r x c) into one of the data (d x c): ``A projection``."""
-        if self.rows is not None:
-            X, mean, weights = self.rows
-            return _adjoint_product(X, mean, weights @ projection).astype(self.values.dtype)
+        if self.rows is not None and self.weights is not None:
+            return _adjoint_product(*self.rows, self.weights @ projection).astype(self.values.dtype)
         return projection if self.axes is None else self.axes @ projection
 
     def scaled(self, factor: float) -> Coordinates:
@@ -194,7 +194,7 @@ def full_rank_coordinates(X: InMemory, mean: Array) -> Coordinates:
     # The sign of a coordinate is arbitrary: its largest entry is made positive, so that LAPACK does not matter.
     U = U * np.where(U[np.abs(U).argmax(axis=0), np.arange(len(s))] < 0, -1.0, 1.0)
     weights = U / np.maximum(s, np.finfo(np.float64).tiny)
-    return Coordinates((U * s).astype(X.dtype), rows=(X, mean, weights))
+    return Coordinates((U * s).astype(X.dtype), rows=(X, mean), weights=weights)
 
 
 def _tall_coordinates(X: Array, mean: Array) -> Coordinates:
