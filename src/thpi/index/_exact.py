@@ -97,7 +97,7 @@ def _words_for_kernel(queries: Codes, codes: Codes, k: int) -> tuple[Array, Arra
 def _kernel_nearest(
     queries: Array, codes: Array, k: int, n_bits: int, check: Callable[[], None] = no_check
 ) -> tuple[Distances, Ints]:
-    from thpi.kernels.nearest import nearest_rows
+    from thpi.kernels.scans import nearest_rows
 
     def part(some: slice, rows: slice) -> tuple[Distances, Ints]:
         piece = codes[rows]
