@@ -106,8 +106,8 @@ def _stacked(first: InMemory, second: InMemory) -> Any:
 
 
 def dimension_limit(views: Views) -> tuple[int, str]:
-    """Limit of the methods that take one orthogonal direction per bit."""
-    n, d = views.X.shape
+    """Limit of the methods that take one orthogonal direction of the target rows per bit."""
+    n, d = views.all_target.shape
     return max(1, min(d, n - 1)), f"the smaller of n_features={d} and n_samples - 1={n - 1}"
 
 

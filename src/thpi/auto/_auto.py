@@ -15,7 +15,7 @@ from thpi._types import Array, Fitted, InMemory, is_sparse
 from thpi.auto._decision import Decision, Entry, decide, decide_sides
 from thpi.auto._relevance import RELEVANCES, Candidate, Relevance, candidates, find_relevance
 from thpi.auto._trial import LEAST_PAIRS, Plan, Trial
-from thpi.base import BaseHasher, Views, count, one_of, parameter, positive, weight
+from thpi.base import BaseHasher, Views, count, dimension_limit, one_of, parameter, positive, weight
 from thpi.hashers import KernelKind
 from thpi.pairing import (
     UnrelatedLabelsWarning,
@@ -55,6 +55,9 @@ class AutoHasher(BaseHasher):
 
     Parameters
     ----------
+    n_bits : int, default=32
+        Length of a code; at most ``min(n_features, n_rows - 1)`` of all target rows, as for ITQ; with ``kernel=True``
+        ``min(n_landmarks, n_rows - 1)``.
     relevance : {"target", "source", "labels", "groups"}, default="target"
         What is relevant to a query: items near in target space (within the mean distance to 1/30 of the pairs, at least
         5); items near in source space (likewise); items with the same class, or a common tag (needs ``y``); or items
@@ -233,6 +236,13 @@ class AutoHasher(BaseHasher):
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
         html = {"text/html": self._repr_html_()} if hasattr(self, "_repr_html_") else {}
         return {"text/plain": repr(self), **html}
+
+    def _max_bits(self, views: Views) -> tuple[int, str]:
+        """What ITQ and the defaults can give: directions of the rows or, if that is asked for, of kernel features."""
+        if self.kernel is not True:
+            return dimension_limit(views)
+        m, n = self.n_landmarks, views.all_target.shape[0]
+        return max(1, min(m, n - 1)), f"the smaller of n_landmarks={m} and n_samples - 1={n - 1}"
 
     def _fit(self, views: Views, rng: np.random.RandomState) -> Fitted:
         trial = self.trial(views, rng)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from thpi._types import Array, Fitted
-from thpi.base import BaseHasher, Views, count, weight
+from thpi.base import BaseHasher, Views, count, dimension_limit, weight
 from thpi.hash_functions import kernel_values, squared_distances
 from thpi.hashers._geometry import Geometry, GeometryLearner, Learned, Limits, Steps, in_coordinates
 from thpi.hashers._itq import ITQ
@@ -30,6 +30,9 @@ class GeometryHasher(GeometryLearner, BaseHasher):
     max_unpaired: int = count(3000, least=0)
     tol: float = weight(1e-6)
     max_iter: int = count(150)
+
+    def _max_bits(self, views: Views) -> tuple[int, str] | None:
+        return dimension_limit(views)
 
     @property
     def _limits(self) -> Limits:

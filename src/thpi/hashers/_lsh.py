@@ -15,7 +15,8 @@ class LSH(BaseHasher):
     """Gaussian random projections of centred data: ``h_k(x) = sgn(r_k'(x - mean))``, ``r_k ~ N(0, I)``.
 
     Two rows at angle ``t`` differ in a bit with probability ``t / pi`` (Charikar 2002; Andoni and Indyk 2006). It
-    learns nothing but the mean, so it gives any number of bits and is the line that every learned method must beat.
+    learns nothing but the mean, and draws every bit by itself. More bits than columns estimate the angle better, so
+    there is no limit to ``n_bits``. It is the line that every learned method must beat.
 
     Examples
     --------

@@ -24,7 +24,7 @@ class SpectralHashing(BaseHasher):
         ``phi_m(x) = sin(pi/2 + m pi (x - a) / (b - a))``,   ``(m pi / (b - a))^2``,   ``m = 1, 2, ...``
 
     The ``n_bits`` smallest over all axes are kept, and bit ``k`` is the sign of its eigenfunction. Being a function
-    of ``x``, it codes new rows directly. Long axes may give several bits, so there is no limit to ``n_bits``.
+    of ``x``, it codes new rows directly. An axis gives one bit per frequency, so there is no limit to ``n_bits``.
 
     Attributes
     ----------

@@ -26,15 +26,15 @@ class TransferITQ(GeometryHasher):
        the target can predict it.
     3. ITQ: ``min ||B - Z A R||_F^2`` over codes B and rotations R, where ``Z A`` are the ``n_bits`` leading principal
        coordinates of ``Z M^(1/2)``. The search starts at the codes of ITQ on X, so that any difference from ITQ is
-       due to the source. Both steps are exact and the loss never rises. With fewer dimensions than bits, R has
-       orthonormal rows instead.
+       due to the source. Both steps are exact and the loss never rises.
 
     The hash function is ``sgn((x - mean) A R)``. With ``source_weight=0`` and ``imputed_weight=0`` it is ITQ.
 
     Parameters
     ----------
     n_bits : int, default=32
-        Length of a code. There is no limit: more bits than dimensions are further hyperplanes in the same space.
+        Length of a code; at most ``min(n_features, n_rows - 1)`` of all target rows, as every bit is a direction of
+        theirs that is orthogonal to the others.
     source_weight : float, default=0.1
         Weight of the source geometry. 0.1 suits "near in target space"; 8 and more suit "near in source space" or,
         with ``source_features="diffusion"``, "same group".

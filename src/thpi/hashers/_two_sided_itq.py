@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from thpi._types import Array
-from thpi.base import one_of, weight
+from thpi.base import Views, one_of, weight
 from thpi.hashers._class_itq import class_indicators
 from thpi.hashers._geometry import Geometry, Learned, Limits, eigenvectors_signed_by_rule, metric_axes
 from thpi.hashers._geometry_hasher import GeometryHasher
@@ -33,6 +33,9 @@ class TwoSidedITQ(GeometryHasher):
     2. ITQ: ``min ||B - S_A A R||_F^2`` over codes B and rotations R. The code of an item is ``sgn((s - mean) A R)``.
     3. Ridge from X to ``S A R`` gives the projections of queries: the expected projections of an item of which the
        target row is known. Their signs are codes, too, so that items without a source row can be in the same index.
+
+    With more bits than there are directions, R has orthonormal rows: a frame of further hyperplanes, which cut the
+    same space more finely. So there is no limit to ``n_bits``.
 
     Queries are best compared by their projections (the asymmetric distance): what a query does not tell is near zero.
 
@@ -70,6 +73,9 @@ class TwoSidedITQ(GeometryHasher):
 
     taught: Literal["source", "labels", "groups"] = one_of("source", "labels", "groups")
     taught_weight: float = weight(64.0)
+
+    def _max_bits(self, views: Views) -> None:
+        return None  # a frame
 
     def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
         """See :class:`GeometryLearner`."""
