@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from thpi.base import Views
-from thpi.hashers._lap_itq_plus import join_imputed
+from thpi.hashers._itq_plus import join_imputed
 from thpi.rows import Blocks
 
 

@@ -6,8 +6,7 @@ from scipy import linalg
 
 from thpi import ITQ
 from thpi.hashers import TransferITQ
-from thpi.hashers._geometry import metric_axes
-from thpi.hashers._source_features import SOURCE_FEATURES
+from thpi.hashers._geometry import SOURCE_FEATURES, metric_axes
 
 
 @pytest.fixture(scope="module")

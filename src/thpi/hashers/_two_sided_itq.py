@@ -9,9 +9,9 @@ import numpy as np
 
 from thpi._types import Array
 from thpi.base import Views, one_of, weight
-from thpi.hashers._class_itq import class_indicators
 from thpi.hashers._geometry import Geometry, Learned, Limits, eigenvectors_signed_by_rule, metric_axes
 from thpi.hashers._geometry_hasher import GeometryHasher
+from thpi.hashers._metric_itq import class_indicators
 from thpi.solvers.loo_ridge import RidgeFit, loo_ridge
 from thpi.solvers.procrustes import random_orthonormal
 from thpi.solvers.quantisation import frame_quantisation
