@@ -326,20 +326,15 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         The objective after each iteration, their number, and whether ``tol`` was met.
     """
 
-    summary: ClassVar[str] = ""
-    """What the method does, in one line: for lists and tables."""
-    needs_privileged: ClassVar[bool] = False
-    """Whether ``privileged`` must be given."""
+    summary: ClassVar[str] = ""  #: What the method does, in one line: for lists and tables.
+    needs_privileged: ClassVar[bool] = False  #: Whether ``privileged`` must be given.
     uses_source: ClassVar[bool] = False
     """Whether unpaired source rows are used. Such a method uses ``privileged`` where it is given."""
-    uses_target: ClassVar[bool] = False
-    """Whether further target rows, without a source, are used."""
-    uses_labels: ClassVar[bool] = False
-    """Whether ``y`` is used."""
+    uses_target: ClassVar[bool] = False  #: Whether further target rows, without a source, are used.
+    uses_labels: ClassVar[bool] = False  #: Whether ``y`` is used.
     streams: ClassVar[bool] = False
     """Whether target rows are read in blocks only; otherwise they are brought into memory."""
-    streams_source: ClassVar[bool] = False
-    """The same for unpaired source rows."""
+    streams_source: ClassVar[bool] = False  #: The same for unpaired source rows.
     hash_parts: ClassVar[tuple[str, ...]] = ("mean_", "projection_", "offset_", *ITEM_PARTS)
     """Fitted attributes that decide the codes of new rows. A method that overrides ``_project`` names all it reads."""
 

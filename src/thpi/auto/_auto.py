@@ -17,13 +17,7 @@ from thpi.auto._relevance import RELEVANCES, Candidate, Relevance, candidates, f
 from thpi.auto._trial import LEAST_PAIRS, Plan, Trial
 from thpi.base import BaseHasher, Views, count, dimension_limit, one_of, parameter, positive, weight
 from thpi.hashers import KernelKind
-from thpi.pairing import (
-    UnrelatedLabelsWarning,
-    UnrelatedPairsWarning,
-    label_relation,
-    relation,
-    relation_of,
-)
+from thpi.pairing import UnrelatedLabelsWarning, UnrelatedPairsWarning, label_relation, relation, relation_of
 
 LEAST_LANDMARKS = 30
 """Fewer do not make a kernel."""
@@ -97,27 +91,20 @@ class AutoHasher(BaseHasher):
 
     Attributes
     ----------
-    choice_, choice_params_, uses_source_, is_kernel_ : str, dict, bool, bool
-        The chosen candidate in words, such as "kernel NeighbourHash without source", its parameters, and what it uses.
-    candidates_ : list of dict
-        One entry per candidate that can give this many bits: name, method, params, uses_source, kernel, chosen, score
-        (MAP in points), scores (per fold; of the first repetition only if clearly behind), gain over the best
-        candidate without source, gain_low and gain_high (its 95 % interval).
-    gain_, gain_interval_ : float, tuple of float
-        Gain of the best candidate with source over the best without, in points of MAP, with its 95 % interval; zeros if
-        there is no source. Both are chosen for each fold by the rows outside it: it is not the gain of a lucky choice.
-    pairs_r2_, related_, relation_ : float, bool, str or None
+    gain_ : float
+        Gain of the best candidate with source over the best without, in points of MAP; 0 if there is no source. Both
+        are chosen for each fold by the rows outside it: it is not the gain of a lucky choice.
+    pairs_r2_ : float
         Share of one view of the pairs that ridge regression on the other explains (leave-one-out), the larger of both
         directions; 0 if there is no source. If it is not above 2 / n, the views are unrelated and ``fit`` warns
         (:class:`thpi.auto.UnrelatedPairsWarning`): is row i of both really the same item?
     labels_p_ : float
         Probability that labels agree as well with the target by chance (permutation test); 0 if labels do not matter.
         Above 0.02 they are not used, and ``fit`` warns (:class:`thpi.auto.UnrelatedLabelsWarning`).
-    sides_, sides_gain_, sides_gain_interval_ : str, float, tuple of float
-        "one" or "two"; unless ``sides`` is "one", the gain of two-sided codes over one-sided ones by the asymmetric
-        distance, in points of MAP, with its 95 % interval.
-    projection_, mean_, offset_, landmarks_, centre_, gamma_, unit_gamma_, item_mean_, item_projection_, codes_
-        The hash function, in the parts that it has, and the codes of the training rows.
+    sides_gain_ : float
+        Unless ``sides`` is "one": gain of two-sided codes over one-sided ones by the asymmetric distance.
+    landmarks_, centre_, gamma_, unit_gamma_ : array, array, float, float
+        Of a kernel; see :mod:`thpi.hash_functions`.
 
     Examples
     --------
@@ -168,7 +155,12 @@ class AutoHasher(BaseHasher):
 
     @property
     def candidates_(self) -> list[Entry]:
-        """The evidence, best first among those that use no source, then among those that do."""
+        """The evidence, best first among those that use no source, then among those that do.
+
+        Of each candidate that can give this many bits: name, method, params, uses_source, kernel, chosen, score (MAP in
+        points), scores (per fold; of the first repetition only if clearly behind), gain over the best candidate without
+        source, gain_low and gain_high (its 95 % interval).
+        """
         found: list[Entry] = json.loads(self._fitted("candidates_json_"))
         return found
 
@@ -178,7 +170,7 @@ class AutoHasher(BaseHasher):
 
     @property
     def choice_(self) -> str:
-        """The chosen candidate in words."""
+        """The chosen candidate in words, such as "kernel NeighbourHash without source"."""
         return str(self._chosen["name"])
 
     @property
@@ -199,8 +191,7 @@ class AutoHasher(BaseHasher):
     @property
     def gain_interval_(self) -> tuple[float, float]:
         """The 95 % interval of ``gain_``."""
-        low, high = self._fitted("gain_limits_")
-        return float(low), float(high)
+        return tuple(self._fitted("gain_limits_").tolist())
 
     @property
     def sides_(self) -> str:
@@ -210,8 +201,7 @@ class AutoHasher(BaseHasher):
     @property
     def sides_gain_interval_(self) -> tuple[float, float]:
         """The 95 % interval of ``sides_gain_``."""
-        low, high = self._fitted("sides_gain_limits_")
-        return float(low), float(high)
+        return tuple(self._fitted("sides_gain_limits_").tolist())
 
     @property
     def related_(self) -> bool:
@@ -263,10 +253,8 @@ class AutoHasher(BaseHasher):
         forced = self.sides == "two"
         if not (trial.related and trial.trusted):
             if forced:
-                raise ValueError(
-                    "sides='two' needs a source that the target predicts, and labels that it can tell; for these pairs "
-                    "neither view explains anything of the other, or of the labels. sides='auto' goes back to one side."
-                )
+                needed = "a source that the target predicts, and labels that it can tell"
+                raise ValueError(f"sides='two' needs {needed}; sides='auto' goes back to one side.")
             return decision
         scores = trial.sides_scores(decision.chosen)
         return decide_sides(decision, plan.two_sided, trial.best_two_sided(scores), scores, forced=forced)
@@ -320,10 +308,7 @@ class AutoHasher(BaseHasher):
     def _checked_relevance(self, views: Views) -> Relevance:
         relevance = find_relevance(self.relevance)
         if relevance.needs_source and views.S is None:
-            raise ValueError(
-                f"relevance={self.relevance!r} needs privileged=..., the source that decides what is relevant. "
-                "GroupITQ and NeighbourHash keep groups and neighbours of the target rows."
-            )
+            raise ValueError(f"relevance={self.relevance!r} needs privileged=..., which decides what is relevant.")
         if relevance.needs_labels and views.y is None:
             raise ValueError(f"relevance={self.relevance!r} needs y, the classes or tags of the rows of X; got y=None.")
         return relevance
@@ -333,9 +318,6 @@ def affordable_landmarks(n_features: int, n_bits: int, max_encode_cost: float, m
     """Number of landmarks with which a code costs at most ``max_encode_cost`` times a linear one, in products.
 
     Those are d c; with m landmarks they are m (d + c).
-
-    >>> affordable_landmarks(128, 32, 10.0, 500)
-    256
     """
     return min(most, int(max_encode_cost * n_features * n_bits / (n_features + n_bits)))
 
@@ -345,11 +327,6 @@ def fitted_on_these_rows(X: InMemory) -> bool:
 
     The axes were then turned towards these few rows, and new rows are shorter than they are. What depends on the length
     of a row, an offset or a kernel of distances, would take all new rows for rows of the core. Folds cannot show it.
-
-    >>> from sklearn.decomposition import PCA
-    >>> X = np.random.RandomState(0).standard_normal((60, 20))
-    >>> fitted_on_these_rows(X), fitted_on_these_rows(PCA(10).fit_transform(X))
-    (False, True)
     """
     n, d = X.shape
     if is_sparse(X) or not 2 <= d < n:

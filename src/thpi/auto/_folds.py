@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy import stats
 from sklearn.model_selection import KFold
 
 from thpi._types import Array, Bools, Floats, Ints
@@ -65,6 +66,17 @@ class FoldScores:
         folds = self._less(other).by_fold
         n_folds = len(np.unique(self.fold_of[0]))
         return gain, float(max(error, folds.std(ddof=1) * np.sqrt(1 / len(folds) + 1 / (n_folds - 1))))
+
+    def gain_with_interval(self, other: FoldScores) -> tuple[float, float, float]:
+        """The same gain with its 95 % interval."""
+        gain, error = self.gain_on_new_rows(other)
+        reach = float(stats.norm.ppf(0.975)) * error
+        return gain, gain - reach, gain + reach
+
+    def and_further(self, repeats: FoldScores) -> FoldScores:
+        """The same with further repetitions."""
+        precisions = np.vstack([self.precisions, repeats.precisions])
+        return FoldScores(precisions, np.vstack([self.fold_of, repeats.fold_of]))
 
     def _less(self, other: FoldScores) -> FoldScores:
         shared = min(len(self.precisions), len(other.precisions))

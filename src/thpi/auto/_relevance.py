@@ -53,23 +53,20 @@ class Candidate:
 ITQ_ALONE = Candidate(ITQ, uses_source=False)
 
 
+@dataclass(frozen=True)
 class Spaces:
-    """The spaces in which the rows of pairs can be near to each other, and their labels.
+    """The spaces in which the rows of pairs can be near to each other, and their labels."""
 
-    ``groups`` are diffusion coordinates of the source rows, in which rows of one group are near; they are computed if
-    needed.
-    """
-
-    def __init__(
-        self, target: Any, labels: Any = None, source: Any = None, groups: Callable[[], Array] | None = None
-    ) -> None:
-        self.target, self.labels, self.source, self._groups = target, labels, source, groups
+    target: Any
+    labels: Any = None
+    source: Any = None
+    find_groups: Callable[[], Array] | None = None
 
     @cached_property
     def groups(self) -> Array:
-        """Diffusion coordinates of the source rows."""
-        assert self._groups is not None
-        return self._groups()
+        """Diffusion coordinates of the source rows, in which rows of one group are near; computed if needed."""
+        assert self.find_groups is not None
+        return self.find_groups()
 
 
 @dataclass(frozen=True)

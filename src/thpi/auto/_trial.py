@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thpi._types import Array, Fitted
+from thpi._types import Fitted
 from thpi.auto._folds import Division, Folds, FoldScores
 from thpi.auto._relevance import Candidate, Relevance, Spaces
 from thpi.base import TooManyBitsError, Views
@@ -124,12 +124,7 @@ class Trial:
             first = self._score(self.plan.candidates, [0])
             repeats = range(1, folds.division.n_repeats)
             more = self._score(self._close(first), repeats) if repeats else {}
-        return {
-            candidate: score if candidate not in more else FoldScores(
-                *(np.vstack(parts) for parts in zip(_parts(score), _parts(more[candidate]), strict=True))
-            )
-            for candidate, score in first.items()
-        }  # fmt: skip
+        return {c: score.and_further(more[c]) if c in more else score for c, score in first.items()}
 
     def sides_scores(self, chosen: Candidate) -> dict[Candidate, FoldScores] | None:
         """Scores by the asymmetric distance, of what was chosen and of the two-sided candidates."""
@@ -287,11 +282,7 @@ class Trial:
 
 
 def first_of_best(merits: Sequence[float]) -> int:
-    """Number of the first merit that is as high as the highest but for rounding: two starts may end at the same codes.
-
-    >>> first_of_best([1.0, 3.0, 3.0 + 1e-14])
-    1
-    """
+    """Number of the first merit that is the highest but for rounding: two starts may end at the same codes."""
     best = max(merits)
     return next(number for number, merit in enumerate(merits) if merit >= best - 1e-9 * abs(best))
 
@@ -299,10 +290,6 @@ def first_of_best(merits: Sequence[float]) -> int:
 def _widths(geometry: Geometry) -> tuple[float | None, ...]:
     """One kernel for all folds, chosen on all pairs: choosing it in each would cost as much as all the rest."""
     return () if geometry.source is None else (geometry.imputation.width,)
-
-
-def _parts(scores: FoldScores) -> tuple[Array, Array]:
-    return scores.precisions, scores.fold_of
 
 
 def pairs_r2(geometry: Geometry) -> float:

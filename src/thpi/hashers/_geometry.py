@@ -97,10 +97,6 @@ class SourceFeatures:
         whole, kept = self._whole
         return replace(whole.coordinates, values=whole.coordinates.values[kept])
 
-    def fitted(self, projection: Array) -> Fitted:
-        """Fitted attributes of a hasher that codes source rows: from a projection of the coordinates."""
-        return {"item_mean_": self.mean, "item_projection_": self.coordinates.back(projection)}
-
     def named(self, name: str, n_bits: int) -> Array:
         """Features of all rows, by one of the names in ``SOURCE_FEATURES``."""
         found: Array = self.codes(n_bits) if name == "codes" else getattr(self, name)
@@ -140,12 +136,7 @@ class SourceFeatures:
 
 
 def side_by_side(first: Array, second: Array, share: float) -> Array:
-    """Columns of both, the second with this share of the energy, the first with the rest.
-
-    >>> both = side_by_side(np.ones((4, 1)), 5 * np.ones((4, 1)), 0.2)
-    >>> (both**2).sum(axis=1).round(9).tolist(), (both[0] ** 2).round(9).tolist()
-    ([1.0, 1.0, 1.0, 1.0], [0.8, 0.2])
-    """
+    """Columns of both, the second with this share of the energy, the first with the rest."""
     return np.hstack([np.sqrt((1 - share) / _energy(first)) * first, np.sqrt(share / _energy(second)) * second])
 
 
@@ -377,7 +368,8 @@ class Geometry:
         if learned.source_projection is None:
             return {}
         assert self.source is not None
-        return self.source.fitted(learned.source_projection)
+        back = self.source.coordinates.back
+        return {"item_mean_": self.source.mean, "item_projection_": back(learned.source_projection)}
 
     def _spectrum(self, imputed_weight: float) -> tuple[Array, Array]:
         """Eigenvalues and eigenvectors of the scatter of real and imputed rows."""

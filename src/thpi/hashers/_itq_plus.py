@@ -6,7 +6,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from scipy import linalg
@@ -249,15 +249,13 @@ class LapITQPlus(ITQPlus):
         if self.max_imputed == 0 or views.S_U is None or views.S_U.shape[0] == 0:
             return self._follow(views, self._source_codes(views, rng), streams, rng)
         encode = _source_hash(views.all_source, self.n_bits, rng)
-        joined = join_imputed(views, self.n_bits, self.max_imputed, rng)
-        codes = encode(joined.views.S)
+        joined, back, drawn = join_imputed(views, self.n_bits, self.max_imputed, rng)
+        codes = encode(joined.S)
         if self.graph_scope == "all":
-            codes = np.vstack([codes, np.delete(self._codes(views.S_U, encode), joined.drawn, axis=0)])
-        fitted = self._follow(joined.views, codes, streams, rng)
-        return fitted | {
-            "projection_": joined.back(fitted["projection_"]),
-            "codes_": fitted["codes_"][: views.X.shape[0]],
-        }
+            codes = np.vstack([codes, np.delete(self._codes(views.S_U, encode), drawn, axis=0)])
+        fitted = self._follow(joined, codes, streams, rng)
+        codes = fitted["codes_"][: views.X.shape[0]]
+        return fitted | {"projection_": back(fitted["projection_"]), "codes_": codes}
 
     def _follow(self, views: Views, codes: Any, streams: list[Any], rng: np.random.RandomState) -> Fitted:
         """Alternate with the graph of the source codes of the rows; codes of further rows may follow them."""
@@ -299,26 +297,13 @@ def _encode(rows: Any, mean: Any, W: Any) -> Any:  # by name: it travels to the 
     return pack_signs(centred_product(rows, mean, W))
 
 
-class Joined(NamedTuple):
-    """Real and then imputed pairs, in coordinates; the way back; the unpaired source rows that were drawn."""
-
-    views: Views
-    back: Callable[[Array], Array]
-    drawn: Array
-
-
-def join_imputed(views: Views, n_bits: int, most: int, rng: np.random.RandomState) -> Joined:
+def join_imputed(
+    views: Views, n_bits: int, most: int, rng: np.random.RandomState
+) -> tuple[Views, Callable[[Array], Array], Array]:
     """Join to the pairs at most ``most`` of the unpaired source rows, drawn at random, with imputed target rows.
 
-    Their own mean is not subtracted: new rows are centred by the mean of the real ones.
-
-    >>> S = np.random.RandomState(0).standard_normal((60, 3))
-    >>> X = S @ np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
-    >>> joined = join_imputed(Views(X[:40], S[:40], S[40:]), n_bits=2, most=100, rng=np.random.RandomState(0))
-    >>> joined.views.X.shape, joined.views.S.shape
-    ((60, 2), (60, 3))
-    >>> bool(np.allclose(joined.views.X, (X - X[:40].mean(axis=0)) @ joined.back(np.eye(2)), atol=1e-3))
-    True
+    Returns the real and then the imputed pairs, in coordinates, the way back, and the rows that were drawn. The mean of
+    the pairs is not subtracted: new rows are centred by the mean of the real ones.
     """
     n = views.S_U.shape[0]
     drawn = np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
@@ -330,4 +315,4 @@ def join_imputed(views: Views, n_bits: int, most: int, rng: np.random.RandomStat
     geometry = Geometry(coordinates.values.astype(np.float64), n_bits, seed, source)
     joined = Views(np.vstack([geometry.X, geometry.imputed]), some.all_source)
     joined.mean = np.zeros(joined.X.shape[1])
-    return Joined(joined, coordinates.back, drawn)
+    return joined, coordinates.back, drawn

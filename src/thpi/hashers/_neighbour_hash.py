@@ -88,7 +88,7 @@ class NeighbourHash(GeometryHasher):
         if geometry.source is None:
             return geometry.plain(start)
         weights = self.source_features, self.source_weight, self.imputed_weight, self.shrinkage
-        return geometry.once(transferred, *weights, start, limits.quantisation)
+        return geometry.once(transferred, weights, start, limits.quantisation)
 
     def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
         """See :class:`GeometryLearner`."""
