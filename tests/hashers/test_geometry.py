@@ -206,7 +206,7 @@ def test_two_sided_directions_are_those_that_queries_can_tell_and_a_floor_of_all
     predicted = X @ loo_ridge(X, S[:40] - S[:40].mean(axis=0)).W
     # Rows whose scatter is that of the formula.
     Z = np.vstack([predicted / np.sqrt(40), np.sqrt(FLOOR / 90) * S])
-    A = _axes(geometry, taught)
+    A = _axes(geometry, taught, 16.0)
     if taught == "source":
         expected = np.linalg.svd(Z)[2][:4].T
     else:
@@ -214,6 +214,6 @@ def test_two_sided_directions_are_those_that_queries_can_tell_and_a_floor_of_all
             rows, T = S[:40] - S[:40].mean(axis=0), class_indicators(geometry.labels)
         else:
             rows, T = S - S.mean(axis=0), geometry.source.diffusion - geometry.source.diffusion.mean(axis=0)
-        expected = _principal_in_the_metric(Z, loo_ridge(rows, T).W, 64.0, 4)
+        expected = _principal_in_the_metric(Z, loo_ridge(rows, T).W, 16.0, 4)
     np.testing.assert_allclose(np.abs(np.sum(A * expected, axis=0)), np.sum(expected**2, axis=0), rtol=1e-7)
     np.testing.assert_allclose(np.linalg.norm(A, axis=0), np.linalg.norm(expected, axis=0), rtol=1e-7)

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from thpi._types import Array
-from thpi.base import Views, one_of
+from thpi.base import Views, one_of, weight
 from thpi.hashers._geometry import Geometry, Learned, Limits, eigenvectors_signed_by_rule, metric_axes
 from thpi.hashers._geometry_hasher import GeometryHasher
 from thpi.hashers._metric_itq import class_indicators
@@ -18,8 +18,6 @@ from thpi.solvers.quantisation import frame_quantisation
 
 FLOOR = 0.1
 """Weight of directions of the source that the target does not predict."""
-TAUGHT_WEIGHT = 64.0
-"""Weight of labels or groups in the metric."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -30,7 +28,7 @@ class TwoSidedITQ(GeometryHasher):
 
     1. Ridge from X to S (penalty by leave-one-out) predicts ``P = X W``. The directions ``A`` of the source are the
        ``n_bits`` leading ones of ``P'P / n + 0.1 S_A'S_A / N``: those that queries can tell, where there are such.
-       With ``taught``, they are leading in a metric ``M = I + 64 k V V'``, where V is the ridge from S to
+       With ``taught``, they are leading in a metric ``M = I + taught_weight k V V'``, where V is the ridge from S to
        class indicators ("labels") or to diffusion coordinates of the source ("groups").
     2. ITQ: ``min ||B - S_A A R||_F^2`` over codes B and rotations R. The code of an item is ``sgn((s - mean) A R)``.
     3. Ridge from X to ``S A R`` gives the projections of queries: the expected projections of an item of which the
@@ -46,6 +44,8 @@ class TwoSidedITQ(GeometryHasher):
     taught : {"source", "labels", "groups"}, default="source"
         What items near in code should have in common: neighbours in the source, the class ``y``, or the group of the
         source.
+    taught_weight : float, default=64.0
+        Weight of labels or groups in the metric; "source" does not use it.
     max_unpaired, tol, max_iter, random_state
         As for :class:`TransferITQ`.
 
@@ -72,6 +72,7 @@ class TwoSidedITQ(GeometryHasher):
     uses_target = False
 
     taught: Literal["source", "labels", "groups"] = one_of("source", "labels", "groups")
+    taught_weight: float = weight(64.0)
 
     def _max_bits(self, views: Views) -> None:
         return None  # a frame
@@ -81,7 +82,7 @@ class TwoSidedITQ(GeometryHasher):
         assert geometry.source is not None
         if self.taught == "labels" and geometry.labels is None:
             raise ValueError("taught='labels' needs y, the classes or tags of the rows of X; got y=None.")
-        S, axes = geometry.source.coordinates.values, geometry.once(_axes, self.taught)
+        S, axes = geometry.source.coordinates.values, geometry.once(_axes, self.taught, self.taught_weight)
         known = S[np.concatenate([geometry.rows, np.arange(len(S))[geometry.unpaired]])] @ axes
         stream = np.random.RandomState((geometry.seed + start) % 2**32)
         rotated = known @ random_orthonormal(known.shape[1], self.n_bits, stream)
@@ -106,13 +107,13 @@ def predicted_source(geometry: Geometry) -> RidgeFit:
     return geometry.predict(geometry.source.coordinates.values[geometry.rows])
 
 
-def _axes(geometry: Geometry, taught: str) -> Array:
+def _axes(geometry: Geometry, taught: str, taught_weight: float) -> Array:
     """Directions of the source that are coded, at most one per bit."""
     assert geometry.source is not None
     S, predicted = geometry.source.coordinates.values, geometry.paired @ geometry.once(predicted_source).W
     scatter = predicted.T @ predicted / len(predicted) + FLOOR * (S.T @ S) / len(S)
     values, Q = eigenvectors_signed_by_rule(scatter)
-    return metric_axes(values, Q, _teacher(geometry, taught), TAUGHT_WEIGHT, geometry.n_bits)
+    return metric_axes(values, Q, _teacher(geometry, taught), taught_weight, geometry.n_bits)
 
 
 def _teacher(geometry: Geometry, taught: str) -> Array | None:
