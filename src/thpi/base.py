@@ -271,8 +271,7 @@ def named_errors(name: str, check: Callable[[], T]) -> T:
         raise type(error)(f"{name}: {error}") from error
 
 
-MEASURED = 10_000
-"""Training rows over which projections are measured at most, evenly spaced."""
+MEASURED = 10_000  # training rows over which projections are measured at most, evenly spaced
 
 
 def parameter(default: Any, *allowed: object) -> Any:
@@ -535,9 +534,8 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _is_ready(self, X: Any) -> bool:
         """Whether scikit-learn's checks, which take longer than coding a row, would return ``X`` as it is."""
-        if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in FLOATS or hasattr(self, "feature_names_in_"):
-            return False
-        return X.shape[0] > 0 and bool(X.shape[1] == vars(self).get("n_features_in_"))
+        names = "feature_names_in_" in vars(self) or "n_features_in_" not in vars(self)
+        return not names and super()._is_ready(X)
 
     def check_fitted(self) -> None:
         """Raise ``ValueError`` unless the fitted attributes fit each other: they may come from a damaged file."""

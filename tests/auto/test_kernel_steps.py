@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 from thpi import ITQ, AutoHasher, NeighbourHash
 from thpi.auto import Candidate
 from thpi.auto._trial import FINAL_LIMITS
-from thpi.hashers._geometry_hasher import learn
+from thpi.hashers._itq import learn
 
 N, MORE = 50, 15
 

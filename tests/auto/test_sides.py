@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import thpi
-from thpi.auto._folds import FoldScores
+from thpi.auto._trial import FoldScores
 from thpi.evaluation import ranked_average_precision
 
 

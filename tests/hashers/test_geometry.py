@@ -10,9 +10,15 @@ from sklearn.linear_model import Ridge
 from thpi import ITQ
 from thpi.base import Views
 from thpi.hashers._geometry import Geometry, SourceFeatures, Steps, metric_axes, side_by_side
-from thpi.hashers._geometry_hasher import ViewGeometry
-from thpi.hashers._metric_itq import class_indicators, taught_by_groups, taught_by_labels, taught_by_source
-from thpi.hashers._two_sided_itq import FLOOR, _axes
+from thpi.hashers._itq import ViewGeometry
+from thpi.hashers._metric_itq import (
+    FLOOR,
+    _axes,
+    class_indicators,
+    taught_by_groups,
+    taught_by_labels,
+    taught_by_source,
+)
 from thpi.solvers.diffusion_map import group_coordinates
 from thpi.solvers.loo_ridge import RidgeFit, loo_ridge
 

@@ -16,7 +16,7 @@ from thpi.auto import Candidate
 from thpi.base import Views
 from thpi.evaluation import nearest_relevance
 from thpi.hashers._geometry import Geometry, few_coordinates
-from thpi.hashers._geometry_hasher import ViewGeometry
+from thpi.hashers._itq import ViewGeometry
 from thpi.hashers._metric_itq import taught_by_groups, taught_by_labels, taught_by_source
 
 METHODS = (TransferITQ, ClassITQ, GroupITQ, NeighbourHash, AutoHasher)

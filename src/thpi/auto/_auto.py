@@ -19,10 +19,8 @@ from thpi.base import BaseHasher, Views, count, dimension_limit, one_of, paramet
 from thpi.hashers import KernelKind
 from thpi.pairing import UnrelatedLabelsWarning, UnrelatedPairsWarning, label_relation, relation, relation_of
 
-LEAST_LANDMARKS = 30
-"""Fewer do not make a kernel."""
-SAME_ROWS = 1e-4
-"""Correlation below which columns count as uncorrelated but for rounding."""
+LEAST_LANDMARKS = 30  # fewer do not make a kernel
+SAME_ROWS = 1e-4  # correlation below which columns count as uncorrelated but for rounding
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -274,19 +272,8 @@ class AutoHasher(BaseHasher):
                 default = last
             relevance = replace(relevance, default=default)
             listed = (*(c for c in listed if c.kernel), *(() if default is last else (default,)), last)
-        return Plan(
-            self.n_bits,
-            relevance,
-            tuple(c for c in listed if (kernel is not None if c.kernel else lengths or not c.params.get("offsets"))),
-            self.n_folds,
-            self.max_pairs,
-            self.max_unpaired,
-            self.n_repeats,
-            self.n_jobs,
-            kernel,
-            lengths,
-            self._two_sided(relevance, has_source, kernel),
-        )
+        can = (c for c in listed if (kernel is not None if c.kernel else lengths or not c.params.get("offsets")))
+        return Plan(self, relevance, tuple(can), kernel, lengths, self._two_sided(relevance, has_source, kernel))
 
     def _two_sided(self, relevance: Relevance, has_source: bool, kernel: KernelKind | None) -> tuple[Candidate, ...]:
         possible = bool(relevance.two_sided) and has_source

@@ -9,12 +9,10 @@ from thpi.base import BaseHasher
 from thpi.hashers._baselines import DSH, LSH, SpectralHashing
 from thpi.hashers._cca import CCAITQ, CVH
 from thpi.hashers._geometry import Geometry, GeometryLearner, Learned, Limits, SourceFeatures, Steps
-from thpi.hashers._geometry_hasher import KernelGeometry, KernelKind, ViewGeometry, learn
-from thpi.hashers._itq import ITQ
+from thpi.hashers._itq import ITQ, KernelGeometry, KernelKind, ViewGeometry, learn
 from thpi.hashers._itq_plus import ITQPlus, LapITQPlus
-from thpi.hashers._metric_itq import ClassITQ, GroupITQ, TransferITQ, class_indicators
+from thpi.hashers._metric_itq import ClassITQ, GroupITQ, TransferITQ, TwoSidedITQ, class_indicators, predicted_source
 from thpi.hashers._neighbour_hash import NeighbourHash
-from thpi.hashers._two_sided_itq import TwoSidedITQ, predicted_source
 
 METHODS: tuple[type[BaseHasher], ...] = (
     *(LSH, SpectralHashing, DSH, ITQ, CVH, CCAITQ),

@@ -74,9 +74,8 @@ class SpectralHashing(BaseHasher):
         d = views.X.shape[1]
         V, _ = principal_axes(views.X, views.mean, min(self.n_bits, d))
         Z = centred_product(views.X, views.mean, V)
-        (lower,) = reduce_blocks(_least, Z, combine=np.minimum)
-        (upper,) = reduce_blocks(_largest, Z, combine=np.maximum)
-        extent = upper - lower
+        lower, least = reduce_blocks(_extremes, Z, combine=np.minimum)
+        extent = -least - lower
         # An axis without extent has no low frequency; infinity keeps it last.
         with np.errstate(divide="ignore"):
             base = np.where(extent > 1e-9 * max(extent.max(), 1e-300), np.pi / extent, np.inf)
@@ -96,12 +95,8 @@ class SpectralHashing(BaseHasher):
         return EIGENFUNCTION  # sin(pi/2 + t) = cos(t)
 
 
-def _least(block: Any) -> tuple[Any]:
-    return (block.min(axis=0),)
-
-
-def _largest(block: Any) -> tuple[Any]:
-    return (block.max(axis=0),)
+def _extremes(block: Any) -> tuple[Any, Any]:
+    return block.min(axis=0), (-block).min(axis=0)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

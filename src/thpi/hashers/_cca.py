@@ -15,8 +15,7 @@ from thpi.solvers.cca import CCAResult, residual_axes, ridge_cca, ridge_cca_of_m
 from thpi.solvers.moments import centred_product, column_mean, full_rank_coordinates
 from thpi.solvers.quantisation import iterative_quantisation
 
-_NO_CORRELATION = 1e-6
-"""Relative to the largest correlation: below it, a pair is rounding."""
+_NO_CORRELATION = 1e-6  # relative to the largest correlation: below it, a pair is rounding
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

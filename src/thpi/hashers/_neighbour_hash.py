@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval
 from thpi._types import Array, Fitted
 from thpi.base import Views, count, one_of, parameter, positive, weight
 from thpi.hashers._geometry import SOURCE_FEATURES, Geometry, Learned, Limits, Steps
-from thpi.hashers._geometry_hasher import GeometryHasher
+from thpi.hashers._itq import GeometryHasher
 from thpi.hashers._metric_itq import transferred
 from thpi.solvers.neighbour_embedding import neighbour_embedding, neighbour_probabilities
 
