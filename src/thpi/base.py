@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -279,14 +279,9 @@ def parameter(default: Any, *allowed: object) -> Any:
     return field(default=default, metadata={"allowed": list(allowed)})
 
 
-def weight(default: float) -> Any:
-    """A number of at least 0."""
-    return parameter(default, Interval(Real, 0, None, closed="left"))
-
-
-def positive(default: float) -> Any:
-    """A number above 0."""
-    return parameter(default, Interval(Real, 0, None, closed="neither"))
+def weight(default: float, closed: Literal["left", "neither"] = "left") -> Any:
+    """A number of at least 0; with ``closed="neither"`` above 0."""
+    return parameter(default, Interval(Real, 0, None, closed=closed))
 
 
 def count(default: int, least: int = 1) -> Any:
@@ -303,10 +298,9 @@ def one_of(default: str, *others: str) -> Any:
 class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Common ground of all hashing methods.
 
-    A subclass declares what it uses, says in ``_max_bits`` how many bits the data allow, and returns its fitted
-    attributes from ``_fit``, at least ``projection_``. The hash function is ``sgn((x - mean_) projection_ - offset_)``,
-    without ``offset_`` if ``_fit`` returns none. A method with another one overrides ``_hash_function`` by one of
-    :mod:`thpi.hash_functions`, or ``_project``.
+    A subclass says in ``_max_bits`` how many bits the data allow, and returns its fitted attributes from ``_fit``, at
+    least ``projection_``. The hash function is ``sgn((x - mean_) projection_ - offset_)``, without ``offset_`` if
+    there is none. A method with another one overrides ``_hash_function`` (:mod:`thpi.hash_functions`) or ``_project``.
 
     Parameters
     ----------

@@ -85,4 +85,4 @@ def test_folds_are_the_same_in_both_spaces(views):
     np.testing.assert_array_equal(kernel.folds.fold_of, linear.folds.fold_of)
     np.testing.assert_array_equal(kernel.folds.relevant, linear.folds.relevant)
     np.testing.assert_allclose(kernel.folds.X, kernel.geometry.X + kernel.geometry.mean, atol=1e-9)
-    assert len(kernel.folds._more) == MORE
+    assert len(kernel.folds.more) == MORE

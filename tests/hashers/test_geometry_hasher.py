@@ -17,7 +17,7 @@ from thpi.base import Views
 from thpi.evaluation import nearest_relevance
 from thpi.hashers._geometry import Geometry, few_coordinates
 from thpi.hashers._itq import ViewGeometry
-from thpi.hashers._metric_itq import taught_by_groups, taught_by_labels, taught_by_source
+from thpi.hashers._transfer import taught_by_groups, taught_by_labels, taught_by_source
 
 METHODS = (TransferITQ, ClassITQ, GroupITQ, NeighbourHash, AutoHasher)
 
@@ -64,7 +64,7 @@ def test_rows_of_another_mean_do_not_change_what_the_pairs_teach(rows):
     Y = np.arange(len(X)) % 3
     views = [Views(X, S, S_U, target, Y) for target in (None, more)]
     alone, joined = (ViewGeometry(each, 8, np.random.RandomState(0), 3000).geometry for each in views)
-    assert joined.imputation.explained == pytest.approx(alone.imputation.explained)
+    assert joined.imputation.of_target.explained == pytest.approx(alone.imputation.of_target.explained)
     np.testing.assert_allclose(joined.imputed + views[1].mean, alone.imputed + views[0].mean, atol=1e-9)
     for teach in (lambda g: taught_by_source(g, "rbf", 1.0), lambda g: taught_by_labels(g, 0.1, True, 1.0)):
         W, expected = teach(joined).W, teach(alone).W
@@ -146,7 +146,7 @@ def test_numbers_too_large_for_the_type_of_x_are_named(rows):
 
 def test_groups_of_the_source_are_taught_by_all_pairs(rows, monkeypatch):
     X, more, S, S_U = rows
-    monkeypatch.setattr("thpi.hashers._metric_itq.MAX_REGRESSION_ROWS", len(X))
+    monkeypatch.setattr("thpi.hashers._transfer.MAX_REGRESSION_ROWS", len(X))
     views = [Views(X, S, S_U, target) for target in (None, more)]
     alone, joined = (ViewGeometry(each, 8, np.random.RandomState(0), 3000).geometry for each in views)
     expected, found = (taught_by_groups(geometry, 0.0) for geometry in (alone, joined))

@@ -15,7 +15,7 @@ from thpi._types import Array, Fitted, InMemory, is_sparse
 from thpi.auto._decision import Decision, Entry, decide, decide_sides
 from thpi.auto._relevance import RELEVANCES, Candidate, Relevance, candidates, find_relevance
 from thpi.auto._trial import LEAST_PAIRS, Plan, Trial
-from thpi.base import BaseHasher, Views, count, dimension_limit, one_of, parameter, positive, weight
+from thpi.base import BaseHasher, Views, count, dimension_limit, one_of, parameter, weight
 from thpi.hashers import KernelKind
 from thpi.pairing import UnrelatedLabelsWarning, UnrelatedPairsWarning, label_relation, relation, relation_of
 
@@ -28,22 +28,21 @@ class AutoHasher(BaseHasher):
     """Try hashing with and without the source, and keep what retrieves best for your meaning of "relevant".
 
     Every candidate (:func:`thpi.auto.candidates`) is learned on folds of the training pairs. Held-out rows are then
-    queries, and the score is their average precision, expected under ties, among the other held-out rows. With few
-    pairs the folds are repeated, with new divisions and starts, for all candidates that are not clearly behind.
+    queries, and the score is their average precision, expected under ties, among the other held-out rows.
 
-    Candidates are listed in order of preference. Of the linear ones that are within ``n_standard_errors`` of the best
-    the first is taken, and likewise of the kernel ones; the better of the two is chosen. The source is used only if the
-    two views of the pairs are related (``pairs_r2_``), labels only if the target can tell them (``labels_p_``). If what
-    decides about relevance is not to be trusted, the choice falls on a default: cautious :class:`~thpi.NeighbourHash`
-    for neighbours, cautious :class:`~thpi.GroupITQ` for groups, ITQ for labels. Fewer than 12 pairs leave only ITQ.
+    Of the linear candidates within ``n_standard_errors`` of the best the first in the list is taken, and likewise of
+    the kernel ones; the better of the two is chosen. The source is used only if the two views of the pairs are related
+    (``pairs_r2_``), labels only if the target can tell them (``labels_p_``). If what decides about relevance is not to
+    be trusted, the choice is a default: cautious :class:`~thpi.NeighbourHash` for neighbours, cautious
+    :class:`~thpi.GroupITQ` for groups, ITQ for labels. Fewer than 12 pairs leave only ITQ.
 
     The hash function is linear, ``sgn((x - mean) P - b)``, or one of kernel features, ``sgn((k(x) - mean) P - b)`` with
     the kernel of a row and at most ``n_landmarks`` training rows (:mod:`thpi.hash_functions`): its boundaries are
-    curved, and a code costs more. The offsets b let a bit separate central rows from outlying ones.
+    curved, and a code costs more.
 
     The chosen candidate is learned again from all pairs, from several random starts, and the one that finds most among
     the pairs themselves is kept. A chosen ITQ is that of ``ITQ(n_bits, random_state=...)``. Target rows without a
-    source (``target=`` of ``fit``) take part in learning, at most 1,000 of them on the folds; they are never queries.
+    source (``target=`` of ``fit``) take part in learning; they are never queries.
 
     Parameters
     ----------
@@ -66,14 +65,12 @@ class AutoHasher(BaseHasher):
     n_landmarks : int, default=500
         Uses at most this many landmarks, drawn at random.
     use_lengths : bool or "auto", default="auto"
-        Whether new rows are as long as the training rows. They are shorter if the columns were fitted on these very
-        rows, as principal components of a few hundred rows; "auto" recognises uncorrelated columns. If False, linear
-        hash functions have no offset, and kernels look at directions only.
+        Whether new rows are as long as the training rows. They are shorter if the columns are principal components of
+        these very rows, which "auto" recognises. If False, there are no offsets, and kernels look at directions only.
     sides : {"one", "two", "auto"}, default="one"
         "two" codes items by their source rows (``transform_source``) and queries by target rows that predict those
-        codes: for collections whose items still have the source when they are indexed. "auto" does so if the interval
-        of its gain is above 0, by the asymmetric distance, as in a search among as many items as there are source
-        rows. Not for relevance "target".
+        codes: for items that still have the source when they are indexed. "auto" does so if the interval of its gain
+        is above 0. Not for relevance "target".
     n_folds : int, default=3
     n_standard_errors : float, default=1.0
         Standard errors, of paired differences over queries, within which candidates count as alike.
@@ -139,7 +136,7 @@ class AutoHasher(BaseHasher):
     max_pairs: int = count(500, least=LEAST_PAIRS)
     max_unpaired: int = count(3000, least=0)
     kernel: bool | Literal["auto"] = parameter("auto", "boolean", StrOptions({"auto"}))
-    max_encode_cost: float = positive(50.0)
+    max_encode_cost: float = weight(50.0, closed="neither")
     n_landmarks: int = count(500)
     use_lengths: bool | Literal["auto"] = parameter("auto", "boolean", StrOptions({"auto"}))
     n_repeats: int | None = parameter(None, Interval(Integral, 1, None, closed="left"), None)

@@ -44,11 +44,6 @@ class Candidate:
         """Return the hasher, not yet fitted."""
         return self.method(n_bits=n_bits, random_state=random_state, **self.params)
 
-    @property
-    def is_plain_itq(self) -> bool:
-        """Whether it is ITQ of the rows, which is always computed first."""
-        return self.method is ITQ and not self.kernel and not self.params
-
 
 ITQ_ALONE = Candidate(ITQ, uses_source=False)
 

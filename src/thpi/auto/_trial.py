@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,6 +17,7 @@ from thpi.base import TooManyBitsError, Views
 from thpi.codes import pack_signs
 from thpi.evaluation import average_precision_among, ranked_average_precision
 from thpi.hashers import (
+    ITQ,
     Geometry,
     GeometryLearner,
     KernelGeometry,
@@ -123,6 +123,7 @@ class Division(NamedTuple):
     seed: int
 
 
+@dataclass(eq=False)
 class Folds:
     """Folds of the pairs with their ground truth and geometries, which all candidates share.
 
@@ -134,35 +135,24 @@ class Folds:
     search among all source rows.
     """
 
-    def __init__(
-        self,
-        X: Array,
-        more: Array,
-        relevant: Bools,
-        found_by_search: Bools,
-        division: Division,
-        *,
-        n_bits: int,
-        widths: tuple[float | None, ...],
-        source: SourceFeatures | None,
-        labels: Array | None,
-    ) -> None:
-        self.X, self.division, self.n_bits = X, division, n_bits
-        self.relevant, self.found_by_search = relevant, found_by_search
-        self.source, self.labels, self._widths = source, labels, widths
-        self._more = more[spread(len(more), MOST_MORE)]
-        self.fold_of = np.empty((division.n_repeats, len(X)), dtype=np.int64)
+    X: Array
+    more: Array
+    relevant: Bools
+    found_by_search: Bools
+    division: Division
+    n_bits: int
+    widths: tuple[float | None, ...]
+    source: SourceFeatures | None
+    labels: Array | None
+
+    def __post_init__(self) -> None:
+        self.more = self.more[spread(len(self.more), MOST_MORE)]
+        self.fold_of = np.empty((self.division.n_repeats, len(self.X)), dtype=np.int64)
         for repeat, fold_of in enumerate(self.fold_of):
-            divided = KFold(division.n_folds, shuffle=True, random_state=division.seed + repeat).split(X)
-            for fold, (_, held) in enumerate(divided):
+            kfold = KFold(self.division.n_folds, shuffle=True, random_state=self.division.seed + repeat)
+            for fold, (_, held) in enumerate(kfold.split(self.X)):
                 fold_of[held] = fold
         self._geometries: dict[tuple[int, int], Geometry] = {}
-
-    def in_other_coordinates(self, X: Array, more: Array, widths: tuple[float | None, ...]) -> Folds:
-        """The same folds of the same pairs, their target rows in other coordinates."""
-        other = copy(self)
-        other.X, other._widths, other._more, other._geometries = X, widths, more[spread(len(more), MOST_MORE)], {}
-        return other
 
     @property
     def can_score(self) -> bool:
@@ -230,7 +220,7 @@ class Folds:
                 train = np.sort(rng.choice(train, most, replace=False))
             known = None if self.labels is None else self.labels[train]
             self._geometries[repeat, fold] = Geometry(
-                self.X[train], self.n_bits, seed, self.source, rows=train, widths=self._widths, more=self._more,
+                self.X[train], self.n_bits, seed, self.source, rows=train, widths=self.widths, more=self.more,
                 labels=known,
             )  # fmt: skip
         return self._geometries[repeat, fold]
@@ -283,7 +273,7 @@ class Trial:
             folds, widths = self.linear.folds, _widths(found.geometry)
             if folds is not None:
                 n, kept = self.views.X.shape[0], folds.division.kept
-                folds = folds.in_other_coordinates(found.values[kept], found.values[n:], widths)
+                folds = replace(folds, X=found.values[kept], more=found.values[n:], widths=widths)
             return Space(found.geometry, folds, found.fitted)
 
     def space(self, candidate: Candidate) -> Space:
@@ -320,10 +310,9 @@ class Trial:
             return self._score([chosen, *self.plan.two_sided], range(folds.division.n_repeats), Folds.score_sides)
 
     def best_two_sided(self, scores: dict[Candidate, FoldScores] | None) -> Candidate:
-        """The best two-sided candidate: on the folds or, if these learn from a part of the pairs, on all of them.
+        """The best two-sided candidate: on the folds or, if these learn from a part of the pairs, by leave-one-out.
 
-        Landmarks may be enough for some hundred pairs and too few for thousands. What leave-one-out explains of the
-        source shows it, and takes all pairs at little cost. Without scores it is the first.
+        Landmarks may be enough for some hundred pairs and too few for thousands. Without scores it is the first.
         """
         if scores is None:
             return self.plan.two_sided[0]
@@ -416,7 +405,7 @@ class Trial:
 
     def learn(self, candidate: Candidate) -> Fitted:
         """Learn a candidate from all rows; the fitted attributes of a hasher."""
-        if candidate.is_plain_itq and self._whole.itq is not None:
+        if candidate.method is ITQ and not candidate.kernel and not candidate.params and self._whole.itq is not None:
             return self._whole.itq
         geometry, folds, fitted = self.space(candidate)
         if not candidate.uses_source:
@@ -456,10 +445,8 @@ class Trial:
         most_learned = settings.max_pairs - settings.max_pairs // settings.n_folds
         n_repeats = settings.n_repeats or min(MOST_REPEATS, max(1, FITS // len(kept)))
         division = Division(kept, settings.n_folds, most_learned, n_repeats, seed)
-        folds = Folds(
-            geometry.X[kept], geometry.real[n:], relevant, sought, division, n_bits=settings.n_bits,
-            widths=_widths(geometry), source=source, labels=labels,
-        )  # fmt: skip
+        rows, widths = (geometry.X[kept], geometry.real[n:]), _widths(geometry)
+        folds = Folds(*rows, relevant, sought, division, settings.n_bits, widths, source, labels)
         return folds if folds.can_score else None
 
 
@@ -475,14 +462,13 @@ def _widths(geometry: Geometry) -> tuple[float | None, ...]:
 
 
 def pairs_r2(geometry: Geometry) -> float:
-    """Share of one view that ridge regression on the other explains, by leave-one-out; the larger of both directions.
+    """Share of one view that the other explains, by leave-one-out, the larger of both directions.
 
-    From target to source on the principal components of the source, from source to target by the kernel that imputes
-    best.
+    To the source by ridge on its principal components, to the target by the kernel that imputes best.
     """
     source = geometry.source
     assert source is not None
     some = spread(len(geometry.X), MOST_R2_PAIRS)
     X, S = geometry.X[some], source.linear[geometry.rows[some]]
     forward = loo_ridge(X - X.mean(axis=0), S - S.mean(axis=0)).explained
-    return float(max(forward, geometry.imputation.explained))
+    return float(max(forward, geometry.imputation.of_target.explained))

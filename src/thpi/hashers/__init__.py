@@ -11,8 +11,15 @@ from thpi.hashers._cca import CCAITQ, CVH
 from thpi.hashers._geometry import Geometry, GeometryLearner, Learned, Limits, SourceFeatures, Steps
 from thpi.hashers._itq import ITQ, KernelGeometry, KernelKind, ViewGeometry, learn
 from thpi.hashers._itq_plus import ITQPlus, LapITQPlus
-from thpi.hashers._metric_itq import ClassITQ, GroupITQ, TransferITQ, TwoSidedITQ, class_indicators, predicted_source
-from thpi.hashers._neighbour_hash import NeighbourHash
+from thpi.hashers._transfer import (
+    ClassITQ,
+    GroupITQ,
+    NeighbourHash,
+    TransferITQ,
+    TwoSidedITQ,
+    class_indicators,
+    predicted_source,
+)
 
 METHODS: tuple[type[BaseHasher], ...] = (
     *(LSH, SpectralHashing, DSH, ITQ, CVH, CCAITQ),

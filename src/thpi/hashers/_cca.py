@@ -22,10 +22,8 @@ _NO_CORRELATION = 1e-6  # relative to the largest correlation: below it, a pair 
 class CVH(BaseHasher):
     """Cross-view hashing on the pairs (Kumar and Udupa 2011).
 
-    CVH maps similar items to similar codes across views: a spectral relaxation that, for two views with one-to-one
-    pairs and no further similarities, is the CCA eigenproblem ``Cxy Cyy^-1 Cyx w = rho^2 Cxx w``. Bit ``k`` is the
-    sign of the ``k``-th canonical variate, ``sgn((x - mean) w_k)``. With the default ridge the variates are in effect
-    those of partial least squares (see ``ridge``); the published method is the one with a small ridge.
+    For two views with one-to-one pairs it is the CCA eigenproblem ``Cxy Cyy^-1 Cyx w = rho^2 Cxx w``. Bit ``k`` is the
+    sign of the ``k``-th canonical variate, ``sgn((x - mean) w_k)``. The published method has a small ridge.
 
     Parameters
     ----------
@@ -136,7 +134,7 @@ class CCAITQ(CVH):
 
     With the ridge CCA directions ``W`` and correlations ``rho`` of the pairs, minimises
     ``||B - X W diag(rho) R||_F^2`` over codes and rotations. The hash function is ``sgn((x - mean) W diag(rho) R)``.
-    With the default ridge it is in effect PLS-ITQ (see ``ridge``); the published method is the one with a small ridge.
+    The published method has a small ridge; with the default one it is in effect PLS-ITQ.
 
     Parameters
     ----------
@@ -144,15 +142,9 @@ class CCAITQ(CVH):
         As for :class:`CVH`.
     fill : {"error", "pca"}, default="error"
         As for :class:`CVH`. With "pca" the directions that are appended to ``W`` have the length of the canonical ones,
-        ``v'(Cxx + rx I)v = 1`` (see :func:`thpi.solvers.cca.ridge_cca`), and the weight of the last of them, ``rho_k``:
-        the source says nothing about them, so they weigh no more than what it says least about.
+        ``v'(Cxx + rx I)v = 1``, and the weight of the last of them, ``rho_k``: the source says nothing about them.
     n_init, tol, max_iter, random_state
         As for :class:`ITQ`.
-
-    Attributes
-    ----------
-    correlations_, source_projection_
-        As for :class:`CVH`.
 
     Examples
     --------

@@ -214,11 +214,6 @@ class Imputation(NamedTuple):
     pairs: Array
     of_target: RidgeFit
 
-    @property
-    def explained(self) -> float:
-        """Share of the target that the source explains, by leave-one-out."""
-        return self.of_target.explained
-
 
 class Geometry:
     """Centred coordinates of some pairs, and everything that was computed from them, each part once.
@@ -259,14 +254,6 @@ class Geometry:
         other = copy(self)
         other.source, other._made = None, {}
         return other
-
-    @property
-    def views(self) -> Views:
-        """The rows as a method is fitted on them; the source in its principal components."""
-        if self.source is None:
-            return Views(self.X, y=self.labels)
-        linear = self.source.linear
-        return Views(self.X, linear[self.rows], linear[self.unpaired], y=self.labels)
 
     def once(self, make: Callable[..., Made], *arguments: Hashable) -> Made:
         """Return ``make(self, *arguments)``, computed the first time it is needed."""
@@ -314,7 +301,7 @@ class Geometry:
             middle = paired.mean(axis=0)
             ridge = LooRidge(paired - middle)
             found.append(Imputation(features, width, middle, ridge, some, ridge.fit(self.paired[some])))
-        return max(found, key=lambda imputation: imputation.explained)
+        return max(found, key=lambda imputation: imputation.of_target.explained)
 
     @cached_property
     def _unpaired_features(self) -> Array:

@@ -67,8 +67,6 @@ class ITQ(GeometryLearner, BaseHasher):
         Stop when an iteration lowers the loss by no more than this part of it.
     max_iter : int, default=150
         Cap on iterations.
-    random_state : int, RandomState or None, default=None
-        Seed of the starting rotations.
 
     Examples
     --------
@@ -141,7 +139,8 @@ class ViewGeometry:
         self, views: Views, n_bits: int, rng: np.random.RandomState, max_unpaired: int, seed: int | None = None
     ) -> None:
         rows, n = views.all_target, views.X.shape[0]
-        self.itq = _plain_itq(views, n_bits, rng)
+        itq, all_rows = ITQ(n_bits), Views(rows)
+        self.itq = itq._fit(all_rows, rng) if n_bits <= dimension_limit(all_rows)[0] else None
         if seed is None:
             seed = int(rng.randint(np.iinfo(np.int32).max))
         else:
@@ -165,12 +164,6 @@ class ViewGeometry:
             **(learned.facts or {}),
             **self.geometry.coded_source(learned),
         }
-
-
-def _plain_itq(views: Views, n_bits: int, rng: np.random.RandomState) -> Fitted | None:
-    hasher, views = ITQ(n_bits), Views(views.all_target)
-    limit = hasher._max_bits(views)
-    return None if n_bits > limit[0] else hasher._fit(views, rng)
 
 
 class KernelKind(NamedTuple):
@@ -229,8 +222,11 @@ def learn(hasher: BaseHasher, geometry: Geometry, start: int, limits: Limits) ->
     if isinstance(hasher, GeometryLearner):
         learned: Learned = hasher.learn(geometry, start, limits)
         return learned
-    views, mean = geometry.views, geometry.pairs_mean
-    if geometry.source is None and not (hasher.uses_labels and geometry.labels is not None):
+    views, mean = Views(geometry.X, y=geometry.labels), geometry.pairs_mean
+    if geometry.source is not None:  # in its principal components
+        linear = geometry.source.linear
+        views = Views(geometry.X, linear[geometry.rows], linear[geometry.unpaired], y=geometry.labels)
+    elif not hasher.uses_labels or geometry.labels is None:
         views, mean = Views(geometry.real, geometry.real if hasher.needs_privileged else None), geometry.mean
     hasher.set_params(**{k: v for k, v in limits.quantisation._asdict().items() if k in hasher.get_params()})
     hasher.check_bits(views)

@@ -53,14 +53,10 @@ class ITQPlus(BaseHasher):
     lambda1 : float, default=0.01
         Weight of the slack term. 0 leaves balanced ITQ.
     variant : {"reduce", "trace", "loss"}, default="trace"
-        Which problem the updates of R and P solve. The paper's closed form is exact for square R only:
-
-        - "reduce": reduce both views to ``n_bits`` columns first; then it is exact.
-        - "trace": full dimension, only the linear part of the loss, ``max tr(R'X'A)``: the closed form taken
-          literally. With ``lambda1=0`` this is balanced L1-norm PCA.
-        - "loss": full dimension, the true loss, by generalised power iteration.
-
-        ``objective_`` is the objective of the variant; it never rises.
+        Which problem the updates of R and P solve, as the paper's closed form is exact for square R only. "reduce"
+        first reduces both views to ``n_bits`` columns; "trace" takes the closed form literally, for the linear part of
+        the loss, ``max tr(R'X'A)`` (with ``lambda1=0`` balanced L1-norm PCA); "loss" solves the true one by generalised
+        power iteration. ``objective_`` is that of the variant; it never rises.
     reduction : {"pca", "cca"}, default="pca"
         How ``variant="reduce"`` reduces the views.
     ridge : float, default=10.0
@@ -76,7 +72,7 @@ class ITQPlus(BaseHasher):
     projection_, slack_projection_ : arrays of shape (n_features, n_bits) and (n_source_features, n_bits)
         R and P, up to the scale of the views; the slack function is ``(s - source_mean_) slack_projection_``.
     codes_ : uint8 array of shape (n_samples, ceil(n_bits / 8))
-        The learned B, packed. It carries privileged information and is balanced: some bits are not ``transform(X)``'s.
+        The learned B. It is balanced and knows the source, so some bits are not those of ``transform(X)``.
 
     Examples
     --------
@@ -105,33 +101,13 @@ class ITQPlus(BaseHasher):
     def _fit(self, views: Views, rng: np.random.RandomState) -> Fitted:
         return self._alternate(views, restart_seeds(rng, self.n_init))
 
-    def _alternate(
-        self,
-        views: Views,
-        streams: list[np.random.RandomState],
-        *,
-        lambda2: float = 0.0,
-        laplacian: Any = None,
-        coarse: Any = None,
-    ) -> Fitted:
+    def _alternate(self, views: Views, streams: list[np.random.RandomState], **graph: Any) -> Fitted:
+        """Alternate from random starts; ``graph`` are the terms of LapITQ+, as :func:`slack_quantisation` has them."""
         source_mean = column_mean(views.S)
         X, S = self._coordinates(views, source_mean)
-        best = best_run(
-            slack_quantisation(
-                X.values,
-                S.values,
-                stream,
-                n_bits=self.n_bits,
-                lambda1=self.lambda1,
-                lambda2=lambda2,
-                laplacian=laplacian,
-                coarse=coarse,
-                true_loss=self.variant != "trace",
-                tol=self.tol,
-                max_iter=self.max_iter,
-            )
-            for stream in streams
-        )
+        terms: dict[str, Any] = {"lambda1": self.lambda1, "true_loss": self.variant != "trace", **graph}
+        limits: dict[str, Any] = {"n_bits": self.n_bits, "tol": self.tol, "max_iter": self.max_iter}
+        best = best_run(slack_quantisation(X.values, S.values, stream, **terms, **limits) for stream in streams)
         return evidence(best) | {
             "projection_": X.back(best.R),
             "slack_projection_": S.back(best.P),
@@ -174,8 +150,7 @@ def _scale_factor(values: Array, scale: str | None, n_bits: int) -> float:
     return 1.0
 
 
-# Rows for each bit in the sample on which the alternation of many rows begins if ``coarse``.
-_COARSE = 256
+_COARSE = 256  # rows for each bit in the sample on which the alternation of many rows begins if ``coarse``
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -220,8 +195,6 @@ class LapITQPlus(ITQPlus):
         Adjacency of the paired rows. With m imputed rows, which come last, it has n_samples + m rows.
     objective_
         The lowest objective so far: relaxing and rounding may rise, and the best iterate is kept.
-    slack_projection_, codes_
-        As for :class:`ITQPlus`.
 
     Examples
     --------

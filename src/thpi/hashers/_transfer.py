@@ -1,4 +1,4 @@
-"""Iterative quantisation in a metric that the source, labels or groups teach, of target rows or of both views."""
+"""The methods that learn in a geometry: ITQ in a metric that is taught, of one view or both; neighbour embedding."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from thpi._types import Array
-from thpi.base import Views, one_of, parameter, positive, weight
+from thpi._types import Array, Fitted
+from thpi.base import Views, count, one_of, parameter, weight
 from thpi.hashers._geometry import (
     MAX_REGRESSION_ROWS,
     SOURCE_FEATURES,
@@ -26,9 +26,11 @@ from thpi.hashers._itq import GeometryHasher
 from thpi.solvers.blocks import spread
 from thpi.solvers.diffusion_map import group_coordinates
 from thpi.solvers.loo_ridge import LooRidge, RidgeFit, loo_ridge
+from thpi.solvers.neighbour_embedding import neighbour_embedding, neighbour_probabilities
 from thpi.solvers.procrustes import random_orthonormal
 from thpi.solvers.quantisation import frame_quantisation
 
+IMPUTED_PER_PAIR = 3
 FLOOR = 0.1  # weight of directions of the source that the target does not predict
 
 
@@ -36,12 +38,10 @@ FLOOR = 0.1  # weight of directions of the source that the target does not predi
 class TransferITQ(GeometryHasher):
     """Iterative quantisation of real and imputed target rows in a metric between target and source geometry.
 
-    With centred target rows ``X`` and the source rows of pairs and of unpaired items:
-
     1. Kernel ridge from source to target on the pairs (linear or Gaussian; kernel and penalty by leave-one-out)
        predicts target rows ``X_U`` for the unpaired source rows. ``Z = [X; sqrt(imputed_weight) X_U]``. Target rows
        without a source (``target=`` of ``fit``) join X in Z, but not in the regressions.
-    2. Ridge from ``X`` to features of the source gives ``W``, and ``M = I + source_weight k W W'`` with k such that
+    2. Ridge from X to features of the source gives ``W``, and ``M = I + source_weight k W W'`` with k such that
        ``Z W`` and ``Z`` have equal energy. A weight of 0 is target geometry; a large one is source geometry, as far as
        the target can predict it.
     3. ITQ: ``min ||B - Z A R||_F^2`` over codes B and rotations R, where ``Z A`` are the ``n_bits`` leading principal
@@ -56,8 +56,7 @@ class TransferITQ(GeometryHasher):
         Length of a code; at most ``min(n_features, n_rows - 1)`` of all target rows, as every bit is a direction of
         theirs that is orthogonal to the others.
     source_weight : float, default=0.1
-        Weight of the source geometry. 0.1 suits "near in target space"; 8 and more suit "near in source space" or,
-        with ``source_features="diffusion"``, "same group".
+        Weight of the source geometry. 0.1 suits "near in target space", 8 and more "near in source space".
     source_features : {"rbf", "linear", "codes", "diffusion", "mixed"}, default="rbf"
         The features of the source that the metric follows: components of a Gaussian kernel (neighbours), principal
         components, the ITQ codes of all source rows, diffusion coordinates of their neighbour graph (groups; see
@@ -91,14 +90,14 @@ class TransferITQ(GeometryHasher):
     source_weight: float = weight(0.1)
     source_features: Literal["rbf", "linear", "codes", "diffusion", "mixed"] = one_of("rbf", *SOURCE_FEATURES)
     imputed_weight: float = weight(0.3)
-    shrinkage: float = positive(1.0)
+    shrinkage: float = weight(1.0, closed="neither")
 
     def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
         """See :class:`GeometryLearner`."""
         weights = self.source_features, self.source_weight, self.imputed_weight, self.shrinkage
         found = geometry.once(transferred, weights, start, limits.quantisation)
         taught = geometry.once(taught_by_source, self.source_features, self.shrinkage)
-        r2 = {"imputation_r2_": float(geometry.imputation.explained), "source_r2_": float(taught.explained)}
+        r2 = {"imputation_r2_": float(geometry.imputation.of_target.explained), "source_r2_": float(taught.explained)}
         return found._replace(facts=r2)
 
 
@@ -126,9 +125,8 @@ class ClassITQ(GeometryHasher):
     2. ITQ on ``Z M^(1/2)``, started at plain ITQ, as in :class:`TransferITQ`.
 
     With a source, ``Z`` also has the target rows imputed from unpaired source rows. The source predicts labels for
-    these rows, and such pseudo-labels join step 1 with weight ``pseudo_label_weight``; the penalty stays that of the
-    pairs. Target rows without a label (``target=`` of ``fit``) join ``Z``. Without labels (``y=None``) and source the
-    method is ITQ.
+    these rows, and such pseudo-labels join step 1 with weight ``pseudo_label_weight``. Target rows without a label
+    (``target=`` of ``fit``) join ``Z``. Without labels (``y=None``) and source the method is ITQ.
 
     Parameters
     ----------
@@ -137,8 +135,7 @@ class ClassITQ(GeometryHasher):
     pseudo_label_weight : float, default=0.1
         Weight of an imputed row with its pseudo-labels in the regression; 0 leaves them out.
     equal_classes : bool, default=True
-        Scale the columns of Y to unit length, so that all classes weigh the same. If False, frequent classes and tags
-        weigh more: they are relevant to more queries.
+        Scale the columns of Y to unit length. If False, frequent classes and tags weigh more.
     imputed_weight, shrinkage, max_unpaired, tol, max_iter, random_state
         As for :class:`TransferITQ`.
 
@@ -163,7 +160,7 @@ class ClassITQ(GeometryHasher):
     imputed_weight: float = weight(0.3)
     pseudo_label_weight: float = weight(0.1)
     equal_classes: bool = parameter(True, "boolean")
-    shrinkage: float = positive(1.0)
+    shrinkage: float = weight(1.0, closed="neither")
 
     def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
         """See :class:`GeometryLearner`."""
@@ -372,3 +369,108 @@ def _teacher(geometry: Geometry, taught: str) -> Array | None:
     # Groups are known of all source rows, not of the pairs alone.
     S, groups = geometry.source.coordinates.values, geometry.source.diffusion
     return loo_ridge(S - S.mean(axis=0), groups - groups.mean(axis=0)).W
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class NeighbourHash(GeometryHasher):
+    """Linear hash functions whose codes keep the neighbours of the rows: stochastic neighbour embedding.
+
+    With ``h_i = tanh(P'x_i)`` in place of codes it minimises over P and t
+
+    ``1/n sum_i KL(A_i || Q_i) + start_penalty/c tr((P - P_0)' (C + r I) (P - P_0))``,
+
+    where ``A_ij``, proportional to ``exp(-||z_i - z_j||^2 / w)``, is the probability that j is a neighbour of i, and
+    ``Q_ij``, proportional to ``exp(t h_i'h_j)``, is the same by the codes. For ``space="target"`` z are the target rows
+    themselves. For ``space="source"`` they are the source rows, of pairs and of unpaired items; target rows of the
+    latter are imputed as in :class:`TransferITQ`. The penalty on the distance from ``P_0``, the projection of ITQ or,
+    with a source, of :class:`TransferITQ`, keeps a few rows from deciding too much (C and r: see
+    :func:`thpi.solvers.neighbour_embedding`). Target rows without a source take part for ``space="target"`` and in P_0.
+
+    Parameters
+    ----------
+    space : {"target", "source"}, default="target"
+        The space whose neighbours are kept; "source" needs ``privileged``.
+    start_penalty : float, default=0.3
+        Weight of the distance from the start. 0.1 suits a thousand rows; 1 is cautious.
+    perplexity : float, default=0.3
+        Effective number of neighbours, as a share of the rows.
+    source_weight, source_features, imputed_weight, shrinkage
+        Of the :class:`TransferITQ` where it starts if there is a source. 0.05 and "linear" suit neighbours in target
+        space, 8 and "rbf" neighbours in source space.
+    max_rows, max_unpaired : int, default=1000 and 3000
+        Uses at most this many rows, and unpaired source rows, drawn at random. Work and memory grow with ``max_rows``
+        squared.
+    tol, max_iter, random_state
+        As for :class:`ITQ`.
+
+    Examples
+    --------
+    >>> X = np.random.RandomState(0).standard_normal((80, 10)) * np.linspace(1, 3, 10)
+    >>> hasher = NeighbourHash(n_bits=8, random_state=0).fit(X)
+    >>> hasher.transform(X).shape, bool(np.all(np.diff(hasher.objective_) <= 0))
+    ((80, 1), True)
+    """
+
+    summary = "stochastic neighbour embedding: codes keep the nearest neighbours of target or source space"
+
+    space: Literal["target", "source"] = one_of("target", "source")
+    start_penalty: float = weight(0.3)
+    offsets: bool = parameter(False, "boolean")
+    perplexity: float = parameter(0.3, Interval(Real, 0, 1, closed="neither"))
+    source_weight: float = weight(0.05)
+    source_features: Literal["rbf", "linear", "codes", "diffusion", "mixed"] = one_of("linear", *SOURCE_FEATURES)
+    imputed_weight: float = weight(0.3)
+    shrinkage: float = weight(1.0, closed="neither")
+    max_rows: int = count(1000, least=2)
+    tol: float = weight(1e-5)
+    max_iter: int = count(30)
+
+    @property
+    def _limits(self) -> Limits:
+        return Limits(embedding=Steps(self.tol, self.max_iter), embedding_rows=self.max_rows)
+
+    def _fit(self, views: Views, rng: np.random.RandomState) -> Fitted:
+        if self.space == "source" and views.S is None:
+            raise ValueError("space='source' needs privileged=..., the space whose neighbours are to be kept.")
+        return super()._fit(views, rng)
+
+    def learn_start(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
+        """ITQ or, with a source, TransferITQ; see :class:`GeometryLearner`."""
+        if geometry.source is None:
+            return geometry.plain(start)
+        weights = self.source_features, self.source_weight, self.imputed_weight, self.shrinkage
+        return geometry.once(transferred, weights, start, limits.quantisation)
+
+    def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
+        """See :class:`GeometryLearner`."""
+        begin = self.learn_start(geometry, start, limits).projection
+        rows, A = geometry.once(_neighbours, self.space, self.perplexity, limits.embedding_rows)
+        if len(rows) < 2:
+            return Learned(begin, (0.0,))
+        tol, max_iter = limits.embedding
+        found = neighbour_embedding(
+            rows, begin, A, start_penalty=self.start_penalty, offsets=self.offsets, tol=tol, max_iter=max_iter
+        )
+        offset = found.offset if self.offsets else None
+        return Learned(found.projection, tuple(found.objective), found.converged, offset=offset)
+
+
+def _neighbours(geometry: Geometry, space: str, perplexity: float, max_rows: int) -> tuple[Array, Array]:
+    """Target rows, real and for source space imputed, and the probabilities of their neighbours."""
+    rng = np.random.RandomState(geometry.seed)
+    if space == "target":
+        rows = points = geometry.real[_drawn(rng, len(geometry.real), max_rows)]
+    else:
+        assert geometry.source is not None
+        n, linear = len(geometry.X), geometry.source.linear
+        some = _drawn(rng, n, max_rows)
+        others = _drawn(rng, len(geometry.imputed), min(max_rows - len(some), IMPUTED_PER_PAIR * n))
+        rows = np.vstack([geometry.X[some], geometry.imputed[others]])
+        points = np.vstack([linear[geometry.rows[some]], linear[geometry.unpaired][others]])
+    if len(rows) < 2:
+        return rows, np.zeros((len(rows), len(rows)))
+    return rows, neighbour_probabilities(points, perplexity)
+
+
+def _drawn(rng: np.random.RandomState, n: int, most: int) -> Array:
+    return np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
