@@ -74,24 +74,19 @@ class Whole:
 
 @dataclass(eq=False)
 class Views:
-    """The validated rows that a method learns from; all but ``X`` may be None.
+    """The validated rows that a method learns from; all but ``X`` may be None."""
 
-    ``X`` are the target rows and ``y`` their labels, ``S`` the source rows paired with them, ``S_U`` source rows
-    without a target row, and ``X_more`` target rows without a source. ``mean`` is that of all target rows. ``dtype`` is
-    the type in which the target rows were given, which the model keeps.
-    """
-
-    X: Any
-    S: Any = None
-    S_U: Any = None
-    X_more: InMemory | None = None
-    y: Array | None = None
-    dtype: DType | None = None
+    X: Any  # target rows
+    S: Any = None  # source rows paired with them
+    S_U: Any = None  # source rows without a target row
+    X_more: InMemory | None = None  # target rows without a source
+    y: Array | None = None  # labels of X
+    dtype: DType | None = None  # in which the target rows were given: the model keeps it
 
     def __post_init__(self) -> None:
         if self.dtype is None:
             self.dtype = self.X.dtype
-        self.mean = column_mean(self.all_target)
+        self.mean = column_mean(self.all_target)  # of all target rows
 
     def take(self, rows: Ints) -> Views:
         """Some of the pairs."""
@@ -312,7 +307,7 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     Attributes
     ----------
     mean_, projection_, offset_ : array
-        The hash function; ``offset_`` only where there is one.
+        The hash function.
     codes_ : uint8 array of shape (n_samples, ceil(n_bits / 8))
         Codes of the training rows; empty if these are on a cluster.
     objective_, n_iter_, converged_ : array, int, bool

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from thpi._types import Array, Fitted, InMemory, is_sparse
 from thpi.auto._decision import Decision, Entry, decide, decide_sides
@@ -143,11 +144,6 @@ class AutoHasher(BaseHasher):
     n_jobs: int | None = parameter(None, Integral, None)
     sides: Literal["one", "two", "auto"] = one_of("one", "two", "auto")
 
-    def _fitted(self, name: str) -> Any:
-        if name not in vars(self):
-            raise AttributeError(f"this {type(self).__name__} is not fitted yet.")
-        return vars(self)[name]
-
     @property
     def candidates_(self) -> list[Entry]:
         """The evidence, best first among those that use no source, then among those that do.
@@ -156,7 +152,8 @@ class AutoHasher(BaseHasher):
         points), scores (per fold; of the first repetition only if clearly behind), gain over the best candidate without
         source, gain_low and gain_high (its 95 % interval).
         """
-        found: list[Entry] = json.loads(self._fitted("candidates_json_"))
+        check_is_fitted(self, "candidates_json_")
+        found: list[Entry] = json.loads(self.candidates_json_)
         return found
 
     @property
@@ -186,7 +183,7 @@ class AutoHasher(BaseHasher):
     @property
     def gain_interval_(self) -> tuple[float, float]:
         """The 95 % interval of ``gain_``."""
-        return tuple(self._fitted("gain_limits_").tolist())
+        return tuple(self.gain_limits_.tolist())
 
     @property
     def sides_(self) -> str:
@@ -196,17 +193,17 @@ class AutoHasher(BaseHasher):
     @property
     def sides_gain_interval_(self) -> tuple[float, float]:
         """The 95 % interval of ``sides_gain_``."""
-        return tuple(self._fitted("sides_gain_limits_").tolist())
+        return tuple(self.sides_gain_limits_.tolist())
 
     @property
     def related_(self) -> bool:
         """False if the two views of the pairs have nothing to do with each other."""
-        return relation_of(len(self.codes_), self._fitted("pairs_r2_"))[0]
+        return relation_of(len(self.codes_), self.pairs_r2_)[0]
 
     @property
     def relation_(self) -> str | None:
         """How closely the two views of the pairs are related, in words; None if there is no source."""
-        return relation_of(len(self.codes_), self._fitted("pairs_r2_"))[1]
+        return relation_of(len(self.codes_), self.pairs_r2_)[1]
 
     def _repr_html_inner(self) -> str:
         # A notebook shows scikit-learn's diagram of what is not fitted, or not to be shown in HTML.

@@ -69,24 +69,19 @@ class Relevance:
     """One meaning of "relevant"; :data:`thpi.registry.RELEVANCES` has them by name.
 
     An item is relevant to another if it is near in ``space`` or, if that is None, has its class or shares a tag.
-    ``share`` of the pairs are near on average: the paper's 50 neighbours are 1/20 to 1/60 of its collections. In a
-    search among many rows, at most ``most`` are near.
-    ``candidates`` are in order of preference: of those that score about alike AutoHasher takes the first. ``default``
-    is taken if what decides about relevance has nothing to do with the target. ``directions`` says whether kernels also
-    look at the directions of rows: for neighbours in target space their distances are all that counts. ``two_sided``
-    are candidates that code items by their source rows.
+    ``share`` of the pairs are near on average: the paper's 50 neighbours are 1/20 to 1/60 of its collections.
     """
 
     name: str
     title: str
-    candidates: tuple[Candidate, ...]
-    default: Candidate
+    candidates: tuple[Candidate, ...]  #: In order of preference: of those that score about alike the first is taken.
+    default: Candidate  #: Taken if what decides about relevance has nothing to do with the target.
     space: Callable[[Spaces], Matrix] | None = None
     share: float = 1 / 30
-    most: int | None = 50
+    most: int | None = 50  #: In a search among many rows, at most as many are near.
     needs_source: bool = False
-    directions: bool = True
-    two_sided: tuple[Candidate, ...] = ()
+    directions: bool = True  #: Whether kernels also look at the directions of rows, rather than at distances alone.
+    two_sided: tuple[Candidate, ...] = ()  #: These code items by their source rows.
 
     @property
     def needs_labels(self) -> bool:

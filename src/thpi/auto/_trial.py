@@ -466,9 +466,7 @@ def pairs_r2(geometry: Geometry) -> float:
 
     To the source by ridge on its principal components, to the target by the kernel that imputes best.
     """
-    source = geometry.source
-    assert source is not None
     some = spread(len(geometry.X), MOST_R2_PAIRS)
-    X, S = geometry.X[some], source.linear[geometry.rows[some]]
+    X, S = geometry.X[some], geometry.known_source.linear[geometry.rows[some]]
     forward = loo_ridge(X - X.mean(axis=0), S - S.mean(axis=0)).explained
     return float(max(forward, geometry.imputation.of_target.explained))

@@ -100,7 +100,6 @@ class ITQ(GeometryLearner, BaseHasher):
         return evidence(best) | codes | {"projection_": V @ best.R}
 
     def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
-        """See :class:`GeometryLearner`; every geometry has it computed."""
         return geometry.plain(start)
 
 

@@ -117,8 +117,7 @@ class ITQPlus(BaseHasher):
 
     def _coordinates(self, views: Views, source_mean: Array) -> tuple[Coordinates, Coordinates]:
         """Coordinates of both views in which R and P are sought, on the scale of +-1."""
-        c = self.n_bits
-        both = ((views.X, views.mean), (views.S, source_mean))
+        c, both = self.n_bits, ((views.X, views.mean), (views.S, source_mean))
         if self.variant != "reduce":
             X, S = (full_rank_coordinates(*view) for view in both)
         else:
@@ -165,9 +164,8 @@ class LapITQPlus(ITQPlus):
        settled, swaps of two rows improve the codes of the best iterate.
 
     The paper uses unpaired source rows for the source codes only. With ``max_imputed`` they also join the pairs in X, B
-    and the graph, with target rows imputed as in :class:`TransferITQ`, in at most 512 principal coordinates (or twice
-    ``n_bits``). The strongest LapITQ+ we know for same class and for source neighbours, a poor one for target
-    neighbours, is ``LapITQPlus(variant="reduce", reduction="cca", ridge=3, max_imputed=2000)``.
+    and the graph, with target rows imputed as in :class:`TransferITQ`. The strongest LapITQ+ we know for same class and
+    source neighbours is ``LapITQPlus(variant="reduce", reduction="cca", ridge=3, max_imputed=2000)``.
 
     Parameters
     ----------
@@ -219,9 +217,11 @@ class LapITQPlus(ITQPlus):
     def _fit(self, views: Views, rng: np.random.RandomState) -> Fitted:
         streams = restart_seeds(deepcopy(rng), self.n_init)
         restart_seeds(rng, 1)  # the graph does not depend on the number of restarts
+        source = views.all_source
+        encode = _source_hash(source, self.n_bits, rng)
         if self.max_imputed == 0 or views.S_U is None or views.S_U.shape[0] == 0:
-            return self._follow(views, self._source_codes(views, rng), streams, rng)
-        encode = _source_hash(views.all_source, self.n_bits, rng)
+            codes = encode(views.S) if self.graph_scope == "paired" else self._codes(source, encode)
+            return self._follow(views, codes, streams, rng)
         joined, back, drawn = join_imputed(views, self.n_bits, self.max_imputed, rng)
         codes = encode(joined.S)
         if self.graph_scope == "all":
@@ -240,12 +240,6 @@ class LapITQPlus(ITQPlus):
             coarse = rows, laplacian(self._graph(codes[rows], len(rows), rng))
         fitted = self._alternate(views, streams, lambda2=self.lambda2, laplacian=laplacian(graph), coarse=coarse)
         return fitted | {"graph_": graph}
-
-    def _source_codes(self, views: Views, rng: np.random.RandomState) -> Any:
-        """Codes of the paired source rows and, for ``graph_scope="all"``, of the others after them."""
-        source = views.all_source
-        encode = _source_hash(source, self.n_bits, rng)
-        return encode(views.S) if self.graph_scope == "paired" else self._codes(source, encode)
 
     def _codes(self, source: Any, encode: Callable[[Any], Any]) -> Any:
         if isinstance(source, Rows):

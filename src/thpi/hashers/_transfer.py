@@ -93,7 +93,6 @@ class TransferITQ(GeometryHasher):
     shrinkage: float = weight(1.0, closed="neither")
 
     def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
-        """See :class:`GeometryLearner`."""
         weights = self.source_features, self.source_weight, self.imputed_weight, self.shrinkage
         found = geometry.once(transferred, weights, start, limits.quantisation)
         taught = geometry.once(taught_by_source, self.source_features, self.shrinkage)
@@ -110,8 +109,7 @@ def transferred(geometry: Geometry, weights: tuple[str, float, float, float], st
 
 def taught_by_source(geometry: Geometry, source_features: str, shrinkage: float) -> RidgeFit:
     """Ridge from the target rows of a geometry to features of their source rows."""
-    assert geometry.source is not None
-    return geometry.predict(geometry.source.named(source_features, geometry.n_bits)[geometry.rows], shrinkage)
+    return geometry.predict(geometry.known_source.named(source_features, geometry.n_bits)[geometry.rows], shrinkage)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -163,7 +161,6 @@ class ClassITQ(GeometryHasher):
     shrinkage: float = weight(1.0, closed="neither")
 
     def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
-        """See :class:`GeometryLearner`."""
         taught = None
         if geometry.labels is not None:
             taught = geometry.once(taught_by_labels, self.pseudo_label_weight, self.equal_classes, self.shrinkage)
@@ -202,14 +199,12 @@ class GroupITQ(GeometryHasher):
     Rows belong together if many short paths between neighbours connect them. With the diffusion coordinates ``T_X`` of
     the neighbour graph of the target rows (:func:`thpi.solvers.diffusion_map`), each row scaled to length 1:
 
-    1. ``W`` minimises ``||X W - T||^2 + penalty ||W||^2``, penalty by leave-one-out, ``T = T_X``: directions in which
-       groups differ get the bits, directions in which the rows of one group differ do not.
+    1. ``W`` minimises ``||X W - T||^2 + penalty ||W||^2``, penalty by leave-one-out, ``T = T_X``.
     2. ITQ on ``Z M^(1/2)``, started at plain ITQ, as in :class:`TransferITQ`; without a source ``Z = X``.
 
     With a source, ``T = [sqrt(1 - target_share) T_S, sqrt(target_share) T_X]`` (both of energy 1), where ``T_S`` are
     the diffusion coordinates of the graph over all source rows, paired or not; and ``Z`` also has the target rows
-    imputed from unpaired source rows. Target rows without a source (``target=`` of ``fit``) join Z and the graph of
-    ``T_X``. The hash function is linear in the target row: it cannot separate groups that no plane separates.
+    imputed from unpaired source rows. Target rows without a source (``target=`` of ``fit``) join Z and that graph.
 
     Parameters
     ----------
@@ -239,7 +234,6 @@ class GroupITQ(GeometryHasher):
     imputed_weight: float = weight(0.3)
 
     def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
-        """See :class:`GeometryLearner`."""
         share = 1.0 if geometry.source is None else self.target_share
         taught = geometry.once(taught_by_groups, share)
         steps = limits.quantisation
@@ -254,7 +248,7 @@ def taught_by_groups(geometry: Geometry, target_share: float) -> RidgeFit:
     X = geometry.real[np.concatenate([pairs, n + others])]
     T = group_coordinates(X, geometry.seed) if target_share > 0 else None
     if geometry.source is not None and target_share < 1:  # the groups of the source are known for the pairs only
-        X, of_source = X[: len(pairs)], geometry.source.diffusion[geometry.rows[pairs]]
+        X, of_source = X[: len(pairs)], geometry.known_source.diffusion[geometry.rows[pairs]]
         T = of_source if T is None else side_by_side(of_source, T[: len(pairs)], target_share)
     assert T is not None
     ridge = geometry.ridge if len(X) == n else LooRidge(X - X.mean(axis=0))
@@ -319,11 +313,9 @@ class TwoSidedITQ(GeometryHasher):
         return None  # a frame
 
     def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
-        """See :class:`GeometryLearner`."""
-        assert geometry.source is not None
         if self.taught == "labels" and geometry.labels is None:
             raise ValueError("taught='labels' needs y, the classes or tags of the rows of X; got y=None.")
-        S, axes = geometry.source.coordinates.values, geometry.once(_axes, self.taught, self.taught_weight)
+        S, axes = geometry.known_source.coordinates.values, geometry.once(_axes, self.taught, self.taught_weight)
         known = S[np.concatenate([geometry.rows, np.arange(len(S))[geometry.unpaired]])] @ axes
         stream = np.random.RandomState((geometry.seed + start) % 2**32)
         rotated = known @ random_orthonormal(known.shape[1], self.n_bits, stream)
@@ -344,14 +336,12 @@ class TwoSidedITQ(GeometryHasher):
 
 def predicted_source(geometry: Geometry) -> RidgeFit:
     """Ridge from the target rows to the coordinates of their source rows."""
-    assert geometry.source is not None
-    return geometry.predict(geometry.source.coordinates.values[geometry.rows])
+    return geometry.predict(geometry.known_source.coordinates.values[geometry.rows])
 
 
 def _axes(geometry: Geometry, taught: str, taught_weight: float) -> Array:
     """Directions of the source that are coded, at most one per bit."""
-    assert geometry.source is not None
-    S, predicted = geometry.source.coordinates.values, geometry.paired @ geometry.once(predicted_source).W
+    S, predicted = geometry.known_source.coordinates.values, geometry.paired @ geometry.once(predicted_source).W
     scatter = predicted.T @ predicted / len(predicted) + FLOOR * (S.T @ S) / len(S)
     values, Q = eigenvectors_signed_by_rule(scatter)
     return metric_axes(values, Q, _teacher(geometry, taught), taught_weight, geometry.n_bits)
@@ -361,13 +351,12 @@ def _teacher(geometry: Geometry, taught: str) -> Array | None:
     """Ridge from the source rows of the pairs to what is taught; None if that is the source itself."""
     if taught == "source":
         return None
-    assert geometry.source is not None
-    S = geometry.source.coordinates.values[geometry.rows]
+    S = geometry.known_source.coordinates.values[geometry.rows]
     if taught == "labels":
         assert geometry.labels is not None
         return loo_ridge(S - S.mean(axis=0), class_indicators(geometry.labels)).W
     # Groups are known of all source rows, not of the pairs alone.
-    S, groups = geometry.source.coordinates.values, geometry.source.diffusion
+    S, groups = geometry.known_source.coordinates.values, geometry.known_source.diffusion
     return loo_ridge(S - S.mean(axis=0), groups - groups.mean(axis=0)).W
 
 
@@ -435,14 +424,13 @@ class NeighbourHash(GeometryHasher):
         return super()._fit(views, rng)
 
     def learn_start(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
-        """ITQ or, with a source, TransferITQ; see :class:`GeometryLearner`."""
+        """ITQ or, with a source, TransferITQ."""
         if geometry.source is None:
             return geometry.plain(start)
         weights = self.source_features, self.source_weight, self.imputed_weight, self.shrinkage
         return geometry.once(transferred, weights, start, limits.quantisation)
 
     def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
-        """See :class:`GeometryLearner`."""
         begin = self.learn_start(geometry, start, limits).projection
         rows, A = geometry.once(_neighbours, self.space, self.perplexity, limits.embedding_rows)
         if len(rows) < 2:
@@ -461,8 +449,7 @@ def _neighbours(geometry: Geometry, space: str, perplexity: float, max_rows: int
     if space == "target":
         rows = points = geometry.real[_drawn(rng, len(geometry.real), max_rows)]
     else:
-        assert geometry.source is not None
-        n, linear = len(geometry.X), geometry.source.linear
+        n, linear = len(geometry.X), geometry.known_source.linear
         some = _drawn(rng, n, max_rows)
         others = _drawn(rng, len(geometry.imputed), min(max_rows - len(some), IMPUTED_PER_PAIR * n))
         rows = np.vstack([geometry.X[some], geometry.imputed[others]])
