@@ -46,12 +46,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BaseHasher", "TooManyBitsError", "Views", "Whole", "dimension_limit", "pair_limit", "some_rows"]
 
-MAX_TARGET = 20_000
-"""Further target rows that take part: more add little to means and directions, and each is held in double precision."""
-
-SMALL = 2**23
-"""Up to this many numbers in all are learned from in double precision and in the order of C, however they are given."""
-
+MAX_TARGET = 20_000  # further target rows that take part: more add little, and each is held in double precision
+SMALL = 2**23  # up to this many numbers are learned from in double precision and in the order of C
 FLOATS = [np.float64, np.float32]
 
 T = TypeVar("T")

@@ -50,10 +50,8 @@ MOST_HELD = 500  # held-out rows per fold: more of them cost no fit and make the
 MOST_R2_PAIRS = 2000
 MOST_LABELS = 500
 CLOSE = 2.0  # standard errors below the best within which a candidate is scored in further repetitions
-# Selection needs the order of the candidates, not their last digit.
-FOLD_LIMITS = Limits(Steps(1e-4, 20), Steps(1e-4, 15), 300)
-LEAST_STARTS = 2
-"""Random starts of a fold, in all repetitions: in which local optimum a search ends is luck, so it is averaged."""
+FOLD_LIMITS = Limits(Steps(1e-4, 20), Steps(1e-4, 15), 300)  # selection needs the order, not the last digit
+LEAST_STARTS = 2  # random starts of a fold, in all repetitions: where a search ends is luck, so it is averaged
 MOST_MORE = 1000  # further target rows that a fold learns from
 
 
