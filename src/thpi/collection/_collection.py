@@ -13,13 +13,12 @@ import numpy.typing as npt
 from thpi._types import Array, Codes, Ints, MatrixLike, PathLike
 from thpi.codes import check_codes
 from thpi.collection._file import CollectionFile, CollectionFileError, Details
-from thpi.encoder import Coding, Encoder, load_encoder
 from thpi.identity import check_fingerprint, check_same_model
 from thpi.index import HammingIndex, IdsLike, Neighbours, Order, check_ids, number_on
-from thpi.model_file import ModelFileError
 
 if TYPE_CHECKING:
     from thpi.base import BaseHasher
+    from thpi.encoder import Coding, Encoder
     from thpi.evaluation import Assessment
 
 
@@ -122,6 +121,8 @@ class Collection:
         """The hash function: codes rows of either side."""
         found = self._hasher
         if found is None:
+            from thpi.encoder import load_encoder
+
             # Within a transaction: the model and the codes of one moment.
             with self._lock, self._named_errors(), self._file.reading():
                 self._catch_up()
@@ -190,6 +191,12 @@ class Collection:
             self._settled().get_codes(checked)  # or a KeyError
             return self._file.details_of(checked.tolist()[0])
 
+    def texts(self) -> list[str | None]:
+        """Return the texts of all items, in the order of ``ids``."""
+        with self._lock, self._named_errors(), self._file.reading():
+            self._catch_up()
+            return [shown.text for shown in self._file.all_details(self.index.ids.tolist())]
+
     def add(
         self,
         X: MatrixLike,
@@ -256,7 +263,7 @@ class Collection:
                 raise ValueError(f"ids: {min(missing, key=str)!r} must be in the collection and have a new code.")
             order = {item: at for at, item in enumerate(checked.tolist())}
             at = np.array([order[item] for item in kept.tolist()], dtype=np.int64)
-            details = [self._file.details_of(item) for item in kept.tolist()]
+            details = list(self._file.all_details(kept.tolist()))
             self._file.clear()
             self._file.insert(kept, packed[at], details, hasher.n_bits)
             known = self.about | about | {"n_bits": hasher.n_bits, "fingerprint": hasher.fingerprint_}
@@ -373,7 +380,11 @@ class Collection:
         """Name the file in errors about its content."""
         try:
             yield
-        except (CollectionFileError, ModelFileError) as error:
+        except ValueError as error:
+            from thpi.model_file import ModelFileError  # a search for an item needs no model
+
+            if not isinstance(error, (CollectionFileError, ModelFileError)):
+                raise
             text = str(error)
             named = text if text.startswith(repr(str(self.path))) else f"{str(self.path)!r} is damaged: {text}"
             raise CollectionFileError(named) from None

@@ -144,7 +144,7 @@ class IdPositions:
             found = np.maximum(found, np.array(recent, dtype=np.int64))
         return found
 
-    def find_all(self, ids: Array, error: str = "is not in the index") -> Ints:
+    def find_all(self, ids: Array, error: str = "is not among the items") -> Ints:
         """Return the position of each id; an unknown id is a ``KeyError`` that names it."""
         positions = self.find(ids)
         if (positions < 0).any():
