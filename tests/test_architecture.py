@@ -120,7 +120,6 @@ def test_files_of_one_room_do_not_import_each_other_in_a_circle():
 # What a list of exceptions holds is still to be mended: it may only become shorter.
 
 SHARED = {"_types", "_files", "_optional", "_signals"}  # private to the package, not to a room
-ROOM_OF = {"_input": "base"}
 TUPLES = {"_asdict", "_fields", "_make", "_replace"}  # public names of named tuples
 
 PRIVATE_IMPORTS: set[str] = set()
@@ -140,8 +139,7 @@ def parsed(path: Path) -> ast.Module:
 
 
 def _home(path: Path) -> str:
-    first = path.relative_to(PACKAGE).with_suffix("").parts[0]
-    return ROOM_OF.get(first, first)
+    return path.relative_to(PACKAGE).with_suffix("").parts[0]
 
 
 def _name(path: Path) -> str:
@@ -156,7 +154,7 @@ def private_imports(path: Path) -> Iterator[str]:
             for alias in node.names:
                 first, *rest = [*node.module.split(".")[1:], alias.name]
                 private = any(part.startswith("_") for part in ([first] if first not in SHARED else []) + rest)
-                if private and ROOM_OF.get(first, first) != _home(path):
+                if private and first != _home(path):
                     yield f"{_name(path)}: {node.module}.{alias.name}"
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
 from thpi import ITQ, AutoHasher, ClassITQ, TransferITQ, TwoSidedITQ
 from thpi.auto import Candidate
-from thpi.auto._folds import FOLD_LIMITS, LEAST_STARTS, FoldScores
-from thpi.auto._trial import FINAL_LIMITS, FINAL_STARTS, Trial, first_of_best
+from thpi.auto._trial import FINAL_LIMITS, FINAL_STARTS, FOLD_LIMITS, LEAST_STARTS, FoldScores, Trial, first_of_best
 from thpi.codes import pack_signs
 from thpi.evaluation import average_precision, ranked_average_precision
-from thpi.hashers._geometry_hasher import learn
+from thpi.hashers._itq import learn
 
 PLAIN = Candidate(ITQ, uses_source=False)
 TRANSFER = Candidate(TransferITQ, {"source_weight": 8.0})
@@ -62,7 +63,7 @@ def test_a_fold_learns_from_all_pairs_outside_it_and_from_no_other():
 
 
 def test_of_many_further_target_rows_a_fold_learns_from_some_evenly_spaced(monkeypatch):
-    monkeypatch.setattr("thpi.auto._folds.MOST_MORE", 5)
+    monkeypatch.setattr("thpi.auto._trial.MOST_MORE", 5)
     trial = _trial()
     geometry = trial.linear.folds._geometry(0, 1)
     more = trial.linear.geometry.real[70:]
@@ -78,9 +79,7 @@ def test_learning_never_sees_targets_or_labels_that_are_held_out(candidate):
     held = folds.fold_of[1] == 2
     before = learn(candidate.make(6), folds._geometry(1, 2), 0, FOLD_LIMITS)
     rng = np.random.RandomState(1)
-    changed = folds.in_other_coordinates(
-        np.where(held[:, None], 100 * rng.standard_normal(folds.X.shape), folds.X), folds._more, folds._widths
-    )
+    changed = replace(folds, X=np.where(held[:, None], 100 * rng.standard_normal(folds.X.shape), folds.X))
     changed.labels = np.where(held, rng.permutation(folds.labels), folds.labels)
     after = learn(candidate.make(6), changed._geometry(1, 2), 0, FOLD_LIMITS)
     np.testing.assert_allclose(after.projection, before.projection, atol=1e-9)

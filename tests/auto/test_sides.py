@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import thpi
-from thpi.auto._decision import Sides
-from thpi.auto._folds import FoldScores
+from thpi.auto._trial import FoldScores
 from thpi.evaluation import ranked_average_precision
 
 
@@ -115,7 +114,7 @@ def test_the_interval_of_the_gain_is_that_of_the_folds():
     folds = np.tile(np.arange(60) % 3, (2, 1))
     one = FoldScores(rng.uniform(20, 40, (2, 60)), folds)
     two = FoldScores(one.precisions + 5 + rng.standard_normal((2, 60)), folds)
-    gain, low, high = Sides(one, two).gain
+    gain, low, high = two.gain_with_interval(one)
     error = two.gain_on_new_rows(one)[1]
     assert (low, high) == pytest.approx((gain - 1.959964 * error, gain + 1.959964 * error))
     assert gain == pytest.approx((two.precisions - one.precisions).mean())

@@ -85,7 +85,7 @@ def test_bad_input_is_named():
         ((X, S), {"relevances": ["labels"]}, "needs y"),
         ((X, S), {"relevances": ["near"]}, "'near'"),
         ((X, S), {"relevances": []}, "at least one of target"),
-        ((X, S), {"n_folds": 20}, "n_folds=20"),
+        ((X, S), {"n_folds": 20, "n_bits": 4}, "n_folds=20"),
     ):
         with pytest.raises(ValueError, match=words):
             diagnose(*arguments, **changes)

@@ -7,9 +7,8 @@ from sklearn.metrics import pairwise_distances
 from thpi import ITQ, NeighbourHash, TransferITQ
 from thpi.base import Views
 from thpi.evaluation import mean_average_precision
-from thpi.hashers._geometry import Geometry
-from thpi.hashers._neighbour_hash import _neighbours
-from thpi.hashers._source_features import SourceFeatures
+from thpi.hashers._geometry import Geometry, SourceFeatures
+from thpi.hashers._transfer import _neighbours
 from thpi.solvers.neighbour_embedding import neighbour_probabilities
 
 
@@ -87,10 +86,10 @@ def test_more_rows_than_take_part(views):
 
 
 @pytest.mark.parametrize("n", [2, 3, 9])
-def test_few_rows_and_many_bits(views, n):
+def test_few_rows_and_as_many_bits_as_they_allow(views, n):
     X, S, S_U, unseen = views
-    hasher = NeighbourHash(40, random_state=0).fit(X[:n], privileged=S[:n], source=S_U)
-    assert hasher.transform(unseen).shape == (700, 5)
+    hasher = NeighbourHash(n - 1, random_state=0).fit(X[:n], privileged=S[:n], source=S_U)
+    assert hasher.transform(unseen).shape == (700, 1)
 
 
 def test_what_is_missing_is_named(views):

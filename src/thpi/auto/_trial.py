@@ -1,25 +1,30 @@
-"""A trial of all candidates on some rows: their scores on the folds, and any one of them learned from all rows."""
+"""A trial of all candidates on some rows: their scores on folds, and any one of them learned from all rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy import stats
+from sklearn.model_selection import KFold
 
-from thpi._types import Array, Fitted
-from thpi.auto._folds import Division, Folds, FoldScores
+from thpi._types import Array, Bools, Fitted, Floats, Ints
 from thpi.auto._relevance import Candidate, Relevance, Spaces
 from thpi.base import TooManyBitsError, Views
+from thpi.codes import pack_signs
+from thpi.evaluation import average_precision_among, ranked_average_precision
 from thpi.hashers import (
+    ITQ,
     Geometry,
     GeometryLearner,
     KernelGeometry,
     KernelKind,
     Learned,
     Limits,
+    SourceFeatures,
     Steps,
     ViewGeometry,
     class_indicators,
@@ -30,19 +35,192 @@ from thpi.kernels.threads import one_blas_thread
 from thpi.pairing import UNRELATED_LABELS
 from thpi.solvers.blocks import spread
 from thpi.solvers.loo_ridge import dependence_p_value, least_r2, loo_ridge
+from thpi.solvers.quantisation import to_signs
+
+if TYPE_CHECKING:
+    from thpi.auto._auto import AutoHasher
 
 LEAST_PAIRS = 12
 FINAL_LIMITS = Limits(Steps(1e-5, 60))
 FINAL_STARTS = 8
 MOST_REPEATS = 5
-FITS = 600
-"""Repetitions of the folds are this number over that of the pairs: the scores of few pairs are noisier."""
-MOST_HELD = 500
-"""Held-out rows per fold: more of them cost no fit and make the score less noisy."""
+FITS = 600  # repetitions of the folds are this number over that of the pairs: the scores of few pairs are noisier
+MOST_HELD = 500  # held-out rows per fold: more of them cost no fit and make the score less noisy
 MOST_R2_PAIRS = 2000
 MOST_LABELS = 500
-CLOSE = 2.0
-"""Standard errors below the best within which a candidate is scored in further repetitions."""
+CLOSE = 2.0  # standard errors below the best within which a candidate is scored in further repetitions
+FOLD_LIMITS = Limits(Steps(1e-4, 20), Steps(1e-4, 15), 300)  # selection needs the order, not the last digit
+LEAST_STARTS = 2  # random starts of a fold, in all repetitions: where a search ends is luck, so it is averaged
+MOST_MORE = 1000  # further target rows that a fold learns from
+
+
+@dataclass(frozen=True)
+class FoldScores:
+    """Average precision of every pair as a query (repetitions x pairs), and the folds of the pairs (the same shape).
+
+    NaN where nothing in its fold is relevant to the pair.
+    """
+
+    precisions: Floats
+    fold_of: Ints
+
+    @property
+    def by_fold(self) -> Floats:
+        """Mean of each fold of each repetition."""
+        repeats = zip(self.precisions, self.fold_of, strict=True)
+        return np.array([np.nanmean(row[fold_of == k]) for row, fold_of in repeats for k in np.unique(fold_of)])
+
+    @property
+    def mean(self) -> float:
+        """Mean over queries and repetitions."""
+        return float(np.nanmean(self.precisions))
+
+    def gain_over(self, other: FoldScores) -> tuple[float, float]:
+        """Mean gain over another candidate, in the repetitions that both have, and its standard error over queries."""
+        gains = self._less(other).precisions
+        queries = np.nanmean(gains[:, ~np.isnan(gains).all(axis=0)], axis=0)
+        error = queries.std(ddof=1) / np.sqrt(len(queries)) if len(queries) > 1 else np.inf
+        return float(np.nanmean(gains)), float(error)
+
+    def gain_on_new_rows(self, other: FoldScores) -> tuple[float, float]:
+        """Mean gain over another candidate, and its standard error if both were learned from other rows, too.
+
+        The error is that of queries or that of fits, whichever is larger. Folds learn from rows that others hold out,
+        so their means vary less than those of independent fits: with J folds, each 1/K of the pairs, the variance is
+        that of a fold times ``1/J + 1/(K - 1)`` (Nadeau and Bengio 2003).
+        """
+        gain, error = self.gain_over(other)
+        folds = self._less(other).by_fold
+        n_folds = len(np.unique(self.fold_of[0]))
+        return gain, float(max(error, folds.std(ddof=1) * np.sqrt(1 / len(folds) + 1 / (n_folds - 1))))
+
+    def gain_with_interval(self, other: FoldScores) -> tuple[float, float, float]:
+        """The same gain with its 95 % interval."""
+        gain, error = self.gain_on_new_rows(other)
+        reach = float(stats.norm.ppf(0.975)) * error
+        return gain, gain - reach, gain + reach
+
+    def and_further(self, repeats: FoldScores) -> FoldScores:
+        """The same with further repetitions."""
+        precisions = np.vstack([self.precisions, repeats.precisions])
+        return FoldScores(precisions, np.vstack([self.fold_of, repeats.fold_of]))
+
+    def _less(self, other: FoldScores) -> FoldScores:
+        shared = min(len(self.precisions), len(other.precisions))
+        return FoldScores(self.precisions[:shared] - other.precisions[:shared], self.fold_of[:shared])
+
+
+class Division(NamedTuple):
+    """How the pairs are divided: those that are ``kept`` into folds, anew in every repetition."""
+
+    kept: Ints
+    n_folds: int
+    most_learned: int
+    n_repeats: int
+    seed: int
+
+
+@dataclass(eq=False)
+class Folds:
+    """Folds of the pairs with their ground truth and geometries, which all candidates share.
+
+    ``X`` are the target rows of the pairs that are kept, and ``more`` target rows without a source, the same in every
+    fold. Held-out rows are queries among the other rows of their fold: a search meets codes of new rows, not of rows
+    that were learned from. Learning never sees target rows or labels of the held-out rows. Their source rows take part
+    in the principal components of the source, which need no target. Every repetition has another division and another
+    random start. ``widths`` are the kernels among which a fold chooses. ``found_by_search`` is what is relevant in a
+    search among all source rows.
+    """
+
+    X: Array
+    more: Array
+    relevant: Bools
+    found_by_search: Bools
+    division: Division
+    n_bits: int
+    widths: tuple[float | None, ...]
+    source: SourceFeatures | None
+    labels: Array | None
+
+    def __post_init__(self) -> None:
+        self.more = self.more[spread(len(self.more), MOST_MORE)]
+        self.fold_of = np.empty((self.division.n_repeats, len(self.X)), dtype=np.int64)
+        for repeat, fold_of in enumerate(self.fold_of):
+            kfold = KFold(self.division.n_folds, shuffle=True, random_state=self.division.seed + repeat)
+            for fold, (_, held) in enumerate(kfold.split(self.X)):
+                fold_of[held] = fold
+        self._geometries: dict[tuple[int, int], Geometry] = {}
+
+    @property
+    def can_score(self) -> bool:
+        """Whether every fold has a query; with few pairs of many classes some may have none."""
+        folds = range(self.division.n_folds)
+        return all(self.relevant[np.ix_(row == k, row == k)].any() for row in self.fold_of for k in folds)
+
+    def score(self, candidate: Candidate, repeats: Sequence[int]) -> FoldScores:
+        """Average precisions of a candidate in some repetitions, by Hamming distance."""
+
+        def precisions(held: Ints, learned: Learned, mean: Array) -> Floats:
+            codes = pack_signs(learned.project(self.X[held], mean))
+            return average_precision_among(codes, self.relevant[np.ix_(held, held)], self.n_bits)
+
+        return self._scored(candidate, repeats, precisions)
+
+    def score_sides(self, candidate: Candidate, repeats: Sequence[int]) -> FoldScores:
+        """Average precisions by the asymmetric distance, in which queries are projections and items are codes.
+
+        The items of a two-sided candidate are coded by their source rows, those of others by their target rows. What
+        is relevant is that of a search: coarse neighbours alone would speak for two sides, because near-duplicates
+        agree in whatever the target does not predict, and only one-sided codes profit from that.
+        """
+
+        def precisions(held: Ints, learned: Learned, mean: Array) -> Floats:
+            queries = items = learned.project(self.X[held], mean)
+            if learned.source_projection is not None:
+                assert self.source is not None
+                items = self.source.coordinates.values[held] @ learned.source_projection
+            distances = -queries @ to_signs(items.copy()).T
+            np.fill_diagonal(distances, distances.max() + 1)  # the row itself is no answer: it comes last
+            relevant = self.found_by_search[np.ix_(held, held)]
+            return np.where(relevant.any(axis=1), ranked_average_precision(distances, relevant), np.nan)
+
+        return self._scored(candidate, repeats, precisions)
+
+    def _scored(
+        self, candidate: Candidate, repeats: Sequence[int], precisions: Callable[[Ints, Learned, Array], Floats]
+    ) -> FoldScores:
+        found = np.full((len(repeats), len(self.X)), np.nan)
+        n_starts = -(-LEAST_STARTS // self.division.n_repeats)
+        for row, repeat in zip(found, repeats, strict=True):
+            for fold in range(self.division.n_folds):
+                held = np.flatnonzero(self.fold_of[repeat] == fold)
+                geometry = self._geometry(repeat, fold)
+                shown = geometry if candidate.uses_source else geometry.without_source
+                by_start = []
+                for start in range(repeat * n_starts, (repeat + 1) * n_starts):
+                    learned = learn(candidate.make(self.n_bits), shown, start=start, limits=FOLD_LIMITS)
+                    by_start.append(precisions(held, learned, geometry.mean))
+                row[held] = 100 * np.mean(by_start, axis=0)
+        return FoldScores(found, self.fold_of[list(repeats)])
+
+    def score_start(self, learned: Learned, rows: Array) -> float:
+        """Mean average precision of the pairs among themselves, by a projection of all their rows."""
+        codes = pack_signs(learned.project(rows[self.division.kept], np.zeros(rows.shape[1])))
+        return float(np.nanmean(average_precision_among(codes, self.relevant, self.n_bits)))
+
+    def _geometry(self, repeat: int, fold: int) -> Geometry:
+        if (repeat, fold) not in self._geometries:
+            most, seed = self.division.most_learned, self.division.seed
+            train = np.flatnonzero(self.fold_of[repeat] != fold)
+            if len(train) > most:
+                rng = np.random.RandomState(seed + fold)
+                train = np.sort(rng.choice(train, most, replace=False))
+            known = None if self.labels is None else self.labels[train]
+            self._geometries[repeat, fold] = Geometry(
+                self.X[train], self.n_bits, seed, self.source, rows=train, widths=self.widths, more=self.more,
+                labels=known,
+            )  # fmt: skip
+        return self._geometries[repeat, fold]
 
 
 class Space(NamedTuple):
@@ -54,19 +232,14 @@ class Space(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What is tried, and how much may be spent on it; see the parameters of :class:`thpi.AutoHasher`."""
+    """What is tried on some rows, and the hasher whose parameters say how much may be spent on it."""
 
-    n_bits: int
+    settings: AutoHasher
     relevance: Relevance
     candidates: tuple[Candidate, ...]
-    n_folds: int = 3
-    max_pairs: int = 500
-    max_unpaired: int = 3000
-    n_repeats: int | None = None
-    n_jobs: int | None = None
-    kernel: KernelKind | None = None
-    use_lengths: bool = True
-    two_sided: tuple[Candidate, ...] = ()
+    kernel: KernelKind | None
+    use_lengths: bool
+    two_sided: tuple[Candidate, ...]
 
 
 class Trial:
@@ -82,7 +255,7 @@ class Trial:
         self.views, self.plan = views, plan
         # The same starts and samples for every random state: which rotation ITQ starts from is luck, worth a point of
         # MAP, and the best of a fixed few is as good as the best of a random few.
-        self._whole = ViewGeometry(views, plan.n_bits, rng, plan.max_unpaired, seed=0)
+        self._whole = ViewGeometry(views, plan.settings.n_bits, rng, plan.settings.max_unpaired, seed=0)
         geometry = self._whole.geometry
         folds = self._folds(geometry, rng) if scored and len(plan.candidates) > 1 else None
         self.linear = Space(geometry, folds, self._whole.fitted)
@@ -97,7 +270,7 @@ class Trial:
             folds, widths = self.linear.folds, _widths(found.geometry)
             if folds is not None:
                 n, kept = self.views.X.shape[0], folds.division.kept
-                folds = folds.in_other_coordinates(found.values[kept], found.values[n:], widths)
+                folds = replace(folds, X=found.values[kept], more=found.values[n:], widths=widths)
             return Space(found.geometry, folds, found.fitted)
 
     def space(self, candidate: Candidate) -> Space:
@@ -123,12 +296,7 @@ class Trial:
             first = self._score(self.plan.candidates, [0])
             repeats = range(1, folds.division.n_repeats)
             more = self._score(self._close(first), repeats) if repeats else {}
-        return {
-            candidate: score if candidate not in more else FoldScores(
-                *(np.vstack(parts) for parts in zip(_parts(score), _parts(more[candidate]), strict=True))
-            )
-            for candidate, score in first.items()
-        }  # fmt: skip
+        return {c: score.and_further(more[c]) if c in more else score for c, score in first.items()}
 
     def sides_scores(self, chosen: Candidate) -> dict[Candidate, FoldScores] | None:
         """Scores by the asymmetric distance, of what was chosen and of the two-sided candidates."""
@@ -139,14 +307,13 @@ class Trial:
             return self._score([chosen, *self.plan.two_sided], range(folds.division.n_repeats), Folds.score_sides)
 
     def best_two_sided(self, scores: dict[Candidate, FoldScores] | None) -> Candidate:
-        """The best two-sided candidate: on the folds or, if these learn from a part of the pairs, on all of them.
+        """The best two-sided candidate: on the folds or, if these learn from a part of the pairs, by leave-one-out.
 
-        Landmarks may be enough for some hundred pairs and too few for thousands. What leave-one-out explains of the
-        source shows it, and takes all pairs at little cost. Without scores it is the first.
+        Landmarks may be enough for some hundred pairs and too few for thousands. Without scores it is the first.
         """
         if scores is None:
             return self.plan.two_sided[0]
-        if len(self.linear.geometry.X) <= self.plan.max_pairs:
+        if len(self.linear.geometry.X) <= self.plan.settings.max_pairs:
             return max(self.plan.two_sided, key=lambda candidate: scores[candidate].mean)
         with one_blas_thread():
             return max(
@@ -168,12 +335,13 @@ class Trial:
             except TooManyBitsError:
                 return None
 
-        if self.plan.n_jobs in (None, 1):
+        n_jobs = self.plan.settings.n_jobs
+        if n_jobs in (None, 1):
             found = [score(candidate) for candidate in candidates]
         else:
             from joblib import Parallel, delayed
 
-            found = Parallel(self.plan.n_jobs, prefer="threads")(delayed(score)(candidate) for candidate in candidates)
+            found = Parallel(n_jobs, prefer="threads")(delayed(score)(candidate) for candidate in candidates)
         return {c: scores for c, scores in zip(candidates, found, strict=True) if scores is not None}
 
     def _close(self, scores: dict[Candidate, FoldScores]) -> list[Candidate]:
@@ -234,12 +402,12 @@ class Trial:
 
     def learn(self, candidate: Candidate) -> Fitted:
         """Learn a candidate from all rows; the fitted attributes of a hasher."""
-        if candidate.is_plain_itq and self._whole.itq is not None:
+        if candidate.method is ITQ and not candidate.kernel and not candidate.params and self._whole.itq is not None:
             return self._whole.itq
         geometry, folds, fitted = self.space(candidate)
         if not candidate.uses_source:
             geometry = geometry.without_source
-        start, hasher, relevance = 0, candidate.make(self.plan.n_bits), self.plan.relevance
+        start, hasher, relevance = 0, candidate.make(self.plan.settings.n_bits), self.plan.relevance
         # The best of several starts is known only if it is known what is relevant.
         if folds is not None and self.trusted and isinstance(hasher, GeometryLearner):
             # Number 0 is that of ITQ, which hangs on the random state.
@@ -256,12 +424,12 @@ class Trial:
 
     def _folds(self, geometry: Geometry, rng: np.random.RandomState) -> Folds | None:
         """Return the folds; None if there are too few pairs, or if nothing is relevant to anything in some fold."""
-        plan, source = self.plan, geometry.source
+        plan, settings, source = self.plan, self.plan.settings, geometry.source
         n = len(geometry.X)
         seed = int(rng.randint(np.iinfo(np.int32).max // 2))
-        if n < max(LEAST_PAIRS, 2 * plan.n_folds):
+        if n < max(LEAST_PAIRS, 2 * settings.n_folds):
             return None
-        kept, most = np.arange(n), max(plan.max_pairs, plan.n_folds * MOST_HELD)
+        kept, most = np.arange(n), max(settings.max_pairs, settings.n_folds * MOST_HELD)
         if n > most:
             kept = np.sort(rng.choice(n, most, replace=False))
             source = None if source is None else source.taken(kept)
@@ -271,26 +439,16 @@ class Trial:
             spaces = Spaces(geometry.X[kept], labels, source.linear[: source.n], lambda: source.diffusion[: source.n])
         relevant = plan.relevance.of_pairs(spaces)
         sought = relevant if source is None else plan.relevance.of_search(spaces, len(source.linear))
-        division = Division(
-            kept,
-            plan.n_folds,
-            plan.max_pairs - plan.max_pairs // plan.n_folds,
-            plan.n_repeats or min(MOST_REPEATS, max(1, FITS // len(kept))),
-            seed,
-        )
-        folds = Folds(
-            geometry.X[kept], geometry.real[n:], relevant, sought, division, n_bits=plan.n_bits,
-            widths=_widths(geometry), source=source, labels=labels,
-        )  # fmt: skip
+        most_learned = settings.max_pairs - settings.max_pairs // settings.n_folds
+        n_repeats = settings.n_repeats or min(MOST_REPEATS, max(1, FITS // len(kept)))
+        division = Division(kept, settings.n_folds, most_learned, n_repeats, seed)
+        rows, widths = (geometry.X[kept], geometry.real[n:]), _widths(geometry)
+        folds = Folds(*rows, relevant, sought, division, settings.n_bits, widths, source, labels)
         return folds if folds.can_score else None
 
 
 def first_of_best(merits: Sequence[float]) -> int:
-    """Number of the first merit that is as high as the highest but for rounding: two starts may end at the same codes.
-
-    >>> first_of_best([1.0, 3.0, 3.0 + 1e-14])
-    1
-    """
+    """Number of the first merit that is the highest but for rounding: two starts may end at the same codes."""
     best = max(merits)
     return next(number for number, merit in enumerate(merits) if merit >= best - 1e-9 * abs(best))
 
@@ -300,19 +458,12 @@ def _widths(geometry: Geometry) -> tuple[float | None, ...]:
     return () if geometry.source is None else (geometry.imputation.width,)
 
 
-def _parts(scores: FoldScores) -> tuple[Array, Array]:
-    return scores.precisions, scores.fold_of
-
-
 def pairs_r2(geometry: Geometry) -> float:
-    """Share of one view that ridge regression on the other explains, by leave-one-out; the larger of both directions.
+    """Share of one view that the other explains, by leave-one-out, the larger of both directions.
 
-    From target to source on the principal components of the source, from source to target by the kernel that imputes
-    best.
+    To the source by ridge on its principal components, to the target by the kernel that imputes best.
     """
-    source = geometry.source
-    assert source is not None
     some = spread(len(geometry.X), MOST_R2_PAIRS)
-    X, S = geometry.X[some], source.linear[geometry.rows[some]]
+    X, S = geometry.X[some], geometry.known_source.linear[geometry.rows[some]]
     forward = loo_ridge(X - X.mean(axis=0), S - S.mean(axis=0)).explained
-    return float(max(forward, geometry.imputation.explained))
+    return float(max(forward, geometry.imputation.of_target.explained))
