@@ -59,3 +59,11 @@ def test_a_search_imports_neither_what_learns_nor_what_searches_millions(search)
     assert not heavy & set(search["all"])
     rooms = {name for name in search["loaded"] if name.startswith(("thpi.collection", "thpi.index"))}
     assert len(rooms) <= 7, rooms
+
+
+def test_a_search_for_an_item_imports_no_hash_function(path):
+    code = "import sys, thpi; thpi.open(sys.argv[1]).search(id='A-1'); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, check=True)
+    ours = {name for name in done.stdout.split() if name.partition(".")[0] == "thpi"}
+    assert len(ours) <= 11, ours
+    assert not {"thpi.encoder", "thpi.model_file", "thpi.kernels"} & ours

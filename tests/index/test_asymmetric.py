@@ -120,7 +120,7 @@ def test_sharing_out_changes_nothing(
 def test_few_codes_are_sorted_as_many_are(n_bits: int, n: int, k: int, kind: str, seed: int) -> None:
     codes, p = pack(np.random.RandomState(seed).rand(n, n_bits) < 0.5), projections(5, n_bits, kind, seed)
     assert 5 * n <= FEW
-    few, many = nearest_of_few(p, codes, k), nearest_asymmetric(p, codes, k)
+    few, many = nearest_of_few(pack_signs(p), p, codes, k), nearest_asymmetric(p, codes, k)
     np.testing.assert_array_equal(few[0], many[0])
     np.testing.assert_array_equal(few[1], many[1])
 
@@ -204,7 +204,7 @@ def test_an_approximate_kind_orders_its_candidates(monkeypatch: pytest.MonkeyPat
     index, exact = HammingIndex(64, recall=0.95), HammingIndex(64)
     index.add(pack_signs(stored))
     exact.add(pack_signs(stored))
-    report = index.tune(10, kinds=["ivf"], queries=clustered(200, 3))
+    report = index.tune(10, queries=clustered(200, 3))
     assert report.kind == "ivf"
     assert report.candidates > 10
     assert report.reached >= 0.95

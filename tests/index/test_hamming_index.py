@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from thpi.codes import hamming_distances, pack
-from thpi.index import HammingIndex
+from thpi.index import HammingIndex, _exact, _hamming_index
 
 
 def random_codes(n: int, n_bits: int, seed: int = 0) -> np.ndarray:
@@ -29,16 +29,19 @@ def brute_force(queries: np.ndarray, codes: np.ndarray, k: int) -> tuple[np.ndar
     k=st.integers(1, 450),
     density=st.sampled_from([0.01, 0.5]),
     seed=st.integers(0, 999),
+    few=st.sampled_from([0, 2**12]),
 )
 def test_search_is_brute_force_by_distance_then_insertion(
-    n_bits: int, n: int, k: int, density: float, seed: int
+    n_bits: int, n: int, k: int, density: float, seed: int, few: int
 ) -> None:
     rng = np.random.RandomState(seed)
     codes, queries = pack(rng.rand(n, n_bits) < density), pack(rng.rand(7, n_bits) < density)
     index = HammingIndex(n_bits)
     index.add(codes, ids=rng.permutation(n))
     distances, rows = brute_force(queries, codes, k)
-    found = index.search(queries, k)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_hamming_index, "FEW", few)
+        found = index.search(queries, k)
     np.testing.assert_array_equal(found.distances, distances)
     np.testing.assert_array_equal(found.ids, index.ids[rows])
 
@@ -82,8 +85,7 @@ def test_any_sequence_of_changes_equals_a_list(steps: list[Any], text: bool) -> 
 
 
 def test_very_large_k_does_without_counters(monkeypatch: pytest.MonkeyPatch) -> None:
-    from thpi.index import _exact
-
+    monkeypatch.setattr(_hamming_index, "FEW", 0)
     codes, queries = random_codes(500, 9), random_codes(5, 9, seed=1)
     index = HammingIndex(9)
     index.add(codes)

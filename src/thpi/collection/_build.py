@@ -15,7 +15,7 @@ from thpi._types import Array, Codes, MatrixLike, PathLike
 from thpi.auto import AutoHasher
 from thpi.base import BaseHasher, Whole
 from thpi.collection._collection import Collection
-from thpi.collection._file import CollectionFile, Details
+from thpi.collection._file import CollectionFile, Details, State
 from thpi.hashers import ITQ
 from thpi.index import IdsLike, check_ids
 from thpi.model_file import encode
@@ -100,7 +100,7 @@ def write(
         file.write_part("about", known | dict(about))
         file.write_part("evidence", evidence_of(hasher))
         rows = None if details is None else [details.get(item, Details()) for item in checked.tolist()]
-        file.insert(checked, codes, rows, hasher.n_bits)
+        file.insert(State({}, 0), checked, codes, rows, hasher.n_bits)
 
 
 def evidence_of(hasher: BaseHasher) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from thpi._types import Array, Codes, Ints, PathLike
+from thpi._types import Array, Bools, Codes, Ints, PathLike
 from thpi.codes import check_codes, n_bytes
 
 APPLICATION_ID, VERSION = 0x74687069, 1  # "thpi"
@@ -81,12 +81,16 @@ class Page(NamedTuple):
     ids: Array
     codes: Codes
 
+    def only(self, kept: Bools) -> Page:
+        """Return the items that are marked."""
+        return Page(self.numbers[kept], self.ids[kept], self.codes[kept])
 
-class State(NamedTuple):
+
+class State:
     """What the part of this name says: the digests of the pages, and the number that the next item gets."""
 
-    digests: dict[int, str]
-    next: int
+    def __init__(self, digests: dict[int, str], next: int) -> None:
+        self.digests, self.next = digests, next
 
     @property
     def version(self) -> str:
@@ -128,7 +132,6 @@ class CollectionFile:
             for statement in _SCHEMA.values():
                 file.execute(statement)
             file.execute("BEGIN")
-            file._write_state(State({}, 0))
             yield file
             for statement in _INDEX.values():
                 file.execute(statement)
@@ -226,7 +229,10 @@ class CollectionFile:
     def write_part(self, name: str, data: bytes | dict[str, Any]) -> None:
         """Replace a part: bytes, or what becomes JSON."""
         data = data if isinstance(data, bytes) else json.dumps(data, sort_keys=True, default=_plain).encode()
-        self.execute("INSERT OR REPLACE INTO part VALUES (?, ?, ?)", (name, data, hashlib.sha256(data).hexdigest()))
+        # REPLACE takes twice as long: SQLite finds the row twice, and reads the model to compare names with it.
+        update = "ON CONFLICT (name) DO UPDATE SET data=excluded.data, sha256=excluded.sha256"
+        values = name, data, hashlib.sha256(data).hexdigest()
+        self.execute(f"INSERT INTO part VALUES (?, ?, ?) {update}", values)
 
     def read_state(self) -> State:
         """Return the digests of all pages, which must be those that the last change left."""
@@ -261,63 +267,73 @@ class CollectionFile:
         except (ValueError, TypeError, OverflowError, RecursionError) as error:
             raise CollectionFileError(f"its page {number} is not one of codes of {n_bits} bits ({error}).") from None
 
-    def _write_page(self, state: State, number: int, numbers: Ints, ids: list[Any], codes: Codes) -> None:
+    def _write_page(self, state: State, number: int, page: Page) -> None:
         """Replace a page, and its digest in ``state``; without items, remove it."""
-        if not len(numbers):
+        if not len(page.ids):
             self.execute("DELETE FROM page WHERE page=?", (number,))
             del state.digests[number]
             return
-        parts = (numbers - number * LENGTH).astype("<u2").tobytes(), _as_json(ids), codes.tobytes()
+        offsets = (page.numbers - number * LENGTH).astype("<u2")
+        parts = offsets.tobytes(), _as_json(page.ids.tolist()), page.codes.tobytes()
         digest = state.digests[number] = _digest(number, *parts)
         self.execute("INSERT OR REPLACE INTO page VALUES (?, ?, ?, ?, ?)", (number, digest, *parts))
 
-    def insert(self, ids: Array, codes: Codes, details: Sequence[Details] | None, n_bits: int) -> None:
-        """Add items. The caller has checked everything."""
-        state, values, width = self.read_state(), ids.tolist(), codes.shape[1]
-        first, at = state.next, 0
-        while at < len(values):
-            page, offset = divmod(first + at, LENGTH)
-            stop = min(len(values), at + LENGTH - offset)
-            new, packed = values[at:stop], codes[at:stop]
-            numbers = np.arange(first + at, first + stop)
-            texts = _as_json(new)
-            if details is None and "\\u0000" not in texts:  # where SQLite's JSON texts end
-                # SQLite takes the items out of the page: a statement per item takes five times as long.
-                each = f"SELECT key + ?, value, substr(?, 1 + {width} * key, {width}) FROM json_each(?)"
-                self.execute(f"INSERT INTO item (number, id, code) {each}", (first + at, packed.tobytes(), texts))
-            else:
-                shown = [Details()] * len(new) if details is None else details[at:stop]
-                rows = zip(numbers.tolist(), new, map(bytes, packed), shown, strict=True)
-                values_of = ((number, item, code, *about, about.crc(item)) for number, item, code, about in rows)
-                self.execute_many("INSERT INTO item VALUES (?, ?, ?, ?, ?, ?)", values_of)
-            if page in state.digests:
-                old = self.read_page(page, n_bits)
-                numbers, new = np.concatenate([old.numbers, numbers]), old.ids.tolist() + new
-                packed = np.vstack([old.codes, packed])
-            self._write_page(state, page, numbers, new, packed)
-            at = stop
-        self._write_state(State(state.digests, first + len(values)))
+    def insert(self, state: State, ids: Array, codes: Codes, details: Sequence[Details] | None, n_bits: int) -> None:
+        """Add items under ids that must be new; the caller has checked everything else."""
+        first, stop = state.next, state.next + len(ids)
+        while state.next < stop:
+            number = state.next // LENGTH
+            numbers = np.arange(state.next, min(stop, (number + 1) * LENGTH))
+            some = slice(state.next - first, state.next - first + len(numbers))
+            page = Page(numbers, ids[some], codes[some])
+            try:
+                self._insert_rows(page, None if details is None else details[some])
+            except sqlite3.IntegrityError:
+                known = [item for item, old in self.numbers_of(page.ids.tolist()).items() if old < first]
+                if not known:
+                    raise CollectionFileError("its items are not those of its pages.") from None
+                raise ValueError(f"ids={known[0]!r} is in the collection already; remove it first.") from None
+            if number in state.digests:
+                page = Page(*map(np.concatenate, zip(self.read_page(number, n_bits), page, strict=True)))
+            self._write_page(state, number, page)
+            state.next += len(numbers)
+        self._write_state(state)
 
-    def delete(self, ids: Array, n_bits: int) -> None:
-        """Remove items that are there."""
-        state, found = self.read_state(), self.numbers_of(ids.tolist())
+    def _insert_rows(self, page: Page, details: Sequence[Details] | None) -> None:
+        ids, width = page.ids.tolist(), page.codes.shape[1]
+        texts = _as_json(ids)
+        if details is None and "\\u0000" not in texts:  # where SQLite's JSON texts end
+            # SQLite takes the items out of the page: a statement per item takes five times as long.
+            each = f"SELECT key + ?, value, substr(?, 1 + {width} * key, {width}) FROM json_each(?)"
+            values = int(page.numbers[0]), page.codes.tobytes(), texts
+            self.execute(f"INSERT INTO item (number, id, code) {each}", values)
+        else:
+            shown = [Details()] * len(ids) if details is None else details
+            rows = zip(page.numbers.tolist(), ids, map(bytes, page.codes), shown, strict=True)
+            values_of = ((number, item, code, *about, about.crc(item)) for number, item, code, about in rows)
+            self.execute_many("INSERT INTO item VALUES (?, ?, ?, ?, ?, ?)", values_of)
+
+    def delete(self, state: State, ids: Array, n_bits: int) -> None:
+        """Remove items; an unknown id is a ``KeyError``."""
+        found = self.numbers_of(ids.tolist())
+        if missing := [item for item in ids.tolist() if item not in found]:
+            raise KeyError(f"ids={missing[0]!r} is not in the collection.")
         numbers, gone = np.array([*found.values()], dtype=np.int64), set()
         self.execute_many("DELETE FROM item WHERE number=?", ((number,) for number in numbers.tolist()))
         for number in np.unique(numbers // LENGTH).tolist():
             page = self.read_page(number, n_bits)
             kept = ~np.isin(page.numbers, numbers)
             gone |= {*page.ids[~kept].tolist()}
-            self._write_page(state, number, page.numbers[kept], page.ids[kept].tolist(), page.codes[kept])
+            self._write_page(state, number, page.only(kept))
         if gone != {*ids.tolist()}:
             raise CollectionFileError("its items are not those of its pages.")
         self._write_state(state)
 
-    def clear(self) -> None:
-        """Remove all items."""
-        state = self.read_state()
+    def clear(self, state: State) -> None:
+        """Remove all items; the caller adds others."""
         self.execute("DELETE FROM item")
         self.execute("DELETE FROM page")
-        self._write_state(State({}, state.next))
+        state.digests.clear()
 
     def numbers_of(self, ids: Sequence[int | str]) -> dict[int | str, int]:
         """Return the numbers of the ids that are there."""
@@ -329,10 +345,10 @@ class CollectionFile:
         return found
 
     def details_of(self, item: int | str) -> Details:
-        """Return text and picture of an item that is there; an error if they were altered."""
+        """Return text and picture of an item; an unknown id is a ``KeyError``."""
         rows = self.execute("SELECT id, text, thumbnail, crc FROM item WHERE id=?", (item,))
-        if [row[0] for row in rows] != [item]:
-            raise CollectionFileError(f"its item {item!r} was altered.")
+        if not rows:
+            raise KeyError(f"ids={item!r} is not in the collection.")
         return _details(*rows[0])
 
     def check(self, n_bits: int) -> None:
@@ -394,7 +410,7 @@ def _errors(path: Path) -> Iterator[None]:
     """Say in our words what SQLite says of a damaged, locked or full file."""
     try:
         yield
-    except sqlite3.ProgrammingError:  # it was closed
+    except (sqlite3.ProgrammingError, sqlite3.IntegrityError):  # it was closed; an id is there already
         raise
     except sqlite3.OperationalError as error:
         text = str(error)

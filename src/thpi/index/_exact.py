@@ -14,14 +14,13 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from thpi._types import Array, Codes, Distances, Ints
 from thpi.codes import hamming_distances
-from thpi.index._queries import no_check
+from thpi.index._queries import first, no_check
 from thpi.kernels import pays_off
 from thpi.kernels.threads import n_threads, run_in_order
 
@@ -135,36 +134,24 @@ def shared_out(
     distances = np.hstack([part[0] for part in parts])
     positions = np.hstack([part[1] + start for part, start in zip(parts, starts, strict=True)])
     # The parts are in the order of positions, so a stable sort keeps the earlier of two tied rows first.
-    order = np.argsort(distances, axis=1, kind="stable")[:, :k]
-    return np.take_along_axis(distances, order, axis=1), np.take_along_axis(positions, order, axis=1)
+    distances, order = first(distances, k)
+    return distances, np.take_along_axis(positions, order, axis=1)
 
 
 def _sorted_nearest(query: Codes, codes: Codes, k: int) -> tuple[Distances, Ints]:
     """Sort all distances of one query: if ``k`` is so large that counters take too much memory, or codes are few."""
     distances = hamming_distances(query, codes)
     # Stable sorting of 16-bit numbers is radix sort in numpy.
-    keys: Array = distances.astype(np.uint16) if 8 * codes.shape[1] < 2**16 else distances
-    positions = np.argsort(keys, axis=1, kind="stable")[:, :k]
-    return np.take_along_axis(distances, positions, axis=1), positions
+    nearest_ones, positions = first(distances.astype(np.uint16) if 8 * codes.shape[1] < 2**16 else distances, k)
+    return nearest_ones.astype(np.int32), positions
 
 
 def within(queries: Codes, codes: Codes, radius: int) -> list[tuple[Distances, Ints]]:
     """Distances and positions of all codes at distance <= ``radius``, ordered by (distance, position)."""
-    nothing = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int64)
-    if not len(codes) or not len(queries):
-        return [nothing] * len(queries)
-    faiss = faiss_module()
-    result = faiss.RangeSearchResult(len(queries))
-    radius = min(radius, 8 * codes.shape[1]) + 1  # exclusive in faiss
-    pointers = (faiss.swig_ptr(queries), faiss.swig_ptr(codes))
-    faiss.hamming_range_search(*pointers, len(queries), len(codes), radius, codes.shape[1], result)
-    limits = faiss.rev_swig_ptr(result.lims, len(queries) + 1).astype(np.int64)
-    if not limits[-1]:
-        return [nothing] * len(queries)
-    labels = faiss.rev_swig_ptr(result.labels, int(limits[-1])).copy()
-    found = faiss.rev_swig_ptr(result.distances, int(limits[-1])).astype(np.int32)
     answers = []
-    for start, stop in pairwise(limits):
-        order = np.lexsort((labels[start:stop], found[start:stop]))
-        answers.append((found[start:stop][order], labels[start:stop][order]))
+    for query in queries:
+        distances = hamming_distances(query[None], codes)[0]
+        near = np.flatnonzero(distances <= radius)
+        order = np.argsort(distances[near], kind="stable")
+        answers.append((distances[near][order], near[order]))
     return answers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from numbers import Real
@@ -26,7 +27,7 @@ class Snapshot:
     """Codes and ids in insertion order. Immutable, so any thread may read it without a lock.
 
     ``append`` writes into spare room behind the rows and returns a new snapshot that includes them; only the newest
-    snapshot may be appended to. The room doubles when it is full, so adding n rows one by one copies O(n) rows.
+    snapshot may be appended to. Full room grows by an eighth, so adding n rows one by one copies O(n) rows.
     """
 
     def __init__(self, codes: Codes, ids: Array, length: int) -> None:
@@ -38,15 +39,16 @@ class Snapshot:
     def __len__(self) -> int:
         return len(self.codes)
 
-    def append(self, codes: Codes, ids: Array) -> Snapshot:
-        start, stop = len(self), len(self) + len(codes)
+    def append(self, codes: Sequence[Codes], ids: Sequence[Array]) -> Snapshot:
+        start, stop = len(self), len(self) + sum(map(len, codes))
         codes_room, ids_room = self._codes_room, self._ids_room
-        if stop > len(codes_room) or ids_room.dtype != ids.dtype:
-            room = max(stop, 2 * start)
+        if stop > len(codes_room) or ids_room.dtype != ids[0].dtype:
+            room = stop + stop // 8
             codes_room = np.empty((room, self.codes.shape[1]), dtype=np.uint8)
-            ids_room = np.empty(room, dtype=ids.dtype)
+            ids_room = np.empty(room, dtype=ids[0].dtype)
             codes_room[:start], ids_room[:start] = self.codes, self.ids
-        codes_room[start:stop], ids_room[start:stop] = codes, ids
+        np.concatenate(codes, out=codes_room[start:stop])
+        np.concatenate(ids, out=ids_room[start:stop])
         return Snapshot(codes_room, ids_room, stop)
 
     def keep(self, kept: Bools) -> Snapshot:
@@ -68,12 +70,12 @@ class State(NamedTuple):
         codes, report, built = self.rows.codes, self.report, self.approximate
         if report is not None and built is not None and k <= min(report.k, built.n_covered):
             return built.search(signs, projections, codes, k, report.candidates, check)
+        if len(signs) * len(codes) <= FEW and (projections is not None or "faiss" not in sys.modules):
+            return nearest_of_few(signs, projections, codes, k)
         if projections is None:
             from thpi.index._exact import nearest
 
             return nearest(signs, codes, k, check)
-        if len(projections) * len(codes) <= FEW:
-            return nearest_of_few(projections, codes, k)
         from thpi.index._asymmetric import nearest_asymmetric
 
         return nearest_asymmetric(projections, codes, k, check)
@@ -83,8 +85,8 @@ class HammingIndex:
     """Codes of ``n_bits`` bits with ids, in memory, searched by Hamming distance.
 
     Results are ordered by (distance, insertion). The search is exact unless ``recall`` is given. With ``recall``, the
-    first search builds approximate structures and keeps the fastest one that reaches this recall, or exact search if
-    none is faster; ``report_`` has the measurements. Any number of threads may search while one adds or removes.
+    first search builds inverted lists and keeps them if they reach this recall in less time than exact search;
+    ``report_`` has the measurements. Any number of threads may search while one adds or removes.
 
     A collection (:func:`thpi.build`) is an index whose changes are on disk at once.
 
@@ -206,23 +208,36 @@ class HammingIndex:
                 checked = number_on(len(packed), self.id_kind, lambda: int(self.ids.max()) + 1)
             else:
                 checked = check_ids(ids, length=len(packed))
-            if len(packed) == 0:
-                return checked
-            known, start = self._known(), len(self)
-            known.check_new(checked, self.id_kind)
-            self._positions = None  # until both are changed: Ctrl-C may come in between
-            known.append(checked, start)
-            self._state = self._state._replace(rows=self._state.rows.append(packed, checked))
-            self._positions = known
+            if len(packed):
+                self._known().check_new(checked, self.id_kind)
+                self.extend([packed], [checked])
         return checked
+
+    def extend(self, codes: Sequence[Codes], ids: Sequence[Array]) -> None:
+        """Add blocks of codes under new ids; everything was checked before.
+
+        >>> index = HammingIndex(8)
+        >>> index.extend([np.array([[1], [2]], np.uint8)], [np.array([3, 7])])
+        >>> index.ids
+        array([3, 7])
+        """
+        with self._writing:
+            known, self._positions = self._positions, None  # until both are changed: Ctrl-C may come in between
+            if known is not None:
+                known.append(np.concatenate(ids), len(self))
+            self._state = self._state._replace(rows=self._state.rows.append(codes, ids))
+            self._positions = known
 
     def remove(self, ids: IdsLike) -> None:
         """Remove the codes of ``ids``; the rest keep their order. An unknown id is a ``KeyError``."""
         with self._writing:
-            checked = check_ids(ids, kind=self.id_kind, unique=True)
-            if len(checked) == 0:
+            self.remove_at(self._known().find_all(check_ids(ids, kind=self.id_kind, unique=True)))
+
+    def remove_at(self, positions: Ints) -> None:
+        """Remove the codes at some positions."""
+        with self._writing:
+            if not len(positions):
                 return
-            positions = self._known().find_all(checked)
             kept = np.ones(len(self), dtype=np.bool_)
             kept[positions] = False
             self._positions = None
@@ -241,19 +256,8 @@ class HammingIndex:
         atomic_write(path, encoded(about, rows.codes, rows.ids))
 
     @classmethod
-    def of(cls, codes: Codes, ids: Array, n_bits: int, recall: float | None = None) -> HammingIndex:
-        """Make an index of codes and ids that were checked before; it keeps the arrays, which must not be changed.
-
-        >>> HammingIndex.of(np.array([[1], [2]], np.uint8), np.array([3, 7]), 8).ids
-        array([3, 7])
-        """
-        index = cls(n_bits, recall)
-        index._state = State(Snapshot(codes, ids, len(codes)))
-        return index
-
-    @classmethod
     def open(cls, path: PathLike) -> HammingIndex:
-        """Read an index that :meth:`save` wrote. An approximate structure is chosen anew at the first search.
+        """Read an index that :meth:`save` wrote. Inverted lists are built anew at the first search.
 
         Raises ``FileNotFoundError``, or ``IndexFileError`` if the file is truncated, altered or foreign.
 
@@ -274,10 +278,9 @@ class HammingIndex:
         return index
 
     def warm_up(self) -> None:
-        """Do now what the first searches would do: tune an approximate structure, and load compiled kernels.
+        """Do now what the first searches would do: tune inverted lists, and load compiled kernels.
 
-        For a process that searches often, or that forks others, which then share the structure. Kernels are loaded if
-        there are any and the index is not small.
+        For a process that searches often, or that forks others, which then share the lists.
         """
         from thpi.index._asymmetric import load_kernels
 
@@ -286,22 +289,18 @@ class HammingIndex:
         if self.codes.size >= _WORTH_KERNELS:
             load_kernels(self.codes[:256], self.n_bits)
 
-    def tune(
-        self, k: int = 10, *, queries: npt.ArrayLike | None = None, kinds: Sequence[str] | None = None
-    ) -> TuneReport:
-        """Choose and tune a structure for searches of up to ``k`` items, and return the report (also ``report_``).
+    def tune(self, k: int = 10, *, queries: npt.ArrayLike | None = None) -> TuneReport:
+        """Tune inverted lists for searches of up to ``k`` items, and return the report (also ``report_``).
 
         The first search does this automatically, and again once the index has doubled or lost a tenth of its codes;
         call it to choose the time. A search for more than ``k`` items is exact. Pass ``queries`` to measure with, codes
-        or better projections, if future queries differ from the stored codes. ``kinds`` are those of "ivf", "hnsw" and
-        "multihash" to try; by default all, but "hnsw" only up to 250,000 codes, because building it takes minutes per
-        million codes.
+        or better projections, if future queries differ from the stored codes.
         """
         if self.recall is None:
             raise ValueError("this index is exact; only HammingIndex(n_bits, recall=...) can be tuned.")
         given = None if queries is None else read_queries(queries, None, self.n_bits)
         with self._tuning:
-            return self._tune(check_integer("k", k, 1), given, kinds)
+            return self._tune(check_integer("k", k, 1), given)
 
     @property
     def _is_approximate(self) -> bool:
@@ -313,12 +312,12 @@ class HammingIndex:
             self._positions = IdPositions(self.ids)
         return self._positions
 
-    def _tune(self, k: int, queries: Queries | None = None, kinds: Sequence[str] | None = None) -> TuneReport:
+    def _tune(self, k: int, queries: Queries | None = None) -> TuneReport:
         from thpi.index._tune import tune
 
         assert self.recall is not None
         basis = self._state
-        approximate, report = tune(basis.rows.codes, self.recall, k, queries, kinds, self.random_state)
+        approximate, report = tune(basis.rows.codes, self.recall, k, queries, self.random_state)
         with self._writing:
             # Rows added meanwhile come after the structure; after a removal it no longer fits and is built again.
             fits = self._state.n_removals == basis.n_removals

@@ -1,4 +1,4 @@
-"""What searches take and return: ids (64-bit integers or strings, one kind per index, each id once), k, neighbours."""
+"""Ids (64-bit integers or strings, one kind per index, each id once), their positions, and what searches return."""
 
 from __future__ import annotations
 
@@ -93,10 +93,11 @@ def _strings(array: Array, original: object) -> Array:
     for value in values:
         if not isinstance(value, str):
             raise ValueError(f"ids must be all integers of 64 bits or all strings, got {value!r} among them.")
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            raise ValueError(f"ids={value!r} is not valid Unicode text (a lone surrogate).") from None
+    try:
+        "".join(values).encode()
+    except UnicodeEncodeError:
+        wrong = next(value for value in values if any("\ud800" <= sign <= "\udfff" for sign in value))
+        raise ValueError(f"ids={wrong!r} is not valid Unicode text (a lone surrogate).") from None
     return np.array([str(value) for value in values], dtype=object)
 
 
@@ -144,16 +145,16 @@ class IdPositions:
             found = np.maximum(found, np.array(recent, dtype=np.int64))
         return found
 
-    def find_all(self, ids: Array, error: str = "is not in the index") -> Ints:
+    def find_all(self, ids: Array) -> Ints:
         """Return the position of each id; an unknown id is a ``KeyError`` that names it."""
         positions = self.find(ids)
         if (positions < 0).any():
-            raise KeyError(f"ids={_first(ids[positions < 0])!r} {error}.")
+            raise KeyError(f"ids={_first(ids[positions < 0])!r} is not in the index.")
         return positions
 
     def check_new(self, ids: Array, kind: IdKind | None) -> None:
+        """Raise ``ValueError`` unless checked ids are of this kind, each is there once, and none is known."""
         _check_kind(ids, kind)
         check_unique(ids)
-        known = self.find(ids) >= 0
-        if known.any():
+        if (known := self.find(ids) >= 0).any():
             raise ValueError(f"ids={_first(ids[known])!r} is in the index already; remove it first.")
