@@ -53,8 +53,8 @@ def test_removed_and_added_items_with_a_structure(monkeypatch: pytest.MonkeyPatc
     gone = np.arange(0, 1000)
     index.remove(gone)
     index.add(QUERIES[:50], np.arange(10**6, 10**6 + 50))
-    assert index._state.approximate is not None
-    assert index._state.approximate.n_covered == len(CODES) - 1000
+    assert index._state.lists is not None
+    assert index._state.lists.n_covered == len(CODES) - 1000
     found = index.search(QUERIES, 10)
     assert not np.isin(found.ids, gone).any()
     assert (found.ids[:50] >= 10**6).any(axis=1).all(), "new items are found at once"
@@ -141,7 +141,7 @@ def test_warming_up_tunes_as_a_first_search_would() -> None:
         each.add(CODES)
         each.warm_up()
     assert index.report_ is not None
-    assert (index._state.approximate is None) == (index.report_.kind == "exact")
+    assert (index._state.lists is None) == (index.report_.kind == "exact")
     assert other.report_ is None
 
 

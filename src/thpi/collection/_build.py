@@ -112,13 +112,11 @@ def evidence_of(hasher: BaseHasher) -> dict[str, Any]:
     facts |= {"iterations": int(hasher.n_iter_), "converged": bool(hasher.converged_)}
     if not isinstance(hasher, AutoHasher):
         return facts
-    facts |= {"relevance": hasher.relevance, "choice": hasher.choice_, "choice_params": dict(hasher.choice_params_)}
-    facts |= {"uses_source": hasher.uses_source_, "gain": hasher.gain_, "gain_interval": list(hasher.gain_interval_)}
-    facts |= {"candidates": hasher.candidates_, "pairs_r2": hasher.pairs_r2_, "relation": hasher.relation_}
-    facts |= {"related": hasher.related_, "labels_p": hasher.labels_p_, "sides": hasher.sides_}
+    names = ["choice", "choice_params", "uses_source", "gain", "gain_interval", "candidates", "pairs_r2", "relation"]
+    names += ["related", "labels_p", "sides"]
     if "sides_gain_" in vars(hasher):
-        facts |= {"sides_gain": hasher.sides_gain_, "sides_gain_interval": list(hasher.sides_gain_interval_)}
-    return facts
+        names += ["sides_gain", "sides_gain_interval"]
+    return facts | {"relevance": hasher.relevance} | {name: getattr(hasher, f"{name}_") for name in names}
 
 
 def _learner(

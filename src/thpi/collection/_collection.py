@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -12,7 +14,7 @@ import numpy.typing as npt
 
 from thpi._types import Array, Codes, Ints, MatrixLike, PathLike
 from thpi.codes import check_codes
-from thpi.collection._file import CollectionFile, CollectionFileError, Details, Page, State
+from thpi.collection._file import CollectionFile, CollectionFileError, Details, Page, State, named_errors
 from thpi.identity import check_fingerprint, check_same_model
 from thpi.index import HammingIndex, IdsLike, Neighbours, Order, check_ids, number_on
 
@@ -65,8 +67,7 @@ class Collection:
 
     def __init__(self, path: PathLike, *, wait: float = 5.0) -> None:
         self._lock = threading.RLock()
-        self._file = CollectionFile(path, wait=wait)
-        self.path = self._file.path
+        self.path = Path(os.path.realpath(path))
         self.about: dict[str, Any] = {}
         self.index = HammingIndex(1)
         self._hasher: Encoder | BaseHasher | None = None
@@ -74,12 +75,13 @@ class Collection:
         self._state: State | None = None  # of the pages in memory; None if these must be read anew
         self._seen: int | None = None  # the change of the file that memory has; None while it is taken over
         self.version: str
-        try:
-            with self._named_errors():
+        with self._held():
+            self._file = CollectionFile(path, wait=wait)
+            try:
                 self._load()
-        except BaseException:
-            self._file.close()
-            raise
+            except BaseException:
+                self._file.close()
+                raise
 
     def __len__(self) -> int:
         return len(self.index)
@@ -127,7 +129,7 @@ class Collection:
             from thpi.encoder import load_encoder
 
             # Within a transaction: the model and the codes of one moment.
-            with self._lock, self._named_errors(), self._file.reading():
+            with self._held(), self._file.reading():
                 self._catch_up()
                 found = self._read_model(load_encoder)
                 if found.fingerprint_ != self.model:
@@ -138,14 +140,14 @@ class Collection:
     @property
     def evidence(self) -> dict[str, Any]:
         """What was found when the collection was built, as JSON has it."""
-        with self._lock, self._named_errors():
+        with self._held():
             return self._file.read_json("evidence")
 
     def estimator(self) -> BaseHasher:
         """Return the estimator that learned the hash function, with everything it found."""
         from thpi.registry import load
 
-        with self._lock, self._named_errors():
+        with self._held():
             return self._read_model(load)
 
     def _read_model(self, load: Callable[[bytes], T]) -> T:
@@ -197,7 +199,7 @@ class Collection:
 
     def details(self, id: int | str) -> Details:
         """Return text and picture of an item."""
-        with self._lock, self._named_errors():
+        with self._held():
             return self._file.details_of(check_ids([id]).tolist()[0])
 
     def add(
@@ -286,7 +288,7 @@ class Collection:
         Searches that run finish on what they began with. If the file is damaged, the error is raised, and searches go
         on with what there was.
         """
-        with self._lock, self._named_errors():
+        with self._held():
             before = self.version
             self._reopen()
             if self._file.changed_by_others != self._seen:
@@ -295,13 +297,19 @@ class Collection:
 
     def check(self) -> None:
         """Read and compare everything that the file holds; ``CollectionFileError`` if anything was altered."""
-        with self._lock, self._named_errors(), self._file.reading():
+        with self._held(), self._file.reading():
             self._file.check(self.n_bits)
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        """Let no other thread use the file, and name it in errors."""
+        with self._lock, named_errors(self.path):
+            yield
 
     @contextmanager
     def _changing(self) -> Iterator[State]:
         """Hold the lock of the file for a change, which brings the state that is given along."""
-        with self._lock, self._named_errors():
+        with self._held():
             self._reopen()
             with self._file.writing():
                 self._catch_up()
@@ -314,7 +322,7 @@ class Collection:
 
     def _settled(self) -> HammingIndex:
         """Return the items in memory, after a change that was broken off as the file has them."""
-        with self._lock, self._named_errors():
+        with self._held():
             if self._seen is None:
                 self._load()
             return self.index
@@ -382,13 +390,3 @@ class Collection:
                 raise CollectionFileError("its ids are of two kinds.")
             index.extend([page.codes for page in added], [page.ids for page in added])
         self._numbers = numbers
-
-    @contextmanager
-    def _named_errors(self) -> Iterator[None]:
-        """Name the file in errors about its content."""
-        try:
-            yield
-        except CollectionFileError as error:
-            text = str(error)
-            named = text if text.startswith(repr(str(self.path))) else f"{str(self.path)!r} is damaged: {text}"
-            raise CollectionFileError(named) from None

@@ -19,8 +19,8 @@ import json
 import os
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -85,6 +85,11 @@ class Page(NamedTuple):
         """Return the items that are marked."""
         return Page(self.numbers[kept], self.ids[kept], self.codes[kept])
 
+    def followed_by(self, other: Page) -> Page:
+        """Return the items of both."""
+        numbers, ids = np.concatenate([self.numbers, other.numbers]), np.concatenate([self.ids, other.ids])
+        return Page(numbers, ids, np.vstack([self.codes, other.codes]))
+
 
 class State:
     """What the part of this name says: the digests of the pages, and the number that the next item gets."""
@@ -108,8 +113,7 @@ class CollectionFile:
         self.path = Path(os.path.realpath(path))
         # Only SQLite opens it: closing another handle would release the locks of all connections of this process.
         self._wait, self._identity = wait, _identity(self.path)
-        with _errors(self.path):
-            self._connection = _connect(self.path, wait)
+        self._connection = _connect(self.path, wait)
         try:
             with self.reading():
                 self._check_schema()
@@ -123,21 +127,16 @@ class CollectionFile:
         """Fill an empty file, which nobody reads until it is complete."""
         file = cls.__new__(cls)
         file.path, file._wait, file._identity, file._connection = path, 0.0, _identity(path), _connect(path, 0.0)
-        try:
+        about = f"application_id={APPLICATION_ID}", f"user_version={VERSION}"
+        with named_errors(path), closing(file):
             # It is synchronised as a whole, and gone if anything fails.
-            for setting in ("synchronous=OFF", "journal_mode=OFF"):
+            for setting in ("synchronous=OFF", "journal_mode=OFF", *about):
                 file.execute(f"PRAGMA {setting}")
-            file.execute(f"PRAGMA application_id={APPLICATION_ID}")
-            file.execute(f"PRAGMA user_version={VERSION}")
-            for statement in _SCHEMA.values():
+            for statement in (*_SCHEMA.values(), "BEGIN"):
                 file.execute(statement)
-            file.execute("BEGIN")
             yield file
-            for statement in _INDEX.values():
+            for statement in (*_INDEX.values(), "COMMIT"):
                 file.execute(statement)
-            file.execute("COMMIT")
-        finally:
-            file.close()
 
     def close(self) -> None:
         """Close the connection."""
@@ -145,13 +144,7 @@ class CollectionFile:
 
     def execute(self, statement: str, values: tuple[object, ...] = ()) -> list[Any]:
         """Run a statement and return its rows."""
-        with _errors(self.path):
-            return self._connection.execute(statement, values).fetchall()
-
-    def execute_many(self, statement: str, rows: Iterable[tuple[object, ...]]) -> None:
-        """Run a statement for each row of values."""
-        with _errors(self.path):
-            self._connection.executemany(statement, rows)
+        return self._connection.execute(statement, values).fetchall()
 
     def current(self) -> CollectionFile:
         """Return this connection, or a new one if another file has taken the name since it was opened."""
@@ -197,34 +190,31 @@ class CollectionFile:
         settings = ("application_id", "user_version", "journal_mode")
         kind, version, journal = (self.execute(f"PRAGMA {name}")[0][0] for name in settings)
         if kind != APPLICATION_ID:
-            raise CollectionFileError(f"{str(self.path)!r} is a SQLite database, but not a thpi collection.")
+            raise CollectionFileError("it is a SQLite database, but not a thpi collection.")
         if version != VERSION:
-            raise CollectionFileError(f"{str(self.path)!r} has version {version}; this thpi reads version {VERSION}.")
+            raise CollectionFileError(f"it has version {version}; this thpi reads version {VERSION}.")
         if journal != "delete":
-            raise CollectionFileError(f"{str(self.path)!r} was set to journal_mode={journal}: a copy is not whole.")
+            raise CollectionFileError(f"it was set to journal_mode={journal}: a copy is not whole.")
         found = self.execute("SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
         if {str(name): sql for name, sql in found} != _SCHEMA | _INDEX:
-            raise CollectionFileError(f"{str(self.path)!r} has other tables than a thpi collection.")
+            raise CollectionFileError("it has other tables than a thpi collection.")
 
     def read_part(self, name: str) -> bytes:
         """Return a part whose digest matches."""
         found = self.execute("SELECT data, sha256 FROM part WHERE name=?", (name,))
         if not found:
-            raise CollectionFileError(f"{str(self.path)!r} has no part {name!r}: it was altered.")
+            raise CollectionFileError(f"it has no part {name!r}.")
         ((data, digest),) = found
         if not isinstance(data, bytes) or hashlib.sha256(data).hexdigest() != digest:
-            raise CollectionFileError(f"{str(self.path)!r}: the digest of its part {name!r} does not match.")
+            raise CollectionFileError(f"the digest of its part {name!r} does not match.")
         return data
 
     def read_json(self, name: str) -> dict[str, Any]:
         """Return a part that is JSON."""
-        try:
-            found = json.loads(self.read_part(name))
-            if isinstance(found, dict):
+        with suppress(UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+            if isinstance(found := json.loads(self.read_part(name)), dict):
                 return found
-        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
-            pass
-        raise CollectionFileError(f"{str(self.path)!r}: its part {name!r} is not what a collection has.")
+        raise CollectionFileError(f"its part {name!r} is not what a collection has.")
 
     def write_part(self, name: str, data: bytes | dict[str, Any]) -> None:
         """Replace a part: bytes, or what becomes JSON."""
@@ -294,7 +284,7 @@ class CollectionFile:
                     raise CollectionFileError("its items are not those of its pages.") from None
                 raise ValueError(f"ids={known[0]!r} is in the collection already; remove it first.") from None
             if number in state.digests:
-                page = Page(*map(np.concatenate, zip(self.read_page(number, n_bits), page, strict=True)))
+                page = self.read_page(number, n_bits).followed_by(page)
             self._write_page(state, number, page)
             state.next += len(numbers)
         self._write_state(state)
@@ -311,7 +301,7 @@ class CollectionFile:
             shown = [Details()] * len(ids) if details is None else details
             rows = zip(page.numbers.tolist(), ids, map(bytes, page.codes), shown, strict=True)
             values_of = ((number, item, code, *about, about.crc(item)) for number, item, code, about in rows)
-            self.execute_many("INSERT INTO item VALUES (?, ?, ?, ?, ?, ?)", values_of)
+            self._connection.executemany("INSERT INTO item VALUES (?, ?, ?, ?, ?, ?)", values_of)
 
     def delete(self, state: State, ids: Array, n_bits: int) -> None:
         """Remove items; an unknown id is a ``KeyError``."""
@@ -319,7 +309,7 @@ class CollectionFile:
         if missing := [item for item in ids.tolist() if item not in found]:
             raise KeyError(f"ids={missing[0]!r} is not in the collection.")
         numbers, gone = np.array([*found.values()], dtype=np.int64), set()
-        self.execute_many("DELETE FROM item WHERE number=?", ((number,) for number in numbers.tolist()))
+        self._connection.executemany("DELETE FROM item WHERE number=?", ((number,) for number in numbers.tolist()))
         for number in np.unique(numbers // LENGTH).tolist():
             page = self.read_page(number, n_bits)
             kept = ~np.isin(page.numbers, numbers)
@@ -406,22 +396,25 @@ def _digest(number: int, offsets: bytes, ids: str, codes: bytes) -> str:
 
 
 @contextmanager
-def _errors(path: Path) -> Iterator[None]:
-    """Say in our words what SQLite says of a damaged, locked or full file."""
+def named_errors(path: Path) -> Iterator[None]:
+    """Name the file in errors about it, and say in our words what SQLite says of a damaged, locked or full one."""
+    name = repr(str(path))
     try:
         yield
-    except (sqlite3.ProgrammingError, sqlite3.IntegrityError):  # it was closed; an id is there already
+    except CollectionFileError as error:
+        raise CollectionFileError(f"{name} is not a usable collection: {error}") from None
+    except sqlite3.ProgrammingError:  # it was closed
         raise
     except sqlite3.OperationalError as error:
         text = str(error)
         if "locked" in text:
-            raise CollectionLockedError(f"{str(path)!r} is being changed by another process.") from None
+            raise CollectionLockedError(f"{name} is being changed by another process.") from None
         if "readonly" in text:
-            raise PermissionError(f"{str(path)!r} must not be written to.") from None
-        raise OSError(f"{str(path)!r}: {text}.") from None
+            raise PermissionError(f"{name} must not be written to.") from None
+        raise OSError(f"{name}: {text}.") from None
     except sqlite3.DatabaseError as error:
         what = "not a thpi collection" if "not a database" in str(error) else f"damaged: {error}"
-        raise CollectionFileError(f"{str(path)!r} is {what}.") from None
+        raise CollectionFileError(f"{name} is {what}.") from None
 
 
 def _identity(path: Path) -> tuple[int, int]:

@@ -6,12 +6,12 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from numbers import Real
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from thpi._types import Array, Bools, Codes, Floats, Ints, PathLike
+from thpi._types import Array, Bools, Codes, Ints, PathLike
 from thpi.codes import check_codes, n_bytes
 from thpi.identity import check_fingerprint
 from thpi.index._ids import IdKind, IdPositions, IdsLike, Neighbours, check_ids, id_kind, number_on
@@ -23,23 +23,30 @@ if TYPE_CHECKING:
 _WORTH_KERNELS = 2**15  # bytes of codes
 
 
-class Snapshot:
-    """Codes and ids in insertion order. Immutable, so any thread may read it without a lock.
+class State:
+    """What a search reads: codes and ids in insertion order, and inverted lists if there are any; writers replace it.
 
-    ``append`` writes into spare room behind the rows and returns a new snapshot that includes them; only the newest
-    snapshot may be appended to. Full room grows by an eighth, so adding n rows one by one copies O(n) rows.
+    It does not change, so any thread may read it without a lock. ``append`` writes into spare room behind the rows and
+    returns a new state that includes them; only the newest one may be appended to. Full room grows by an eighth, so
+    adding n rows one by one copies O(n) rows.
     """
 
-    def __init__(self, codes: Codes, ids: Array, length: int) -> None:
+    lists: Approximate | None
+    report: TuneReport | None
+
+    def __init__(self, codes: Codes, ids: Array, length: int, before: State | None = None) -> None:
         self._codes_room, self._ids_room = codes, ids
         self.codes, self.ids = codes[:length], ids[:length]
         for shown in (self.codes, self.ids):
             shown.flags.writeable = False
+        self.lists = None if before is None else before.lists
+        self.report = None if before is None else before.report
+        self.n_removals: int = 0 if before is None else before.n_removals
 
     def __len__(self) -> int:
         return len(self.codes)
 
-    def append(self, codes: Sequence[Codes], ids: Sequence[Array]) -> Snapshot:
+    def append(self, codes: Sequence[Codes], ids: Sequence[Array]) -> State:
         start, stop = len(self), len(self) + sum(map(len, codes))
         codes_room, ids_room = self._codes_room, self._ids_room
         if stop > len(codes_room) or ids_room.dtype != ids[0].dtype:
@@ -49,36 +56,17 @@ class Snapshot:
             codes_room[:start], ids_room[:start] = self.codes, self.ids
         np.concatenate(codes, out=codes_room[start:stop])
         np.concatenate(ids, out=ids_room[start:stop])
-        return Snapshot(codes_room, ids_room, stop)
+        return State(codes_room, ids_room, stop, self)
 
-    def keep(self, kept: Bools) -> Snapshot:
-        return Snapshot(self.codes[kept], self.ids[kept], int(kept.sum()))
+    def keep(self, kept: Bools) -> State:
+        state = State(self.codes[kept], self.ids[kept], int(kept.sum()), self)
+        state.lists, state.n_removals = self.lists and self.lists.without(kept), self.n_removals + 1
+        return state
 
-
-class State(NamedTuple):
-    """What a search reads, in one step; writers replace it."""
-
-    rows: Snapshot
-    approximate: Approximate | None = None
-    report: TuneReport | None = None
-    n_removals: int = 0
-
-    def nearest(
-        self, signs: Codes, projections: Floats | None, k: int, check: Callable[[], None]
-    ) -> tuple[Array, Ints]:
-        """Distances and positions of the ``k`` nearest rows, by Hamming distance if there are no projections."""
-        codes, report, built = self.rows.codes, self.report, self.approximate
-        if report is not None and built is not None and k <= min(report.k, built.n_covered):
-            return built.search(signs, projections, codes, k, report.candidates, check)
-        if len(signs) * len(codes) <= FEW and (projections is not None or "faiss" not in sys.modules):
-            return nearest_of_few(signs, projections, codes, k)
-        if projections is None:
-            from thpi.index._exact import nearest
-
-            return nearest(signs, codes, k, check)
-        from thpi.index._asymmetric import nearest_asymmetric
-
-        return nearest_asymmetric(projections, codes, k, check)
+    def tuned(self, lists: Approximate | None, report: TuneReport) -> State:
+        state = State(self._codes_room, self._ids_room, len(self), self)
+        state.lists, state.report = lists, report
+        return state
 
 
 class HammingIndex:
@@ -113,16 +101,16 @@ class HammingIndex:
         self.recall = _check_recall(recall)
         self.random_state = check_integer("random_state", random_state, 0, 2**31 - 1)
         self.model = check_fingerprint(model)
-        self._state = State(Snapshot(np.empty((0, n_bytes(self.n_bits)), np.uint8), np.empty(0, np.int64), 0))
+        self._state = State(np.empty((0, n_bytes(self.n_bits)), np.uint8), np.empty(0, np.int64), 0)
         self._positions: IdPositions | None = None  # of the ids in _state; None if they must be looked up anew
         self._writing, self._tuning = threading.RLock(), threading.Lock()
 
     def __len__(self) -> int:
-        return len(self._state.rows)
+        return len(self._state)
 
     def __iter__(self) -> Iterator[tuple[int | str, Codes]]:
-        rows = self._state.rows
-        return zip(rows.ids.tolist(), rows.codes, strict=True)
+        state = self._state
+        return zip(state.ids.tolist(), state.codes, strict=True)
 
     def __contains__(self, item: object) -> bool:
         try:
@@ -143,12 +131,12 @@ class HammingIndex:
     @property
     def ids(self) -> Array:
         """All ids, in insertion order."""
-        return self._state.rows.ids
+        return self._state.ids
 
     @property
     def codes(self) -> Codes:
         """All codes, in insertion order."""
-        return self._state.rows.codes
+        return self._state.codes
 
     @property
     def id_kind(self) -> IdKind | None:
@@ -182,19 +170,21 @@ class HammingIndex:
         """
         signs, projections = read_queries(queries, order, self.n_bits)
         k, state = check_integer("k", k, 1), self._state
-        if self._is_approximate and len(signs) and len(state.rows):
+        if self._is_approximate and len(signs) and len(state):
             state = self._tuned_for(state, k)
-        k = min(k, len(state.rows))
-        distances, positions = state.nearest(signs, projections, k, check or no_check)
-        return Neighbours(distances, state.rows.ids[positions])
+        k, codes, report, lists = min(k, len(state)), state.codes, state.report, state.lists
+        if report is not None and lists is not None and k <= min(report.k, lists.n_covered):
+            found = lists.search(signs, projections, codes, k, report.candidates, check or no_check)
+        elif len(signs) * len(codes) <= FEW and (projections is not None or "faiss" not in sys.modules):
+            found = nearest_of_few(signs, projections, codes, k)
+        else:
+            from thpi.index._exact import nearest, nearest_asymmetric
 
-    def radius_search(self, codes: npt.ArrayLike, radius: int) -> list[Neighbours]:
-        """Return all items at distance <= ``radius`` of each query code, by (distance, insertion). Always exact."""
-        from thpi.index._exact import within
-
-        queries, rows = check_codes(codes, n_bits=self.n_bits), self._state.rows
-        found = within(queries, rows.codes, check_integer("radius", radius, 0))
-        return [Neighbours(distances, rows.ids[positions]) for distances, positions in found]
+            if projections is None:
+                found = nearest(signs, codes, k, check or no_check)
+            else:
+                found = nearest_asymmetric(projections, codes, k, check or no_check)
+        return Neighbours(found[0], state.ids[found[1]])
 
     def add(self, codes: npt.ArrayLike, ids: IdsLike | None = None) -> Array:
         """Add codes under new ids, and return the ids.
@@ -225,7 +215,7 @@ class HammingIndex:
             known, self._positions = self._positions, None  # until both are changed: Ctrl-C may come in between
             if known is not None:
                 known.append(np.concatenate(ids), len(self))
-            self._state = self._state._replace(rows=self._state.rows.append(codes, ids))
+            self._state = self._state.append(codes, ids)
             self._positions = known
 
     def remove(self, ids: IdsLike) -> None:
@@ -241,10 +231,7 @@ class HammingIndex:
             kept = np.ones(len(self), dtype=np.bool_)
             kept[positions] = False
             self._positions = None
-            state, built = self._state, self._state.approximate
-            self._state = state._replace(
-                rows=state.rows.keep(kept), approximate=built and built.without(kept), n_removals=state.n_removals + 1
-            )
+            self._state = self._state.keep(kept)
 
     def save(self, path: PathLike) -> None:
         """Write the index to ``path`` in one step: a kill at any moment leaves the old file or the new one."""
@@ -252,8 +239,8 @@ class HammingIndex:
         from thpi.index._snapshot import encoded
 
         about = {"n_bits": self.n_bits, "recall": self.recall, "random_state": self.random_state, "model": self.model}
-        rows = self._state.rows
-        atomic_write(path, encoded(about, rows.codes, rows.ids))
+        state = self._state
+        atomic_write(path, encoded(about, state.codes, state.ids))
 
     @classmethod
     def open(cls, path: PathLike) -> HammingIndex:
@@ -282,7 +269,7 @@ class HammingIndex:
 
         For a process that searches often, or that forks others, which then share the lists.
         """
-        from thpi.index._asymmetric import load_kernels
+        from thpi.index._exact import load_kernels
 
         if self._is_approximate and len(self):
             self._tuned_for(self._state, 10)
@@ -317,11 +304,11 @@ class HammingIndex:
 
         assert self.recall is not None
         basis = self._state
-        approximate, report = tune(basis.rows.codes, self.recall, k, queries, self.random_state)
+        lists, report = tune(basis.codes, self.recall, k, queries, self.random_state)
         with self._writing:
-            # Rows added meanwhile come after the structure; after a removal it no longer fits and is built again.
+            # Rows added meanwhile come after the lists; after a removal these no longer fit and are built again.
             fits = self._state.n_removals == basis.n_removals
-            self._state = self._state._replace(approximate=approximate if fits else None, report=report)
+            self._state = self._state.tuned(lists if fits else None, report)
         return report
 
     def _tuned_for(self, state: State, k: int) -> State:
@@ -345,7 +332,7 @@ def _check_recall(recall: object) -> float | None:
 
 def _due(state: State) -> bool:
     """Whether to tune: not done yet, the size is another, or the chosen structure is gone or has lost many rows."""
-    report, built = state.report, state.approximate
-    if report is None or not 0.9 * report.n <= len(state.rows) <= 2 * report.n:
+    report, lists = state.report, state.lists
+    if report is None or not 0.9 * report.n <= len(state) <= 2 * report.n:
         return True
-    return report.kind != "exact" and (built is None or built.n_covered < 0.9 * built.n_built)
+    return report.kind != "exact" and (lists is None or lists.n_covered < 0.9 * lists.n_built)

@@ -19,11 +19,7 @@ _RECENT = 4096
 
 
 class Neighbours(NamedTuple):
-    """Distances and ids of the items found, nearest first.
-
-    ``search`` returns arrays of shape (n_queries, min(k, number of items)); ``radius_search`` returns one
-    ``Neighbours`` per query, with 1-D arrays.
-    """
+    """Distances and ids of the items found, nearest first: arrays of shape (n_queries, min(k, number of items))."""
 
     distances: Array
     ids: Array

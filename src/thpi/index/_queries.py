@@ -72,9 +72,7 @@ def check_projections(projections: npt.ArrayLike, n_bits: int | None = None, nam
 
 
 def asymmetric_distances(projections: npt.ArrayLike, codes: Codes) -> Floats:
-    """Asymmetric distance of query i to the codes ``codes[i]``: (n, n_bits) and (n, m, n_bytes) to (n, m).
-
-    Codes of shape (m, n_bytes) are those of every query.
+    """Asymmetric distance of each query to each code, (n, n_bits) and (m, n_bytes) to (n, m).
 
     >>> asymmetric_distances([[0.5, -2.0]], np.array([[0b01], [0b11], [0b10]], dtype=np.uint8))
     array([[0. , 2. , 2.5]])
@@ -84,9 +82,9 @@ def asymmetric_distances(projections: npt.ArrayLike, codes: Codes) -> Floats:
 
 
 def _asymmetric(signs: Codes, projections: Floats, codes: Codes) -> Floats:
-    distances, tables = np.empty((len(signs), codes.shape[-2])), byte_tables(np.abs(projections))
-    for i, own in enumerate(signs):
-        distances[i] = summed(own, tables[i], codes if codes.ndim == 2 else codes[i])
+    distances = np.empty((len(signs), len(codes)))
+    for row, own, tables in zip(distances, signs, byte_tables(np.abs(projections)), strict=True):
+        row[:] = summed(own, tables, codes)
     return distances
 
 

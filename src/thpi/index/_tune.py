@@ -21,8 +21,7 @@ import numpy as np
 
 from thpi._types import Array, Bools, Codes, Distances, Floats, Ints
 from thpi.codes import unpack_signs
-from thpi.index._asymmetric import nearest_asymmetric, order_asymmetric
-from thpi.index._exact import block_length, faiss_module, in_blocks, nearest
+from thpi.index._exact import block_length, faiss_module, in_blocks, nearest, nearest_asymmetric, order_asymmetric
 from thpi.index._queries import Queries
 
 T = TypeVar("T")
