@@ -129,7 +129,7 @@ class Collection:
             from thpi.encoder import load_encoder
 
             # Within a transaction: the model and the codes of one moment.
-            with self._held(), self._file.reading():
+            with self._held(), self._file.transaction():
                 self._catch_up()
                 found = self._read_model(load_encoder)
                 if found.fingerprint_ != self.model:
@@ -297,7 +297,7 @@ class Collection:
 
     def check(self) -> None:
         """Read and compare everything that the file holds; ``CollectionFileError`` if anything was altered."""
-        with self._held(), self._file.reading():
+        with self._held(), self._file.transaction():
             self._file.check(self.n_bits)
 
     @contextmanager
@@ -311,13 +311,13 @@ class Collection:
         """Hold the lock of the file for a change, which brings the state that is given along."""
         with self._held():
             self._reopen()
-            with self._file.writing():
+            with self._file.transaction(change=True):
                 self._catch_up()
                 assert self._state is not None
                 changed = State({**self._state.digests}, self._state.next)
                 yield changed
                 before, self._seen = self._seen, None  # until memory has the change
-            with self._file.reading():
+            with self._file.transaction():
                 self._catch_up((before, changed))
 
     def _settled(self) -> HammingIndex:
@@ -336,7 +336,7 @@ class Collection:
 
     def _load(self) -> None:
         """Take over the file as it is now."""
-        with self._file.reading():
+        with self._file.transaction():
             self._catch_up()
 
     def _catch_up(self, ours: tuple[int | None, State] | None = None) -> None:

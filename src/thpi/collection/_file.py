@@ -105,7 +105,7 @@ class State:
 
 
 class CollectionFile:
-    """A connection to the database. One thread at a time may use it; changes need :meth:`writing`."""
+    """A connection to the database. One thread at a time may use it, within :meth:`transaction`."""
 
     def __init__(self, path: PathLike, *, wait: float = 5.0) -> None:
         if not os.path.isfile(path):
@@ -115,7 +115,7 @@ class CollectionFile:
         self._wait, self._identity = wait, _identity(self.path)
         self._connection = _connect(self.path, wait)
         try:
-            with self.reading():
+            with self.transaction():
                 self._check_schema()
         except BaseException:
             self.close()
@@ -156,26 +156,16 @@ class CollectionFile:
         return int(self.execute("PRAGMA data_version")[0][0])
 
     @contextmanager
-    def reading(self) -> Iterator[None]:
-        """See one state of the file throughout, whatever others write."""
-        with self._transaction("BEGIN", "ROLLBACK"):
-            yield
-
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Change the file: all or nothing, and on disk after the block."""
-        with self._transaction("BEGIN IMMEDIATE", "COMMIT"):
-            if _identity(self.path) != self._identity:
-                raise CollectionLockedError(f"{str(self.path)!r} was replaced just now; try again.")
-            yield
-
-    @contextmanager
-    def _transaction(self, begin: str, end: str) -> Iterator[None]:
+    def transaction(self, *, change: bool = False) -> Iterator[None]:
+        """See one state of the file throughout, or ``change`` it: all or nothing, and on disk after the block."""
         self._roll_back()  # what Ctrl-C has left open
         try:
-            self.execute(begin)
+            self.execute("BEGIN IMMEDIATE" if change else "BEGIN")
+            if change and _identity(self.path) != self._identity:
+                raise CollectionLockedError(f"{str(self.path)!r} was replaced just now; try again.")
             yield
-            self.execute(end)
+            if change:
+                self.execute("COMMIT")
         finally:
             self._roll_back()
 
@@ -253,7 +243,11 @@ class CollectionFile:
             raise CollectionFileError(f"its page {number} has the numbers of other items.")
         try:
             packed = np.frombuffer(codes, dtype=np.uint8).reshape(len(numbers), n_bytes(n_bits))
-            return Page(numbers, _parsed_ids(ids, len(numbers)), check_codes(packed, n_bits=n_bits))
+            known = json.loads(ids)
+            if len(known) != len(numbers) or (kinds := set(map(type, known))) not in ({int}, {str}):
+                raise ValueError(f"{len(known)} ids of other kinds")
+            array = np.array(known, dtype=object if kinds == {str} else np.int64)
+            return Page(numbers, array, check_codes(packed, n_bits=n_bits))
         except (ValueError, TypeError, OverflowError, RecursionError) as error:
             raise CollectionFileError(f"its page {number} is not one of codes of {n_bits} bits ({error}).") from None
 
@@ -361,14 +355,6 @@ class CollectionFile:
             n += len(rows)
         if self.execute("SELECT count(*) FROM item") != [(n,)]:
             raise CollectionFileError("it has items that no page knows.")
-
-
-def _parsed_ids(text: str, n: int) -> Array:
-    ids = json.loads(text)
-    kinds = set(map(type, ids))
-    if len(ids) != n or kinds not in ({int}, {str}):
-        raise ValueError(f"{len(ids)} ids of {len(kinds)} kinds for {n} items")
-    return np.array(ids, dtype=object if kinds == {str} else np.int64)
 
 
 def _details(item: int | str, text: Any, thumbnail: Any, crc: Any) -> Details:
