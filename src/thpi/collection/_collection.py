@@ -78,7 +78,8 @@ class Collection:
         with self._held():
             self._file = CollectionFile(path, wait=wait)
             try:
-                self._load()
+                with self._file.transaction():
+                    self._catch_up()
             except BaseException:
                 self._file.close()
                 raise
@@ -236,7 +237,7 @@ class Collection:
                 check_same_model(("the collection", self.model), ("the codes", model))
             packed = check_codes(packed, n_bits=self.n_bits)
             if ids is None:
-                checked = number_on(len(packed), self.index.id_kind, lambda: int(self.index.ids.max()) + 1)
+                checked = number_on(self.index.ids, len(packed))
             else:
                 checked = check_ids(ids, length=len(packed), kind=self.index.id_kind, unique=True)
             self._file.insert(state, checked, packed, details, self.n_bits)
@@ -291,8 +292,8 @@ class Collection:
         with self._held():
             before = self.version
             self._reopen()
-            if self._file.changed_by_others != self._seen:
-                self._load()
+            with self._file.transaction():
+                self._catch_up()
             return self.version != before
 
     def check(self) -> None:
@@ -322,10 +323,9 @@ class Collection:
 
     def _settled(self) -> HammingIndex:
         """Return the items in memory, after a change that was broken off as the file has them."""
-        with self._held():
-            if self._seen is None:
-                self._load()
-            return self.index
+        if self._seen is None:
+            self.refresh()
+        return self.index
 
     def _reopen(self) -> None:
         """Turn to the file that has the name now, if it was replaced."""
@@ -333,11 +333,6 @@ class Collection:
         if file is not self._file:
             self._file.close()
             self._file, self._seen, self._state = file, None, None
-
-    def _load(self) -> None:
-        """Take over the file as it is now."""
-        with self._file.transaction():
-            self._catch_up()
 
     def _catch_up(self, ours: tuple[int | None, State] | None = None) -> None:
         """Take over the file within a transaction: everything if the model is another, else pages that differ.

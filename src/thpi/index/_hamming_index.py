@@ -194,10 +194,7 @@ class HammingIndex:
         """
         packed = check_codes(codes, n_bits=self.n_bits)
         with self._writing:
-            if ids is None:
-                checked = number_on(len(packed), self.id_kind, lambda: int(self.ids.max()) + 1)
-            else:
-                checked = check_ids(ids, length=len(packed))
+            checked = number_on(self.ids, len(packed)) if ids is None else check_ids(ids, length=len(packed))
             if len(packed):
                 self._known().check_new(checked, self.id_kind)
                 self.extend([packed], [checked])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -56,11 +56,11 @@ def check_ids(ids: IdsLike, *, length: int | None = None, kind: IdKind | None = 
     return checked
 
 
-def number_on(n: int, kind: IdKind | None, next_id: Callable[[], int]) -> Array:
-    """Return ``n`` ids from ``next_id()`` on; from 0 on if that is negative or no ids are stored (``kind`` is None)."""
-    if kind == "string":
+def number_on(known: Array, n: int) -> Array:
+    """Return ``n`` ids from the largest known one on, at least from 0."""
+    if len(known) and id_kind(known) == "string":
         raise ValueError("ids=None numbers the codes, but the ids stored here are strings; pass ids.")
-    first = 0 if kind is None else max(0, next_id())
+    first = max(0, int(known.max()) + 1) if len(known) else 0
     if first + n - 1 > np.iinfo(np.int64).max:
         raise ValueError(f"ids=None would number on from {first}, beyond 64 bits; pass ids.")
     return np.arange(first, first + n, dtype=np.int64)
@@ -103,13 +103,10 @@ def id_kind(ids: Array) -> IdKind:
 
 
 def check_unique(ids: Array) -> None:
-    if id_kind(ids) == "int64":
-        ordered = np.sort(ids)
-        again = ordered[1:][ordered[1:] == ordered[:-1]].tolist()
-    else:
-        again = [] if len(set(ids)) == len(ids) else [value for value, n in Counter(ids).items() if n > 1]
-    if again:
-        raise ValueError(f"ids={again[0]!r} occurs more than once among the ids given.")
+    values = ids.tolist()
+    if len(set(values)) < len(values):
+        again = next(value for value, n in Counter(values).items() if n > 1)
+        raise ValueError(f"ids={again!r} occurs more than once among the ids given.")
 
 
 class IdPositions:

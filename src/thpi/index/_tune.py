@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from thpi._types import Array, Bools, Codes, Distances, Floats, Ints
+from thpi._types import Array, Bools, Codes, Floats, Ints
 from thpi.codes import unpack_signs
 from thpi.index._exact import block_length, faiss_module, in_blocks, nearest, nearest_asymmetric, order_asymmetric
 from thpi.index._queries import Queries
@@ -63,25 +63,23 @@ class Approximate:
         candidates: int,
         check: Callable[[], None],
     ) -> tuple[Array, Ints]:
-        """Search a snapshot by Hamming distance; with projections, order ``candidates`` by asymmetric distance."""
-        if projections is None:
-            return self._nearest_of_all(signs, codes, k, check)
-        _, found = self._nearest_of_all(signs, codes, min(candidates, self.n_covered), check)
-        return order_asymmetric(projections, codes, found, k, check)
+        """Search a snapshot by Hamming distance; with projections, order ``candidates`` by asymmetric distance.
 
-    def _nearest_of_all(
-        self, queries: Codes, codes: Codes, k: int, check: Callable[[], None]
-    ) -> tuple[Distances, Ints]:
-        """Search the lists; exact for rows added later, and for queries with too few answers."""
-        distances, positions = in_blocks(lambda some: self.nearest(some, k), queries, block_length(len(codes)), check)
+        It is exact for rows added later, and for queries with too few answers.
+        """
+        asked = k if projections is None else min(candidates, self.n_covered)
+        distances, positions = in_blocks(lambda some: self.nearest(some, asked), signs, block_length(len(codes)), check)
         tail = codes[self.n_covered :]
         if len(tail):
-            tail_distances, tail_positions = nearest(queries, tail, k, check)
+            tail_distances, tail_positions = nearest(signs, tail, asked, check)
             positions = np.hstack([positions, tail_positions + self.n_covered])
-            distances, positions = smallest(np.hstack([distances, tail_distances]), positions, k)
+            distances, positions = smallest(np.hstack([distances, tail_distances]), positions, asked)
         failed = (positions < 0).any(axis=1)
         if failed.any():
-            distances[failed], positions[failed] = nearest(np.ascontiguousarray(queries[failed]), codes, k, check)
+            again = nearest(np.ascontiguousarray(signs[failed]), codes, asked, check)
+            distances[failed], positions[failed] = again
+        if projections is not None:
+            return order_asymmetric(projections, codes, positions, k, check)
         return distances.astype(np.int32), positions
 
 
