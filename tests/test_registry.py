@@ -195,7 +195,7 @@ class Halves(Coding):
         return fingerprint(self.n_bits, {"mean_": self.mean_, "projection_": self.projection_})
 
     @property
-    def _hash_name(self) -> str:
+    def hash_name(self) -> str:
         return LINEAR.name
 
     def get_params(self) -> dict[str, object]:

@@ -14,11 +14,8 @@ import numpy as np
 import pytest
 
 import thpi
-from thpi.collection import Collection, Details, write
-
-pytest.importorskip("granian", reason="needs the extra serve")
-
 from benchmarks.attack._server import Server, serving
+from thpi.collection import Collection, Details, write
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = [

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
-__all__ = ["n_threads", "one_blas_thread", "own_threads", "run_in_order", "small_products", "stream_in_order"]
+__all__ = ["WORDS_WORTH_AN_IMPORT", "available", "n_threads", "one_blas_thread", "own_threads", "pays_off"]
+__all__ += ["run_in_order", "small_products", "stream_in_order"]
 
 T = TypeVar("T")
 
