@@ -289,11 +289,8 @@ class Collection:
         Searches that run finish on what they began with. If the file is damaged, the error is raised, and searches go
         on with what there was.
         """
-        with self._held():
-            before = self.version
-            self._reopen()
-            with self._file.transaction():
-                self._catch_up()
+        before = self.version
+        with self._opened():
             return self.version != before
 
     def check(self) -> None:
@@ -308,17 +305,27 @@ class Collection:
             yield
 
     @contextmanager
+    def _opened(self, *, change: bool = False) -> Iterator[None]:
+        """Hold the file that has the name now, with its items in memory."""
+        with self._held():
+            file = self._file.current()
+            if file is not self._file:
+                self._file.close()
+                self._file, self._seen, self._state = file, None, None
+            with self._file.transaction(change=change):
+                self._catch_up()
+                yield
+
+    @contextmanager
     def _changing(self) -> Iterator[State]:
         """Hold the lock of the file for a change, which brings the state that is given along."""
-        with self._held():
-            self._reopen()
-            with self._file.transaction(change=True):
-                self._catch_up()
+        with self._lock:
+            with self._opened(change=True):
                 assert self._state is not None
                 changed = State({**self._state.digests}, self._state.next)
                 yield changed
                 before, self._seen = self._seen, None  # until memory has the change
-            with self._file.transaction():
+            with self._held(), self._file.transaction():
                 self._catch_up((before, changed))
 
     def _settled(self) -> HammingIndex:
@@ -326,13 +333,6 @@ class Collection:
         if self._seen is None:
             self.refresh()
         return self.index
-
-    def _reopen(self) -> None:
-        """Turn to the file that has the name now, if it was replaced."""
-        file = self._file.current()
-        if file is not self._file:
-            self._file.close()
-            self._file, self._seen, self._state = file, None, None
 
     def _catch_up(self, ours: tuple[int | None, State] | None = None) -> None:
         """Take over the file within a transaction: everything if the model is another, else pages that differ.

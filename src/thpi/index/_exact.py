@@ -99,7 +99,7 @@ def _words_for_kernel(queries: Codes, codes: Codes, k: int) -> tuple[Array, Arra
 
 
 def _kernel_nearest(
-    queries: Array, codes: Array, k: int, n_bits: int, check: Callable[[], None] = no_check
+    queries: Array, codes: Array, k: int, n_bits: int, check: Callable[[], None]
 ) -> tuple[Distances, Ints]:
     from thpi.kernels.nearest import nearest_rows
 
