@@ -235,18 +235,21 @@ class Collection:
         with self._changing() as state:
             if model is not None:  # another process may have put another model in its place
                 check_same_model(("the collection", self.model), ("the codes", model))
-            packed = check_codes(packed, n_bits=self.n_bits)
+            packed, known = check_codes(packed, n_bits=self.n_bits), self.index
             if ids is None:
-                checked = number_on(self.index.ids, len(packed))
+                checked = number_on(known.ids, len(packed))
             else:
-                checked = check_ids(ids, length=len(packed), kind=self.index.id_kind, unique=True)
-            self._file.insert(state, checked, packed, details, self.n_bits)
+                checked = check_ids(ids, length=len(packed), kind=known.id_kind, unique=True)
+            if len(packed):
+                self._file.insert(state, checked, packed, details, self.n_bits)
         return checked
 
     def remove(self, ids: IdsLike) -> None:
         """Remove items, all or none; an unknown id is a ``KeyError`` that names it."""
         with self._changing() as state:
-            self._file.delete(state, check_ids(ids, kind=self.index.id_kind, unique=True), self.n_bits)
+            checked = check_ids(ids, kind=self.index.id_kind, unique=True)
+            if len(checked):
+                self._file.delete(state, checked, self.n_bits)
 
     def replace(self, hasher: BaseHasher, codes: npt.ArrayLike, ids: IdsLike, **about: Any) -> None:
         """Put another model in place of this one, with new codes of all items, in one transaction.

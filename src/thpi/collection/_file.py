@@ -333,6 +333,8 @@ class CollectionFile:
         rows = self.execute("SELECT id, text, thumbnail, crc FROM item WHERE id=?", (item,))
         if not rows:
             raise KeyError(f"ids={item!r} is not in the collection.")
+        if rows[0][0] != item:
+            raise CollectionFileError(f"its item {item!r} was altered.")
         return _details(*rows[0])
 
     def check(self, n_bits: int) -> None:
