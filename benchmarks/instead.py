@@ -20,6 +20,7 @@ from sklearn.preprocessing import StandardScaler
 
 import thpi
 from benchmarks._table import lined_up
+from thpi._types import Array
 from thpi.datasets import shop_task
 from thpi.evaluation import label_relevance, ranked_average_precision
 from thpi.index import asymmetric_distances
@@ -61,7 +62,7 @@ def main() -> None:
     print(lined_up(["code", "bytes", "MAP", "over seeds"], rows))
 
 
-def adapted(X: np.ndarray, S: np.ndarray, pairs: slice, *parts: slice) -> list[np.ndarray]:
+def adapted(X: np.ndarray, S: np.ndarray, pairs: Array, *parts: Array) -> list[np.ndarray]:
     """Return predicted tags of some rows: ridge from standardised pictures, its penalty by leave-one-out."""
     model = make_pipeline(StandardScaler(), RidgeCV(np.logspace(0, 6, 25))).fit(X[pairs], S[pairs])
     return [model.predict(X[part]) for part in parts]

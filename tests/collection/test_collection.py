@@ -44,6 +44,7 @@ def test_what_was_given_comes_back(shop, hasher, rows):
     assert shop.details("A-3") == Details("a red cap")
     assert shop.details("A-4") == Details(None, b"\x89PNG picture")
     assert shop.details("A-5") == Details()
+    assert shop.texts() == [shop.details(item).text for item in IDS]
     assert "A-5" in shop
     assert "A-55" not in shop
     assert dict(shop).keys() == set(IDS)

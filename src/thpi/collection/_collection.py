@@ -203,6 +203,12 @@ class Collection:
         with self._held():
             return self._file.details_of(check_ids([id]).tolist()[0])
 
+    def texts(self) -> list[str | None]:
+        """Return the texts of all items, in the order of ``ids``."""
+        with self._held(), self._file.transaction():
+            self._catch_up()
+            return [shown.text for shown in self._file.all_details(self.index.ids.tolist())]
+
     def add(
         self,
         X: MatrixLike,
@@ -266,7 +272,7 @@ class Collection:
                 raise ValueError(f"ids: {min(missing, key=str)!r} must be in the collection and have a new code.")
             order = {item: at for at, item in enumerate(checked.tolist())}
             at = np.array([order[item] for item in kept.tolist()], dtype=np.int64)
-            details = [self._file.details_of(item) for item in kept.tolist()]
+            details = list(self._file.all_details(kept.tolist()))
             self._file.clear(state)
             self._file.insert(state, kept, packed[at], details, hasher.n_bits)
             known = self.about | about | {"n_bits": hasher.n_bits, "fingerprint": hasher.fingerprint_}

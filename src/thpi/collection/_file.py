@@ -19,7 +19,7 @@ import json
 import os
 import sqlite3
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -336,6 +336,19 @@ class CollectionFile:
         if rows[0][0] != item:
             raise CollectionFileError(f"its item {item!r} was altered.")
         return _details(*rows[0])
+
+    def all_details(self, ids: Iterable[int | str]) -> Iterator[Details]:
+        """Yield text and picture of all items, whose ids these are; an error if one was altered."""
+        expected = iter(ids)
+        for number in self.read_state().digests:
+            span = number * LENGTH, number * LENGTH + LENGTH - 1
+            each = "SELECT id, text, thumbnail, crc FROM item WHERE number BETWEEN ? AND ? ORDER BY number"
+            for item, *about in self.execute(each, span):
+                if item != next(expected, None):
+                    raise CollectionFileError(f"its item {item!r} was altered.")
+                yield _details(item, *about)
+        if (gone := next(expected, None)) is not None:
+            raise CollectionFileError(f"its item {gone!r} was altered.")
 
     def check(self, n_bits: int) -> None:
         """Read everything, and compare every row with its page; an error if they differ, or if one was altered."""
