@@ -201,7 +201,13 @@ class Collection:
     def details(self, id: int | str) -> Details:
         """Return text and picture of an item."""
         with self._held():
-            return self._file.details_of(check_ids([id]).tolist()[0])
+            item = check_ids([id]).tolist()[0]
+            try:
+                return self._file.details_of(item)
+            except KeyError:
+                if item in self.index and self._file.changed_by_others == self._seen:
+                    raise CollectionFileError(f"its item {item!r} was altered.") from None
+                raise
 
     def texts(self) -> list[str | None]:
         """Return the texts of all items, in the order of ``ids``."""
