@@ -142,6 +142,8 @@ def test_an_item_under_another_id_is_altered_and_one_that_others_removed_is_unkn
     _alter(path, "UPDATE item SET id='B-3' WHERE id='A-3'")
     with Collection(path) as shop, pytest.raises(CollectionFileError, match="'A-3' was altered"):
         shop.details("A-3")
+    with Collection(path) as shop, pytest.raises(CollectionFileError, match="'A-3' was altered"):
+        shop.remove(["A-1", "A-3"])
 
 
 def _alter(path, statement):

@@ -204,10 +204,14 @@ class Collection:
             item = check_ids([id]).tolist()[0]
             try:
                 return self._file.details_of(item)
-            except KeyError:
-                if item in self.index and self._file.changed_by_others == self._seen:
-                    raise CollectionFileError(f"its item {item!r} was altered.") from None
-                raise
+            except KeyError as error:
+                raise self._missing(error.args[0]) from None
+
+    def _missing(self, item: int | str) -> Exception:
+        """Return the error for an item that the file does not have: it is unknown, unless memory is up to date."""
+        if item in self.index and self._file.changed_by_others == self._seen:
+            return CollectionFileError(f"its item {item!r} was altered.")
+        return KeyError(f"ids={item!r} is not in the collection.")
 
     def texts(self) -> list[str | None]:
         """Return the texts of all items, in the order of ``ids``."""
@@ -260,8 +264,11 @@ class Collection:
         """Remove items, all or none; an unknown id is a ``KeyError`` that names it."""
         with self._changing() as state:
             checked = check_ids(ids, kind=self.index.id_kind, unique=True)
-            if len(checked):
-                self._file.delete(state, checked, self.n_bits)
+            try:
+                if len(checked):
+                    self._file.delete(state, checked, self.n_bits)
+            except KeyError as error:
+                raise self._missing(error.args[0]) from None
 
     def replace(self, hasher: BaseHasher, codes: npt.ArrayLike, ids: IdsLike, **about: Any) -> None:
         """Put another model in place of this one, with new codes of all items, in one transaction.

@@ -301,7 +301,7 @@ class CollectionFile:
         """Remove items; an unknown id is a ``KeyError``."""
         found = self.numbers_of(ids.tolist())
         if missing := [item for item in ids.tolist() if item not in found]:
-            raise KeyError(f"ids={missing[0]!r} is not in the collection.")
+            raise KeyError(missing[0])
         numbers, gone = np.array([*found.values()], dtype=np.int64), set()
         self._connection.executemany("DELETE FROM item WHERE number=?", ((number,) for number in numbers.tolist()))
         for number in np.unique(numbers // LENGTH).tolist():
@@ -332,7 +332,7 @@ class CollectionFile:
         """Return text and picture of an item; an unknown id is a ``KeyError``."""
         rows = self.execute("SELECT id, text, thumbnail, crc FROM item WHERE id=?", (item,))
         if not rows:
-            raise KeyError(f"ids={item!r} is not in the collection.")
+            raise KeyError(item)
         if rows[0][0] != item:
             raise CollectionFileError(f"its item {item!r} was altered.")
         return _details(*rows[0])
