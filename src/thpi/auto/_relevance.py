@@ -117,7 +117,7 @@ class Relevance:
             rows: Any = self.space(spaces)
             n = rows.shape[0]
             k = min(n - 1, count(n))
-            relevant = np.array(radius_relevance(rows, rows, neighbour_radius(rows, form="plain", k=k)), dtype=np.bool_)
+            relevant = np.array(radius_relevance(rows, rows, neighbour_radius(rows, k=k)), dtype=np.bool_)
         np.fill_diagonal(relevant, False)
         return relevant
 

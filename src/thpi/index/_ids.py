@@ -142,7 +142,7 @@ class IdPositions:
         """Return the position of each id; an unknown id is a ``KeyError`` that names it."""
         positions = self.find(ids)
         if (positions < 0).any():
-            raise KeyError(f"ids={_first(ids[positions < 0])!r} is not in the index.")
+            raise KeyError(f"ids={_first(ids[positions < 0])!r} is not among the items.")
         return positions
 
     def check_new(self, ids: Array, kind: IdKind | None) -> None:
