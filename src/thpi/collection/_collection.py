@@ -211,7 +211,7 @@ class Collection:
         """Return the error for an item that the file does not have: it is unknown, unless memory is up to date."""
         if item in self.index and self._file.changed_by_others == self._seen:
             return CollectionFileError(f"its item {item!r} was altered.")
-        return KeyError(f"ids={item!r} is not in the collection.")
+        return KeyError(f"ids={item!r} is not among the items.")
 
     def texts(self) -> list[str | None]:
         """Return the texts of all items, in the order of ``ids``."""
