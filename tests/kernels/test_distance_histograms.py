@@ -20,7 +20,7 @@ pytest.importorskip("numba")
 @example(300, 2, 4096, 1.0, 0)
 @example(127, 1, 4095, 0.0, 0)
 def test_kernel_counts_as_numpy_does(n_bits, n, m, density, seed):
-    from thpi.kernels.distance_histograms import count_words
+    from thpi.kernels.scans import count_words
 
     rng = np.random.default_rng(seed)
     queries, database = (as_words(pack(rng.integers(0, 2, (rows, n_bits)))) for rows in (n, m))

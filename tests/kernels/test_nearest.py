@@ -39,7 +39,7 @@ def _codes(n, width, levels, seed):
 @example(32, 1, 5000, 3, 256, 0)
 @example(32, 5, 5000, 700, 2, 0)
 def test_kernel_orders_by_distance_then_position(width, n, m, k, levels, seed):
-    from thpi.kernels.nearest import nearest_rows
+    from thpi.kernels.scans import nearest_rows
 
     queries, codes = _codes(n, width, levels, seed), _codes(m, width, levels, seed + 100)
     size = next(size for size in (8, 4, 2, 1) if width % size == 0)

@@ -29,8 +29,7 @@ from thpi.hashers import (
 from thpi.kernels.threads import one_blas_thread
 from thpi.pairing import UNRELATED_LABELS
 from thpi.solvers.blocks import spread
-from thpi.solvers.dependence import dependence_p_value
-from thpi.solvers.loo_ridge import least_r2, loo_ridge
+from thpi.solvers.loo_ridge import dependence_p_value, least_r2, loo_ridge
 
 LEAST_PAIRS = 12
 FINAL_LIMITS = Limits(Steps(1e-5, 60))

@@ -112,7 +112,7 @@ def counting_tasks(
 
 
 def _count_by_kernel(queries: Words, database: Words, relevance: Array, n_bits: int, gain: str | None) -> _Part:
-    from thpi.kernels.distance_histograms import count_words
+    from thpi.kernels.scans import count_words
 
     return count_words(queries, database, relevance, n_bits), [], []
 

@@ -25,7 +25,7 @@ from thpi.solvers.moments import (
     full_rank_coordinates,
     principal_axes,
 )
-from thpi.solvers.quantisation import iterative_quantisation, signs
+from thpi.solvers.quantisation import iterative_quantisation
 
 MAX_COORDINATES = 512
 SOURCE_FEATURES = ("rbf", "linear", "codes", "diffusion", "mixed")
@@ -133,7 +133,8 @@ class SourceFeatures:
     def codes(self, n_bits: int) -> Array:
         """ITQ codes of all source rows, as +-1."""
         Z = self.linear[:, :n_bits]
-        return signs(Z @ iterative_quantisation(Z, np.random.RandomState(self._seed), max_iter=50).R).astype(np.float64)
+        rotation = iterative_quantisation(Z, np.random.RandomState(self._seed), max_iter=50).R
+        return np.where(Z @ rotation >= 0, 1.0, -1.0)
 
 
 def side_by_side(first: Array, second: Array, share: float) -> Array:

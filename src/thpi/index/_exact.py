@@ -101,7 +101,7 @@ def _words_for_kernel(queries: Codes, codes: Codes, k: int) -> tuple[Array, Arra
 def _kernel_nearest(
     queries: Array, codes: Array, k: int, n_bits: int, check: Callable[[], None]
 ) -> tuple[Distances, Ints]:
-    from thpi.kernels.nearest import nearest_rows
+    from thpi.kernels.scans import nearest_rows
 
     def part(some: slice, rows: slice) -> tuple[Distances, Ints]:
         piece = codes[rows]
@@ -194,7 +194,7 @@ def order_asymmetric(
 
 
 class _Queries(NamedTuple):
-    """What a pass needs to know of queries; see :mod:`thpi.kernels.nearest_weighted`."""
+    """What a pass needs to know of queries; see :func:`thpi.kernels.scans.nearest_weighted`."""
 
     own: Codes
     masks: Codes  # n x 3 x bytes
@@ -227,7 +227,7 @@ def _in_steps(weights: Floats) -> tuple[Codes, Floats, Floats]:
 
 
 def _kernel_weighted(queries: _Queries, codes: Codes, k: int) -> tuple[Floats, Ints]:
-    from thpi.kernels.nearest_weighted import nearest_weighted
+    from thpi.kernels.scans import nearest_weighted
 
     words = f"u{word_size(codes.shape[1])}"
     queries = queries._replace(masks=queries.masks.view(words))
@@ -259,6 +259,6 @@ def _numpy_weighted(queries: _Queries, codes: Codes, k: int) -> tuple[Floats, In
 def load_kernels(codes: Codes, n_bits: int) -> None:
     """Load compiled kernels, if there are any, by searching some codes; from now on they are used."""
     if available():
-        import_module("thpi.kernels.nearest")
+        import_module("thpi.kernels.scans")
         nearest(codes[:1], codes, 1)
         nearest_asymmetric(np.ones((1, n_bits)), codes, 1)
