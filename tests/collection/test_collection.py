@@ -76,6 +76,16 @@ def test_items_are_added_all_or_none(shop, rows, ids, error, words):
     shop.check()
 
 
+def test_a_change_builds_no_look_up_of_ids_in_memory(shop, rows):
+    """SQLite knows them; to sort a million takes longer than the change."""
+    shop.add(rows[40:42], ["x", "y"])
+    shop.remove(["A-3", "x"])
+    with pytest.raises(ValueError, match="'y' is in the collection already"):
+        shop.add(rows[:1], ["y"])
+    assert shop.index._positions is None
+    assert shop.ids.tolist() == [item for item in [*IDS, "y"] if item != "A-3"]
+
+
 def test_an_unknown_id_is_named(shop):
     for call in (lambda: shop.remove(["A-1", "B-1"]), lambda: shop.codes_of(["B-1"]), lambda: shop.details("B-1")):
         with pytest.raises(KeyError, match="B-1"):

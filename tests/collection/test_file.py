@@ -134,6 +134,18 @@ def test_texts_of_items_that_were_altered_are_not_read(path, statement):
         shop.texts()
 
 
+def test_an_item_under_another_id_is_altered_and_one_that_others_removed_is_unknown(path):
+    with Collection(path) as other, Collection(path) as shop:
+        other.remove(["A-4"])
+        with pytest.raises(KeyError, match="A-4"):
+            shop.details("A-4")
+    _alter(path, "UPDATE item SET id='B-3' WHERE id='A-3'")
+    with Collection(path) as shop, pytest.raises(CollectionFileError, match="'A-3' was altered"):
+        shop.details("A-3")
+    with Collection(path) as shop, pytest.raises(CollectionFileError, match="'A-3' was altered"):
+        shop.remove(["A-1", "A-3"])
+
+
 def _alter(path, statement):
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute(statement)
