@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 
 import thpi
-from thpi import base
+from thpi import views as views_module
 from thpi._types import check_numbers
 from thpi.codes import unpack_signs
 from thpi.datasets import load_digits_views, shop_task
@@ -110,7 +110,7 @@ def test_many_rows_and_rows_in_blocks_stay_in_the_type_of_the_target(rows, monke
     assert views.S_U is blocks
     n_numbers = X.size + S.size + source.size
     for most, dtype in ((n_numbers - 1, np.float32), (n_numbers, np.float64)):
-        monkeypatch.setattr(base, "SMALL", most)
+        monkeypatch.setattr(views_module, "SMALL", most)
         views = thpi.TransferITQ(4).check_views(single, None, S, sparse.csr_array(source), None)
         assert {part.dtype for part in (views.X, views.S, views.S_U)} == {np.dtype(dtype)}
 

@@ -10,7 +10,8 @@ from scipy.spatial.distance import cdist
 
 from thpi import ITQ, AutoHasher, ClassITQ, TransferITQ, TwoSidedITQ
 from thpi.auto import Candidate
-from thpi.auto._trial import FINAL_LIMITS, FINAL_STARTS, FOLD_LIMITS, LEAST_STARTS, FoldScores, Trial, first_of_best
+from thpi.auto._folds import FOLD_LIMITS, LEAST_STARTS, FoldScores
+from thpi.auto._trial import FINAL_LIMITS, FINAL_STARTS, Trial, first_of_best
 from thpi.codes import pack_signs
 from thpi.evaluation import average_precision, ranked_average_precision
 from thpi.hashers._itq import learn
@@ -63,7 +64,7 @@ def test_a_fold_learns_from_all_pairs_outside_it_and_from_no_other():
 
 
 def test_of_many_further_target_rows_a_fold_learns_from_some_evenly_spaced(monkeypatch):
-    monkeypatch.setattr("thpi.auto._trial.MOST_MORE", 5)
+    monkeypatch.setattr("thpi.auto._folds.MOST_MORE", 5)
     trial = _trial()
     geometry = trial.linear.folds._geometry(0, 1)
     more = trial.linear.geometry.real[70:]

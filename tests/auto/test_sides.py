@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import thpi
-from thpi.auto._trial import FoldScores
+from thpi.auto._folds import FoldScores
 from thpi.evaluation import ranked_average_precision
 
 
@@ -21,7 +21,7 @@ def made(seed: int, n: int, noise: float) -> tuple[np.ndarray, np.ndarray]:
 
 def auto(n: int, noise: float, **params: object) -> tuple[thpi.AutoHasher, np.ndarray, np.ndarray]:
     X, S = made(0, n + 500, noise)
-    hasher = thpi.AutoHasher(16, random_state=0, **({"relevance": "source", "kernel": False} | params))
+    hasher = thpi.AutoHasher(8, random_state=0, **({"relevance": "source", "kernel": False} | params))
     return hasher.fit(X[:n], privileged=S[:n], source=S[n : n + 100]), X[n + 100 :], S[n + 100 :]
 
 

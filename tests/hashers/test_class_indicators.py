@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from thpi.hashers._transfer import class_indicators
+from thpi.hashers._class_itq import class_indicators
 
 LABELS = np.array(["b", "a", "b", "c", "b", "a"])
 TAGS = np.array([[1, 0, 1, 0], [1, 1, 0, 0], [0, 1, 0, 0], [1, 1, 0, 0]])  # nobody has the last

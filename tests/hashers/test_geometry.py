@@ -9,16 +9,13 @@ from sklearn.linear_model import Ridge
 
 from thpi import ITQ
 from thpi.base import Views
-from thpi.hashers._geometry import Geometry, SourceFeatures, Steps, metric_axes, side_by_side
+from thpi.hashers._class_itq import class_indicators, taught_by_labels
+from thpi.hashers._geometry import Geometry, Steps, metric_axes
+from thpi.hashers._group_itq import taught_by_groups
 from thpi.hashers._itq import ViewGeometry
-from thpi.hashers._transfer import (
-    FLOOR,
-    _axes,
-    class_indicators,
-    taught_by_groups,
-    taught_by_labels,
-    taught_by_source,
-)
+from thpi.hashers._source_features import SourceFeatures, side_by_side
+from thpi.hashers._transfer_itq import FLOOR, taught_by_source
+from thpi.hashers._two_sided_itq import _axes
 from thpi.solvers.diffusion_map import group_coordinates
 from thpi.solvers.loo_ridge import RidgeFit, loo_ridge
 
@@ -194,7 +191,7 @@ def test_every_method_starts_at_itq_if_there_are_as_many_dimensions_as_bits(n_bi
 
 @pytest.mark.parametrize("share", [0.0, 0.3])
 def test_of_many_rows_evenly_spaced_ones_teach_groups(geometry, share, monkeypatch):
-    monkeypatch.setattr("thpi.hashers._transfer.MAX_REGRESSION_ROWS", 12)
+    monkeypatch.setattr("thpi.hashers._group_itq.MAX_REGRESSION_ROWS", 12)
     pairs, others = (np.unique(np.linspace(0, n - 1, 12).astype(int)) for n in (40, 15))
     T = geometry.source.diffusion[pairs]
     if share:

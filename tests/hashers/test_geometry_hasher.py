@@ -15,9 +15,12 @@ from thpi import ITQ, AutoHasher, ClassITQ, GroupITQ, ITQPlus, NeighbourHash, Tr
 from thpi.auto import Candidate
 from thpi.base import Views
 from thpi.evaluation import nearest_relevance
-from thpi.hashers._geometry import Geometry, few_coordinates
+from thpi.hashers._class_itq import taught_by_labels
+from thpi.hashers._geometry import Geometry
+from thpi.hashers._group_itq import taught_by_groups
 from thpi.hashers._itq import ViewGeometry
-from thpi.hashers._transfer import taught_by_groups, taught_by_labels, taught_by_source
+from thpi.hashers._source_features import few_coordinates
+from thpi.hashers._transfer_itq import taught_by_source
 
 METHODS = (TransferITQ, ClassITQ, GroupITQ, NeighbourHash, AutoHasher)
 
@@ -109,7 +112,7 @@ def test_what_is_wrong_is_named_and_nothing_is_left_behind(rows, method):
 
 def test_of_very_many_some_are_used(rows, monkeypatch):
     X, more, S, _ = rows
-    monkeypatch.setattr("thpi.base.MAX_TARGET", 25)
+    monkeypatch.setattr("thpi.views.MAX_TARGET", 25)
     some = TransferITQ(8, random_state=0).fit(X, privileged=S, target=more)
     expected = TransferITQ(8, random_state=0).fit(X, privileged=S, target=more[np.linspace(0, 99, 25).astype(int)])
     np.testing.assert_allclose(some.projection_, expected.projection_, atol=1e-9)
@@ -146,7 +149,7 @@ def test_numbers_too_large_for_the_type_of_x_are_named(rows):
 
 def test_groups_of_the_source_are_taught_by_all_pairs(rows, monkeypatch):
     X, more, S, S_U = rows
-    monkeypatch.setattr("thpi.hashers._transfer.MAX_REGRESSION_ROWS", len(X))
+    monkeypatch.setattr("thpi.hashers._group_itq.MAX_REGRESSION_ROWS", len(X))
     views = [Views(X, S, S_U, target) for target in (None, more)]
     alone, joined = (ViewGeometry(each, 8, np.random.RandomState(0), 3000).geometry for each in views)
     expected, found = (taught_by_groups(geometry, 0.0) for geometry in (alone, joined))
@@ -155,7 +158,7 @@ def test_groups_of_the_source_are_taught_by_all_pairs(rows, monkeypatch):
 
 def test_wide_rows_in_few_coordinates_keep_their_distances(monkeypatch):
     """More rows than twice the coordinates, more columns than rows; ten directions hold all of it."""
-    monkeypatch.setattr("thpi.hashers._geometry.MAX_COORDINATES", 24)
+    monkeypatch.setattr("thpi.hashers._source_features.MAX_COORDINATES", 24)
     rng = np.random.RandomState(0)
     X = rng.standard_normal((90, 10)) @ rng.standard_normal((10, 200)) + 5.0
     found = few_coordinates(X, X.mean(axis=0), 8)
@@ -187,7 +190,7 @@ def test_a_method_that_does_not_learn_in_a_geometry_has_the_mean_of_what_it_lear
 
 def test_rows_that_are_not_in_memory(rows, tmp_path, monkeypatch):
     X, more, S, _ = rows
-    monkeypatch.setattr("thpi.base.MAX_TARGET", 30)
+    monkeypatch.setattr("thpi.views.MAX_TARGET", 30)
     np.save(tmp_path / "more.npy", more)
     pd = pytest.importorskip("pandas")
     kinds = [

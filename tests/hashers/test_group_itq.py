@@ -6,7 +6,7 @@ import pytest
 from thpi import ITQ, GroupITQ, TransferITQ
 from thpi.evaluation import label_relevance, mean_average_precision
 from thpi.hashers._geometry import Geometry
-from thpi.hashers._transfer import taught_by_groups
+from thpi.hashers._group_itq import taught_by_groups
 from thpi.solvers.diffusion_map import group_coordinates
 from thpi.solvers.loo_ridge import loo_ridge
 

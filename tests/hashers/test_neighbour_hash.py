@@ -7,8 +7,9 @@ from sklearn.metrics import pairwise_distances
 from thpi import ITQ, NeighbourHash, TransferITQ
 from thpi.base import Views
 from thpi.evaluation import mean_average_precision
-from thpi.hashers._geometry import Geometry, SourceFeatures
-from thpi.hashers._transfer import _neighbours
+from thpi.hashers._geometry import Geometry
+from thpi.hashers._neighbour_hash import _neighbours
+from thpi.hashers._source_features import SourceFeatures
 from thpi.solvers.neighbour_embedding import neighbour_probabilities
 
 

@@ -6,8 +6,8 @@ from scipy.spatial.distance import pdist
 from sklearn.decomposition import KernelPCA
 
 from thpi.base import Views
-from thpi.hashers import _geometry as module
-from thpi.hashers._geometry import SOURCE_FEATURES, SourceFeatures
+from thpi.hashers import _source_features as module
+from thpi.hashers._source_features import SOURCE_FEATURES, SourceFeatures
 
 
 def _features(S, n=40, max_unpaired=3000):

@@ -6,7 +6,8 @@ from scipy import linalg
 
 from thpi import ITQ
 from thpi.hashers import TransferITQ
-from thpi.hashers._geometry import SOURCE_FEATURES, metric_axes
+from thpi.hashers._geometry import metric_axes
+from thpi.hashers._source_features import SOURCE_FEATURES
 
 
 @pytest.fixture(scope="module")

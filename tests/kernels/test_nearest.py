@@ -59,7 +59,7 @@ def test_sharing_out_changes_nothing(monkeypatch, n_queries, threads, k):
     queries, codes = _codes(n_queries, 8, 3, 0), _codes(1000, 8, 3, 1)
     words = _words_for_kernel(queries, codes, k)
     assert words is not None
-    distances, positions = _kernel_nearest(*words, k, 64)
+    distances, positions = _kernel_nearest(*words, k, 64, lambda: None)
     by_faiss = faiss.knn_hamming(queries, codes, k, variant="mc")
     np.testing.assert_array_equal(distances, by_faiss[0])
     np.testing.assert_array_equal(positions, by_faiss[1])

@@ -8,6 +8,7 @@ from __future__ import annotations
 from thpi.auto import _relevances  # noqa: F401  # fills RELEVANCES
 from thpi.auto._auto import AutoHasher
 from thpi.auto._decision import Entry
+from thpi.auto._folds import Folds, FoldScores
 from thpi.auto._relevance import (
     LEAST_NEAR,
     OFFERED,
@@ -18,7 +19,7 @@ from thpi.auto._relevance import (
     candidates,
     find_relevance,
 )
-from thpi.auto._trial import Folds, FoldScores, Plan, Trial
+from thpi.auto._trial import Plan, Trial
 from thpi.pairing import UnrelatedLabelsWarning, UnrelatedPairsWarning, relation
 
 __all__ = ["LEAST_NEAR", "OFFERED", "RELEVANCES", "AutoHasher", "Candidate", "Entry", "FoldScores", "Folds", "Plan"]

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thpi._types import Fitted
+from thpi.auto._folds import FoldScores
 from thpi.auto._relevance import Candidate, Relevance
-from thpi.auto._trial import FoldScores
 
 Entry = dict[str, Any]
 """One candidate in ``candidates_``: plain values, as JSON has them."""

@@ -158,7 +158,7 @@ def _write_page(task: ShopTask, without: _Line, helped: _Line, path: Path, bits:
     found = {f"{title}: {line.right:.1f} of {SHOWN} right": line.nearest for title, line in titles.items()}
     about = (
         f"200 new drawings, and the {SHOWN} nearest of 800 others in codes of {bits} bits. Green frames have the "
-        "category of the query, which no method was told."
+        "category of the query. No method knew the categories."
     )
     pictures = [picture for picture in task.shop.pictures or () if isinstance(picture, bytes)]
     labels = np.array(task.shop.label_names)[task.labels]

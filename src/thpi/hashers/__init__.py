@@ -8,18 +8,15 @@ from __future__ import annotations
 from thpi.base import BaseHasher
 from thpi.hashers._baselines import DSH, LSH, SpectralHashing
 from thpi.hashers._cca import CCAITQ, CVH
-from thpi.hashers._geometry import Geometry, GeometryLearner, Learned, Limits, SourceFeatures, Steps
+from thpi.hashers._class_itq import ClassITQ, class_indicators
+from thpi.hashers._geometry import Geometry, GeometryLearner, Learned, Limits, Steps
+from thpi.hashers._group_itq import GroupITQ
 from thpi.hashers._itq import ITQ, KernelGeometry, KernelKind, ViewGeometry, learn
 from thpi.hashers._itq_plus import ITQPlus, LapITQPlus
-from thpi.hashers._transfer import (
-    ClassITQ,
-    GroupITQ,
-    NeighbourHash,
-    TransferITQ,
-    TwoSidedITQ,
-    class_indicators,
-    predicted_source,
-)
+from thpi.hashers._neighbour_hash import NeighbourHash
+from thpi.hashers._source_features import SourceFeatures
+from thpi.hashers._transfer_itq import TransferITQ
+from thpi.hashers._two_sided_itq import TwoSidedITQ, predicted_source
 
 METHODS: tuple[type[BaseHasher], ...] = (
     *(LSH, SpectralHashing, DSH, ITQ, CVH, CCAITQ),

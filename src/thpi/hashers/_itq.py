@@ -12,16 +12,8 @@ from thpi._types import Array, Fitted
 from thpi.base import BaseHasher, Views, count, dimension_limit, parameter, weight
 from thpi.codes import pack_signs
 from thpi.hash_functions import kernel_values, squared_distances
-from thpi.hashers._geometry import (
-    Geometry,
-    GeometryLearner,
-    Learned,
-    Limits,
-    SourceFeatures,
-    Steps,
-    few_coordinates,
-    in_coordinates,
-)
+from thpi.hashers._geometry import Geometry, GeometryLearner, Learned, Limits, Steps, in_coordinates
+from thpi.hashers._source_features import SourceFeatures, few_coordinates
 from thpi.solvers.kernel_features import inverse_root, median_exponent
 from thpi.solvers.moments import Coordinates, centred_product, principal_axes
 from thpi.solvers.quantisation import QuantisationResult, iterative_quantisation

@@ -18,8 +18,9 @@ from thpi.base import BaseHasher, Views, count, dimension_limit, one_of, pair_li
 from thpi.codes import n_bytes, pack_signs
 from thpi.graph import hamming_knn_graph, laplacian
 from thpi.hashers._cca import canonical_directions
-from thpi.hashers._geometry import Geometry, SourceFeatures, few_coordinates
+from thpi.hashers._geometry import Geometry
 from thpi.hashers._itq import best_run, evidence, restart_seeds
+from thpi.hashers._source_features import SourceFeatures, few_coordinates
 from thpi.rows import Rows
 from thpi.solvers.moments import (
     Coordinates,
