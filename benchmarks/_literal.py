@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from thpi.solvers.balance import balanced_signs
-from thpi.solvers.laplacian_qp import laplacian_box_qp
+from thpi.solvers.graph_codes import BoxQP
 from thpi.solvers.procrustes import random_orthonormal
 
 
@@ -24,7 +24,7 @@ def literal_algorithm(
     relaxed, values = None, []
     for _ in range(max_iter):
         M = (1 + lambda1) * X @ R + lambda1 * S @ P
-        relaxed = laplacian_box_qp(M, L, lambda2, start=relaxed, tol=1e-6).B
+        relaxed = BoxQP(L, lambda2, M.dtype).solve(M, relaxed).B
         B = balanced_signs(relaxed, rng).astype(np.float64)
         R = _nearest(X.T @ ((1 + lambda1) * B - lambda1 * S @ P))
         P = _nearest(S.T @ (B - X @ R))

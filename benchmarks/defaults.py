@@ -127,7 +127,7 @@ def _run(job: tuple[list[str], str, float, int, int, str]) -> dict[tuple[str, st
     n = round(alpha * len(X))
     train, query, rest = rows[:n], rows[n : n + (len(X) - n) // 10], rows[n + (len(X) - n) // 10 :]
     database = np.r_[train, rest]
-    near = radius_relevance(X[query], X[database], neighbour_radius(X[database], form="plain", k=50))
+    near = radius_relevance(X[query], X[database], neighbour_radius(X[database], k=50))
     same = label_relevance(labels[query], labels[database])
     scores: dict[tuple[str, str], tuple[float, float]] = {}
     with threadpool_limits(1):

@@ -37,7 +37,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 import thpi
-from experiments.datasets import load_ddtp
+from experiments.datasets import load_ddtp, take
 from experiments.harness.bench import Bench
 from experiments.harness.data import TrainingViews
 from experiments.harness.pool import run_all
@@ -153,7 +153,7 @@ def _paired(name: str, source: Any, target: Any, labels: Any) -> PairedDataset:
     whole = PairedDataset(name, target, source, tuple(rows), labels, tuple(classes))
     if whole.n <= MAX_ROWS:
         return whole
-    return whole.take(np.sort(np.random.RandomState(0).choice(whole.n, MAX_ROWS, replace=False)))
+    return take(whole, np.sort(np.random.RandomState(0).choice(whole.n, MAX_ROWS, replace=False)))
 
 
 def run_split(task: Task, store: ResultStore, data_home: str | None) -> None:

@@ -21,11 +21,11 @@ from PIL import Image
 
 from experiments.datasets import DataNotFoundError
 from experiments.harness.data import DataSpec, load_rows, training_views
+from experiments.harness.figures import figure_bytes
 from experiments.harness.protocol import PROTOCOLS, relevance_matrix
 from thpi import TransferITQ
 from thpi.codes import hamming_distances
 from thpi.evaluation import database_rows, split_rows
-from thpi.report import figure_bytes
 
 BITS, SHOWN, ALPHA = 64, 8, 0.3
 ENDS: dict[str, dict[str, Any]] = {

@@ -17,7 +17,7 @@ from thpi.codes import pack_signs, paired_hamming_distances
 from thpi.graph import hamming_knn_graph, hamming_neighbors, laplacian
 from thpi.hashers import ITQPlus, LapITQPlus
 from thpi.solvers.balance import project_balanced_box
-from thpi.solvers.laplacian_qp import laplacian_box_qp
+from thpi.solvers.graph_codes import BoxQP
 
 __all__ = ["cases"]
 
@@ -146,7 +146,7 @@ def laplacian_case(full: bool, lambda2: float, factor: float) -> Case:
         what=f"Laplacian QP, n {n:,}, {bits} bits, lambda2 {lambda2}, gap 1e-6",
         against="OSQP, factorised once",
         target=1 / factor,
-        ours=lambda: laplacian_box_qp(K, L, lambda2, tol=1e-6),
+        ours=lambda: BoxQP(L, lambda2, K.dtype).solve(K),
         other=with_osqp,
         check=values,
         repeats=1 if full else 3,

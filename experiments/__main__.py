@@ -13,7 +13,7 @@ from experiments.paper.check import paper_check
 from experiments.paper.command import paper
 from experiments.paper.fingerprint import fingerprint
 from experiments.transfer.command import transfer
-from thpi.cli._output import resend_lost_interrupts
+from thpi._signals import resend_lost_interrupts
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -344,9 +344,11 @@ def test_an_interrupted_fit_leaves_nothing_behind(method, views, monkeypatch):
     assert set(vars(hasher)) == names
 
 
-@pytest.mark.parametrize(
-    "method", [m for m in METHODS if m.__name__ in ("ITQ", "ITQPlus", "LapITQPlus", "CVH", "CCAITQ")]
-)
+FREE = ("LSH", "SpectralHashing", "TwoSidedITQ")
+"""Random directions, several frequencies on one axis, and a frame: their bits need not be orthogonal."""
+
+
+@pytest.mark.parametrize("method", [m for m in METHODS if m.__name__ not in (*FREE, "DSH")])
 @pytest.mark.parametrize("rows", [80, 9])
 def test_too_many_bits_say_how_many_there_can_be(method, rows, views):
     X, S, S_U = views
@@ -354,6 +356,13 @@ def test_too_many_bits_say_how_many_there_can_be(method, rows, views):
     with pytest.raises(ValueError, match=f"n_bits=20 is more than {method.__name__} can give.*at most {most},"):
         method(n_bits=20).fit(X[:rows], privileged=S[:rows], source=S_U)
     method(n_bits=most).fit(X[:rows], privileged=S[:rows], source=S_U)
+
+
+@pytest.mark.parametrize("method", [m for m in METHODS if m.__name__ in FREE])
+def test_bits_that_need_not_be_orthogonal_may_be_more_than_the_columns(method, views):
+    X, S, S_U = views
+    hasher = method(n_bits=40, random_state=0).fit(X, privileged=S, source=S_U)
+    assert len(np.unique(hasher.signs(X), axis=1).T) > 2 * X.shape[1]  # each cuts the rows in its own way
 
 
 def test_too_many_bits_for_the_groups_of_dsh(views):

@@ -11,8 +11,7 @@ import pytest
 from scipy import sparse
 
 import thpi
-from thpi import _input
-from thpi._input import check_views
+from thpi import views as views_module
 from thpi._types import check_numbers
 from thpi.codes import unpack_signs
 from thpi.datasets import load_digits_views, shop_task
@@ -84,7 +83,7 @@ def rows():
 @pytest.mark.parametrize("kind", CONTAINERS)
 def test_few_rows_are_learned_from_in_double_precision_and_one_order(rows, kind):
     X, S, source = (CONTAINERS[kind](part) for part in rows)
-    views = check_views(thpi.TransferITQ(4), X, None, S, source, X)
+    views = thpi.TransferITQ(4).check_views(X, None, S, source, X)
     for part, given in zip((views.X, views.S, views.S_U, views.X_more), (*rows, rows[0]), strict=True):
         assert part.dtype == np.float64
         if kind == "csr":
@@ -97,7 +96,7 @@ def test_few_rows_are_learned_from_in_double_precision_and_one_order(rows, kind)
 
 def test_rows_of_double_precision_are_not_copied(rows):
     X, S, source = rows
-    views = check_views(thpi.TransferITQ(4), X, None, S, source, None)
+    views = thpi.TransferITQ(4).check_views(X, None, S, source, None)
     assert np.shares_memory(views.X, X)
     assert np.shares_memory(views.S_U, source)
 
@@ -106,13 +105,13 @@ def test_many_rows_and_rows_in_blocks_stay_in_the_type_of_the_target(rows, monke
     X, S, source = rows
     single = X.astype(np.float32)
     blocks = Blocks([source])
-    views = check_views(thpi.LapITQPlus(4), single, None, S, blocks, None)
+    views = thpi.LapITQPlus(4).check_views(single, None, S, blocks, None)
     assert views.X.dtype == views.S.dtype == np.float32
     assert views.S_U is blocks
     n_numbers = X.size + S.size + source.size
     for most, dtype in ((n_numbers - 1, np.float32), (n_numbers, np.float64)):
-        monkeypatch.setattr(_input, "SMALL", most)
-        views = check_views(thpi.TransferITQ(4), single, None, S, sparse.csr_array(source), None)
+        monkeypatch.setattr(views_module, "SMALL", most)
+        views = thpi.TransferITQ(4).check_views(single, None, S, sparse.csr_array(source), None)
         assert {part.dtype for part in (views.X, views.S, views.S_U)} == {np.dtype(dtype)}
 
 

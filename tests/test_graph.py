@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.stats import chi2
 
-from thpi.codes import hamming_distances
-from thpi.graph import _draw_numbers, _search, hamming_knn_graph, hamming_neighbors, laplacian
+from thpi.codes import hamming_distances, pack
+from thpi.graph import _Buckets, _draw_numbers, _search, hamming_knn_graph, hamming_neighbors, laplacian
 
 
 @settings(deadline=None, max_examples=80)
@@ -153,34 +153,60 @@ def test_wrong_adjacency_is_named(W):
         laplacian(W)
 
 
+@pytest.mark.parametrize("rings", [None, 0, 1, 2, 5, 40])
 @pytest.mark.parametrize("more", [64, 2, 0])
 @pytest.mark.parametrize("pairs", [None, 30])
-@pytest.mark.parametrize("n_bytes", [1, 2, 9])
-def test_the_lists_of_a_code_are_all_codes_within_the_radius_that_holds_enough_rows(more, pairs, n_bytes, monkeypatch):
+@pytest.mark.parametrize("n_bytes", [1, 2, 5, 8, 9])
+def test_the_lists_of_a_code_are_all_codes_within_the_radius_that_holds_enough_rows(
+    rings, more, pairs, n_bytes, monkeypatch
+):
     monkeypatch.setattr("thpi.graph._MORE", more)
     if pairs:
         monkeypatch.setattr("thpi.graph._PAIRS", pairs)
+    if rings is not None:
+        monkeypatch.setattr("thpi.graph._WORTH_BUCKETS", 0)
+        build = _Buckets.__init__
+
+        def with_rings(self, *arguments):
+            build(self, *arguments)
+            self.n_rings = min(rings, len(self.pieces) * len(self.masks))
+
+        monkeypatch.setattr(_Buckets, "__init__", with_rings)
     rng = np.random.RandomState(0)
-    codes = np.unique(rng.randint(0, 256, (40, n_bytes)), axis=0).astype(np.uint8)
+    groups = rng.randint(0, 256, (4, n_bytes)) ^ (rng.random_sample((60, 4, n_bytes)) < 0.5)
+    codes = np.unique(groups.reshape(-1, n_bytes)[:200], axis=0).astype(np.uint8)[:90]
     size = rng.randint(1, 4, len(codes))
-    wanted = np.sort(rng.choice(len(codes), 25, replace=False))
+    wanted = np.sort(rng.choice(len(codes), len(codes) // 2, replace=False))
     distances = hamming_distances(codes, codes)
     for n_rows in (1, 6, size.sum()):
         done = 0
-        for n_done, radius, limits, found, distance in _search(codes, size, wanted, n_rows):
-            assert limits[0] == 0
-            assert n_done == 1 or not pairs or limits[-1] <= pairs  # the memory is bounded
-            for query, begin, end, far in zip(
-                wanted[done : done + n_done], limits[:-1], limits[1:], radius, strict=True
-            ):
+        for radius, slot, found, distance in _search(codes, size, wanted, n_rows):
+            assert len(radius) == 1 or not pairs or len(slot) <= pairs  # the memory is bounded
+            for number, (query, far) in enumerate(zip(wanted[done : done + len(radius)], radius, strict=True)):
                 by_distance = np.argsort(distances[query], kind="stable")
                 enough = np.searchsorted(np.cumsum(size[by_distance]), n_rows)
                 assert far == distances[query, by_distance[enough]]
-                np.testing.assert_array_equal(np.sort(found[begin:end]), np.flatnonzero(distances[query] <= far))
-                np.testing.assert_array_equal(distance[begin:end], distances[query, found[begin:end]])
-            assert limits[-1] == len(found) == len(distance)
-            done += n_done
+                mine = slot == number
+                np.testing.assert_array_equal(np.sort(found[mine]), np.flatnonzero(distances[query] <= far))
+                np.testing.assert_array_equal(distance[mine], distances[query, found[mine]])
+            assert len(slot) == len(found) == len(distance)
+            done += len(radius)
         assert done == len(wanted)
+
+
+@pytest.mark.parametrize(("n_bits", "n_groups"), [(12, 3), (32, 300), (61, 300)])
+def test_buckets_find_what_a_scan_finds(n_bits, n_groups, monkeypatch):
+    rng = np.random.RandomState(1)
+    bits = rng.randint(0, 2, (n_groups, n_bits))[rng.randint(n_groups, size=9000)] ^ (rng.rand(9000, n_bits) < 0.04)
+    codes = pack(bits)
+    searched = []
+    search = _Buckets.search
+    monkeypatch.setattr(_Buckets, "search", lambda self, block: searched.append(self.n_rings) or search(self, block))
+    monkeypatch.setattr("thpi.graph._WORTH_BUCKETS", 2**12)
+    found = hamming_neighbors(codes, 10, random_state=0)
+    assert min(searched) > 0
+    monkeypatch.setattr("thpi.graph._WORTH_BUCKETS", np.inf)
+    np.testing.assert_array_equal(found, hamming_neighbors(codes, 10, random_state=0))
 
 
 def test_rows_are_numbered_as_often_as_any_other_that_is_as_far():

@@ -139,7 +139,7 @@ def test_a_new_meaning_is_one_object(toy_relevance, quiet, tmp_path: Path):
     np.testing.assert_array_equal(truth.relevant.toarray().argmax(axis=1), nearest)
     assert truth.words == "near in the last column: the 1 nearest rows"
     with pytest.raises(ValueError, match="relevance='loud' must be one of .*groups, quiet"):
-        thpi.build(tmp_path / "loud.thpi", X, privileged=S, relevance="loud")
+        thpi.build(tmp_path / "loud.thpi", X, privileged=S, relevance="loud", bits=1)
 
 
 def test_commands_know_a_new_meaning(toy_relevance, quiet, tmp_path: Path, capsys):
@@ -195,7 +195,7 @@ class Halves(Coding):
         return fingerprint(self.n_bits, {"mean_": self.mean_, "projection_": self.projection_})
 
     @property
-    def _hash_name(self) -> str:
+    def hash_name(self) -> str:
         return LINEAR.name
 
     def get_params(self) -> dict[str, object]:

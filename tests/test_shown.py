@@ -89,9 +89,9 @@ end
 ```
 
 ```console
-$ thpi example shop
-$ thpi example \\
-      digits  # a comment
+$ thpi demo --tables shop
+$ thpi demo \\
+      --tables digits  # a comment
 wrote digits/pictures.csv
 ...
 ```
@@ -117,10 +117,10 @@ def test_a_page_that_shows_what_is_printed(tmp_path):
         ("...\nend\n```", "end\n```"),
         ("wrote digits/pictures.csv", "wrote digits/pictures.npy"),
         ("wrote digits/pictures.csv\n...\n", "wrote digits/pictures.csv\n"),
-        ("$ thpi example shop", "$ thpi example shop\nwrote nothing"),
-        ("$ thpi example", "$ rm"),
-        ("$ thpi example", "thpi example"),
-        ("example shop", "example"),  # ends with an error
+        ("$ thpi demo --tables shop", "$ thpi demo --tables shop\nwrote nothing"),
+        ("$ thpi demo", "$ rm"),
+        ("$ thpi demo", "thpi demo"),
+        ("--tables shop", "--tables"),  # ends with an error
     ],
 )
 def test_a_page_that_shows_something_else(tmp_path, now, then):

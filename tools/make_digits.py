@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from thpi._types import Array
-from thpi.datasets._digits import DECIMALS, FIXED_POINT_TYPE, INTEGER_TYPES, VIEWS
+from thpi.datasets._sets import DECIMALS, FIXED_POINT_TYPE, INTEGER_TYPES, VIEWS
 
 
 def make(folder: Path, path: Path) -> None:

@@ -27,7 +27,7 @@ from thpi.collection import Details
 from thpi.collection import _file as collection_format
 from thpi.collection import write as write_collection
 from thpi.export import CodeTable, write_parquet
-from thpi.export import _table as code_format
+from thpi.export import _files as code_format
 from thpi.index import HammingIndex
 from thpi.index import _snapshot as index_format
 

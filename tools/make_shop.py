@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from experiments.datasets import load_openclipart_mobilenet
+from experiments.datasets import load_openclipart_mobilenet, take
 from thpi._files import atomic_write
 from thpi._types import Array, Ints
 from thpi.datasets import PairedDataset
-from thpi.datasets._shop import FEATURE_STEP
+from thpi.datasets._sets import FEATURE_STEP
 
 CATEGORIES, EACH, SEED = 8, 125, 0
 
@@ -30,7 +30,7 @@ CATEGORIES, EACH, SEED = 8, 125, 0
 def make(folder: Path, path: Path) -> None:
     """Read the files of openclipart below ``folder`` and write ``path``."""
     clipart = load_openclipart_mobilenet(data_home=folder)
-    shop = clipart.take(chosen_rows(clipart))
+    shop = take(clipart, chosen_rows(clipart))
     assert shop.labels is not None
     tags = sparse.csr_array(shop.source)
     used = np.unique(tags.indices)  # tags that some drawing of the shop carries

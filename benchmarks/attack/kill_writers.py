@@ -99,6 +99,9 @@ def attack(scale: float, seed: int, rows: int = 20_000) -> Iterator[Outcome]:
                     whole = there in (held[writer], apply(held[writer], running) if running else held[writer])
                     outcome.demand(whole, f"kill {kill} in {running!r}: {len(lost)} lost, {len(more)} unexpected")
                     held[writer] = there
+        # A journal in which nothing was written yet means nothing to readers; the next change takes it away.
+        with thpi.open(path) as shop:
+            shop.remove(shop.add_codes(codes_of([2 * FAR]), [2 * FAR]))
         left = [name for name in os.listdir(folder) if name != path.name]
         outcome.demand(not left, f"files left: {left}")
     yield outcome

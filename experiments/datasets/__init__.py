@@ -22,6 +22,7 @@ from experiments.datasets.mediamill import load_mediamill
 from experiments.datasets.nuswide import load_nuswide
 from experiments.datasets.openclipart import load_openclipart
 from experiments.datasets.openclipart_mobilenet import load_openclipart_mobilenet
+from experiments.datasets.paired import checked, take
 from experiments.datasets.registry import DATASETS, UnknownDatasetError, info, list_datasets, load, verify
 from experiments.datasets.reuters import load_reuters
 from experiments.datasets.stamps import load_stamps
@@ -36,6 +37,7 @@ __all__ = [
     "PaperRole",
     "TransferRole",
     "UnknownDatasetError",
+    "checked",
     "data_home_path",
     "info",
     "list_datasets",
@@ -49,5 +51,6 @@ __all__ = [
     "load_reuters",
     "load_stamps",
     "load_wikipedia",
+    "take",
     "verify",
 ]

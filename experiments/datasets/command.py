@@ -8,7 +8,7 @@ import typer
 
 from experiments import datasets
 from experiments.harness.report import DataHome
-from thpi.cli._output import print_table
+from thpi.cli._shared import print_table
 
 # typer reads annotations at run time, on Python 3.10 too: Optional as it knows it.
 # ruff: noqa: UP045
@@ -26,7 +26,7 @@ def list_sets(data_home: DataHome = None) -> None:
         present = any((folder / path).exists() for path in entry.all_files)
         state = "bundled" if entry.folder is None else "present" if present else "missing"
         rows.append((name, state, entry.title, entry.target, entry.source))
-    print_table(("name", "files", "title", "target", "source"), rows)
+    print_table(("name", "files", "title", "target", "source"), rows, texts=5)
 
 
 @app.command()

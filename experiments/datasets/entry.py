@@ -173,7 +173,7 @@ class DatasetInfo:
     def folder_in(self, data_home: PathLike | None) -> Path:
         """Return the folder of the files."""
         if self.folder is None:
-            return Path(str(package_files("thpi.datasets._bundled")))
+            return Path(str(package_files("thpi.datasets"))) / "_bundled"
         return data_home_path(data_home) / self.folder
 
     def locate(

@@ -18,6 +18,7 @@ from experiments.datasets import (
     wikipedia,
 )
 from experiments.datasets.entry import DataAlteredError, DatasetInfo
+from experiments.datasets.paired import checked
 from thpi._types import PathLike
 from thpi.datasets import PairedDataset
 
@@ -69,13 +70,13 @@ def info(name: str) -> DatasetInfo:
 def load(name: str, data_home: PathLike | None = None, **options: Any) -> PairedDataset:
     """Load a data set by its name in the registry; ``options`` go to its loader.
 
-    >>> load("digits", source="kar").d_source
-    64
+    >>> load("digits", source="kar").source.shape
+    (2000, 64)
     """
     entry = info(name)
     if entry.folder is not None:
         options["data_home"] = data_home
-    return entry.loader(**options)
+    return checked(entry.loader(**options))
 
 
 def verify(name: str, data_home: PathLike | None = None, *, strict: bool = False) -> dict[str, Status]:

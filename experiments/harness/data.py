@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from experiments import datasets
-from experiments.datasets import preprocessing
+from experiments.datasets import preprocessing, take
 from experiments.datasets.preprocessing import fit_transform_views
 from experiments.harness.store import ResultStore
 from thpi.datasets import PairedDataset
@@ -86,7 +86,7 @@ def load_rows(spec: DataSpec, data_home: str | os.PathLike[str] | None = None) -
     dataset = datasets.load(spec.name, data_home, **dict(spec.options))
     if spec.max_rows is None or dataset.n <= spec.max_rows:
         return dataset
-    return dataset.take(np.sort(np.random.RandomState(0).permutation(dataset.n)[: spec.max_rows]))
+    return take(dataset, np.sort(np.random.RandomState(0).permutation(dataset.n)[: spec.max_rows]))
 
 
 def check_grid(alphas: Sequence[float], bits: Sequence[int], splits: int | None) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
+
+from thpi.report import figure_svg
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -12,6 +15,18 @@ if TYPE_CHECKING:
 
 DASHED = (0, (4, 2))
 """The line style of references that were trained on all target rows."""
+
+
+def figure_bytes(figure: Figure, form: str) -> bytes:
+    """Return a figure as a small file, ``"png"`` or ``"svg"``; the same figure gives the same bytes."""
+    if form == "svg":
+        return figure_svg(figure)
+    from PIL import Image
+
+    buffer, small = io.BytesIO(), io.BytesIO()
+    figure.savefig(buffer, format=form, dpi=100, metadata={"Software": None})
+    Image.open(buffer).convert("RGB").quantize(96).save(small, format="png", optimize=True)
+    return small.getvalue()
 
 
 def panels(

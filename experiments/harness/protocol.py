@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 import thpi
+from experiments.harness.area import AREA
 from thpi.datasets import PairedDataset
 from thpi.evaluation import (
     Split,
@@ -20,6 +21,7 @@ from thpi.evaluation import (
 
 NEIGHBOURS = 50
 """The paper's nominal threshold: the mean distance to the 50th neighbour."""
+_AUTHORS_SAMPLE = 100  # rows whose neighbours the authors' code looks at
 
 RELEVANCES = {name: thpi.RELEVANCES[name].title for name in ("target", "labels", "source")}
 """The meanings of "relevant" under which codes are evaluated, with their titles; the paper means the first."""
@@ -40,14 +42,14 @@ class Protocol:
     database: Literal["rest", "train", "all"]
     fit_on: Literal["all", "train"]
     radius: Literal["authors", "plain"]
-    measure: Literal["pooled_precision_recall_area", "average_precision"]
+    measure: str
     measure_title: str
     radius_rows: int | None = None
     max_queries: int | None = None
     dtype: Literal["float32", "float64"] = "float64"
 
 
-_AREA = "area under one precision-recall curve pooled over all queries (the follow-up's MAP)"
+_AREA_TITLE = "area under one precision-recall curve pooled over all queries (the follow-up's MAP)"
 _MAP = "mean over queries of average precision, expected under ties (MAP)"
 PROTOCOLS: dict[str, Protocol] = {
     protocol.name: protocol
@@ -57,7 +59,7 @@ PROTOCOLS: dict[str, Protocol] = {
             radius_rows=2_000, max_queries=1_000, dtype="float32",
         ),
         Protocol(
-            "followup", "the follow-up's protocol", "train", "all", "authors", "pooled_precision_recall_area", _AREA
+            "followup", "the follow-up's protocol", "train", "all", "authors", AREA, _AREA_TITLE
         ),
         Protocol("standard", "the standard protocol", "all", "train", "plain", "average_precision", _MAP),
     )
@@ -91,7 +93,8 @@ def relevance_matrix(
 
     ``target`` and ``source`` hold all rows in the space where nearness is meant; ``labels`` and ``tags`` likewise.
     Near means: closer than the mean distance of database rows to their 50th neighbour among the database rows
-    (``protocol.radius`` says in which form). Same class is asked where there are labels, else a shared tag.
+    (``protocol.radius`` says in which form: the authors' code counts the row itself, so it takes neighbour 49, and the
+    mean over 100 rows). Same class is asked where there are labels, else a shared tag.
 
     >>> X = np.arange(120.0)[:, None]
     >>> from thpi.evaluation import split_rows
@@ -110,7 +113,8 @@ def relevance_matrix(
     if kind not in RELEVANCES:
         raise ValueError(f"kind={kind!r} must be one of {', '.join(RELEVANCES)}.")
     space = np.asarray(target if kind == "target" else source)
-    threshold = neighbour_radius(
-        space[rows], form=protocol.radius, k=NEIGHBOURS, n_sample=protocol.radius_rows, random_state=random_state
-    )
+    k, most = NEIGHBOURS, protocol.radius_rows
+    if protocol.radius == "authors":
+        k, most = k - 1, most or _AUTHORS_SAMPLE
+    threshold = neighbour_radius(space[rows], k=k, n_sample=most, random_state=random_state)
     return radius_relevance(space[split.query], space[rows], threshold)

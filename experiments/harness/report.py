@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Generic, NamedTuple, Opti
 
 import typer
 
+from experiments.harness.figures import figure_bytes
 from experiments.harness.pool import Task, run_all, run_task
 from experiments.harness.store import ResultStore
 from experiments.harness.tables import Section, tables_for
 from experiments.harness.writers import print_grid, to_csv, to_html, to_json, to_markdown
 from thpi._files import atomic_write
-from thpi.report import STYLE, figure_bytes, html_page
+from thpi.report import STYLE, html_page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
+from experiments.harness.area import AREA
 from experiments.harness.bench import make_bench
 from experiments.harness.data import DataSpec, data_identity, load_rows
-from experiments.harness.figures import legend_below, panels
+from experiments.harness.figures import figure_bytes, legend_below, panels
 from experiments.harness.protocol import PROTOCOLS, Protocol
 from experiments.harness.report import DataHome, ResultsFolder, run_missing
 from experiments.harness.store import ResultStore
@@ -26,8 +27,8 @@ from experiments.paper.published import figure1, table1
 from experiments.paper.sets import SETS
 from thpi import HASHERS
 from thpi._files import atomic_write
-from thpi.evaluation import evaluate
-from thpi.report import figure_bytes
+from thpi.codes import hamming_distances
+from thpi.evaluation import evaluate, ranked_average_precision
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
 METHODS = ("LSH", "DSH")
 ALPHAS = (0.1, 0.3, 0.5, 0.7)
 BITS = (8, 16, 32, 64)
+_STABLE = "average_precision_stable"
 _PAPER = PROTOCOLS["paper"]
-_AREA = "pooled_precision_recall_area"
 
 
 @dataclass(frozen=True)
@@ -66,9 +67,9 @@ def candidates() -> list[Candidate]:
         Candidate("database: all rows but queries", data, replace(whole, database="all")),
         Candidate("database: training rows", data, replace(whole, database="train")),
         Candidate("radius over 100 rows, as the follow-up", data, replace(_PAPER, radius="authors", radius_rows=100)),
-        Candidate("tied rows in file order", data, _PAPER, "average_precision_stable"),
-        Candidate("pooled area", data, _PAPER, _AREA),
-        Candidate("the follow-up's protocol", data, PROTOCOLS["followup"], _AREA),
+        Candidate("tied rows in file order", data, _PAPER, _STABLE),
+        Candidate("pooled area", data, _PAPER, AREA),
+        Candidate("the follow-up's protocol", data, PROTOCOLS["followup"], AREA),
     ]
 
 
@@ -77,7 +78,7 @@ def protocols() -> list[Candidate]:
     shown = (
         ("rows neither trained on nor queries", _PAPER, "average_precision"),
         ("all rows but queries", replace(_PAPER, database="all"), "average_precision"),
-        ("training rows, pooled area", replace(PROTOCOLS["followup"], max_queries=1_000), _AREA),
+        ("training rows, pooled area", replace(PROTOCOLS["followup"], max_queries=1_000), AREA),
     )
     sets = [found for found in SETS.values() if found.counted]
     return [Candidate(title, found.data, protocol, measure) for found in sets for title, protocol, measure in shown]
@@ -124,8 +125,15 @@ class FingerprintTask:
                 for bits in self.lengths if alpha == 0.5 else (32,):
                     codes = HASHERS[method](n_bits=bits, random_state=self.seed).fit(target[train]).transform(target)
                     pair = codes[bench.split.query], codes[bench.database]
-                    found = evaluate(*pair, bench.relevance("target"), bits, [self.candidate.measure])
-                    yield (method, alpha, bits), 100 * float(np.nanmean(found[self.candidate.measure]))
+                    found = _measured(self.candidate.measure, *pair, bench.relevance("target"), bits)
+                    yield (method, alpha, bits), 100 * float(np.nanmean(found))
+
+
+def _measured(measure: str, queries: Any, database: Any, relevance: Any, n_bits: int) -> Any:
+    if measure != _STABLE:
+        return evaluate(queries, database, relevance, n_bits, [measure])[measure]
+    distances, n = hamming_distances(queries, database).astype(np.int64), len(database)
+    return ranked_average_precision(n * distances + np.arange(n), relevance)
 
 
 @cache

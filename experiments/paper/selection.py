@@ -166,7 +166,7 @@ class _Fold:
         # The source of the held-out rows is left out as well, as it is for the queries of the test.
         self.X, self.S, self.source, self.queries = X[train], S[train], source, X[held]
         k = min(len(train) - 1, max(1, round(share * len(train))))
-        self.relevance = radius_relevance(self.queries, self.X, neighbour_radius(self.X, form="plain", k=k))
+        self.relevance = radius_relevance(self.queries, self.X, neighbour_radius(self.X, k=k))
 
     def score(self, method: str, options: Mapping[str, object]) -> float:
         hasher = _METHODS[method]()

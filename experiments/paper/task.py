@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import thpi
+from experiments.harness.area import pooled_precision_recall_area
 from experiments.harness.bench import Bench, make_bench
 from experiments.harness.data import DataSpec, load_rows
 from experiments.harness.protocol import NEIGHBOURS, PROTOCOLS
@@ -16,7 +17,7 @@ from experiments.harness.store import ResultStore, config_key
 from experiments.paper.runs import TUNED, MethodRun
 from experiments.paper.selection import SelectionRule, select_lambdas, select_ridge
 from thpi.base import BaseHasher, TooManyBitsError
-from thpi.evaluation import average_precision, pooled_precision_recall_area, precision_at_k, query_mean
+from thpi.evaluation import average_precision, precision_at_k, query_mean
 
 PRECISION_AT = (1, 10, 20, 30, 40, 50, *range(100, 501, 50))
 """The paper's K for precision at K."""

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from importlib import import_module
 
 from thpi._signals import run_program
 
 
 def main() -> None:
     """Run the command line."""
-    run_program(_load)
-
-
-def _load() -> Callable[[], int]:
-    from thpi.cli import load
-
-    return load()
+    run_program(lambda: import_module("thpi.cli").load())
 
 
 if __name__ == "__main__":

@@ -87,12 +87,7 @@ _DATES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.ti
 
 
 def check_numbers(name: str, value: Any) -> Any:
-    """Return rows as they came, a list as an array; refuse those that hold anything but numbers.
-
-    >>> check_numbers("X", [["1.5"]])
-    Traceback (most recent call last):
-    ValueError: X holds texts, such as '1.5'; it must hold numbers. Convert them, as astype(float) does, or ...
-    """
+    """Return rows as they came, a list as an array; refuse those that hold anything but numbers."""
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         n = int(np.ma.getmaskarray(value).sum())
         advice = f"Fill them, as {name}.filled(0) does, or leave their rows out."

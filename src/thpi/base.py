@@ -1,10 +1,10 @@
-"""BaseHasher: validation, centring, saving. A method's own file holds only its mathematics."""
+"""BaseHasher and the rows it learns from: validation, centring, saving. A method's file holds only its mathematics."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -12,18 +12,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from thpi._input import (
-    FLOATS,
-    TooManyBitsError,
-    Views,
-    Whole,
-    check_views,
-    dimension_limit,
-    named_errors,
-    pair_limit,
-    some_rows,
+from thpi._types import (
+    Array,
+    Codes,
+    Constraints,
+    Fitted,
+    MatrixLike,
+    PathLike,
+    Seed,
+    check_numbers,
 )
-from thpi._types import Array, Codes, Constraints, Fitted, MatrixLike, PathLike, Seed, check_numbers
 from thpi.codes import n_bytes
 from thpi.encoder import Coding, column_names, sums_up
 from thpi.hash_functions import ITEM_PARTS, HashFunction, hash_function_of
@@ -31,15 +29,24 @@ from thpi.identity import fingerprint
 from thpi.kernels.threads import small_products
 from thpi.model_file import save
 from thpi.rows import Rows
+from thpi.views import (
+    FLOATS,
+    TooManyBitsError,
+    Views,
+    Whole,
+    checked_views,
+    dimension_limit,
+    named_errors,
+    pair_limit,
+    some_rows,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = ["BaseHasher", "TooManyBitsError", "Views", "Whole", "dimension_limit", "pair_limit", "some_rows"]
 
-
-MEASURED = 10_000
-"""Training rows over which projections are measured at most, evenly spaced."""
+MEASURED = 10_000  # training rows over which projections are measured at most, evenly spaced
 
 
 def parameter(default: Any, *allowed: object) -> Any:
@@ -47,14 +54,9 @@ def parameter(default: Any, *allowed: object) -> Any:
     return field(default=default, metadata={"allowed": list(allowed)})
 
 
-def weight(default: float) -> Any:
-    """A number of at least 0."""
-    return parameter(default, Interval(Real, 0, None, closed="left"))
-
-
-def positive(default: float) -> Any:
-    """A number above 0."""
-    return parameter(default, Interval(Real, 0, None, closed="neither"))
+def weight(default: float, closed: Literal["left", "neither"] = "left") -> Any:
+    """A number of at least 0; with ``closed="neither"`` above 0."""
+    return parameter(default, Interval(Real, 0, None, closed=closed))
 
 
 def count(default: int, least: int = 1) -> Any:
@@ -71,10 +73,9 @@ def one_of(default: str, *others: str) -> Any:
 class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Common ground of all hashing methods.
 
-    A subclass declares what it uses, says in ``_max_bits`` how many bits the data allow, and returns its fitted
-    attributes from ``_fit``, at least ``projection_``. The hash function is ``sgn((x - mean_) projection_ - offset_)``,
-    without ``offset_`` if ``_fit`` returns none. A method with another one overrides ``_hash_function`` by one of
-    :mod:`thpi.hash_functions`, or ``_project``.
+    A subclass says in ``_max_bits`` how many bits the data allow, and returns its fitted attributes from ``_fit``, at
+    least ``projection_``. The hash function is ``sgn((x - mean_) projection_ - offset_)``, without ``offset_`` if
+    there is none. A method with another one overrides ``_hash_function`` (:mod:`thpi.hash_functions`) or ``_project``.
 
     Parameters
     ----------
@@ -86,27 +87,22 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     Attributes
     ----------
     mean_, projection_, offset_ : array
-        The hash function; ``offset_`` only where there is one.
+        The hash function.
     codes_ : uint8 array of shape (n_samples, ceil(n_bits / 8))
         Codes of the training rows; empty if these are on a cluster.
     objective_, n_iter_, converged_ : array, int, bool
         The objective after each iteration, their number, and whether ``tol`` was met.
     """
 
-    summary: ClassVar[str] = ""
-    """What the method does, in one line: for lists and tables."""
-    needs_privileged: ClassVar[bool] = False
-    """Whether ``privileged`` must be given."""
+    summary: ClassVar[str] = ""  #: What the method does, in one line: for lists and tables.
+    needs_privileged: ClassVar[bool] = False  #: Whether ``privileged`` must be given.
     uses_source: ClassVar[bool] = False
     """Whether unpaired source rows are used. Such a method uses ``privileged`` where it is given."""
-    uses_target: ClassVar[bool] = False
-    """Whether further target rows, without a source, are used."""
-    uses_labels: ClassVar[bool] = False
-    """Whether ``y`` is used."""
+    uses_target: ClassVar[bool] = False  #: Whether further target rows, without a source, are used.
+    uses_labels: ClassVar[bool] = False  #: Whether ``y`` is used.
     streams: ClassVar[bool] = False
     """Whether target rows are read in blocks only; otherwise they are brought into memory."""
-    streams_source: ClassVar[bool] = False
-    """The same for unpaired source rows."""
+    streams_source: ClassVar[bool] = False  #: The same for unpaired source rows.
     hash_parts: ClassVar[tuple[str, ...]] = ("mean_", "projection_", "offset_", *ITEM_PARTS)
     """Fitted attributes that decide the codes of new rows. A method that overrides ``_project`` names all it reads."""
 
@@ -192,8 +188,8 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         try:
             self._validate_params()
             views = self.check_views(X, y, privileged, source, target)
-            for name in [name for name in vars(self) if _is_fitted_name(name)]:
-                if name not in ("n_features_in_", "feature_names_in_"):
+            for name in set(vars(self)) - {"n_features_in_", "feature_names_in_"}:
+                if name.endswith("_") and not name.startswith("_"):
                     delattr(self, name)
             with small_products(self._n_read(views)):
                 self.set_fitted(views, self._fit(views, check_random_state(self.random_state)))
@@ -262,8 +258,8 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         save(self, path)
 
     def check_views(self, X: Any, y: Any, privileged: Any, source: Any, target: Any) -> Views:
-        """Check the arguments of ``fit`` and return the rows that the method learns from."""
-        views = check_views(self, X, y, privileged, source, target)
+        """Check the arguments of ``fit`` and return the rows that the method learns from, those that it uses."""
+        views = checked_views(self, X, y, privileged, source, target)
         self.check_bits(views)
         return views
 
@@ -287,9 +283,8 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _is_ready(self, X: Any) -> bool:
         """Whether scikit-learn's checks, which take longer than coding a row, would return ``X`` as it is."""
-        if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in FLOATS or hasattr(self, "feature_names_in_"):
-            return False
-        return X.shape[0] > 0 and bool(X.shape[1] == vars(self).get("n_features_in_"))
+        names = "feature_names_in_" in vars(self) or "n_features_in_" not in vars(self)
+        return not names and super()._is_ready(X)
 
     def check_fitted(self) -> None:
         """Raise ``ValueError`` unless the fitted attributes fit each other: they may come from a damaged file."""
@@ -308,7 +303,3 @@ class BaseHasher(Coding, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = []  # codes are bytes, whatever came in
         return tags
-
-
-def _is_fitted_name(name: str) -> bool:
-    return name.endswith("_") and not name.startswith("_")

@@ -1,7 +1,5 @@
 """Packed binary codes: packing, unpacking and Hamming distances.
 
-The bytes
----------
 A code of ``n_bits`` bits is ``ceil(n_bits / 8)`` bytes. Bit ``j`` of the code (``j`` counted from 0) is
 ``(byte[j // 8] >> (j % 8)) & 1``: the first bit is the least significant bit of the first byte ("little" bit order, as
 in faiss, in ``numpy.packbits(..., bitorder="little")`` and in ``get_bit(bytea, j)`` of PostgreSQL). Bits beyond

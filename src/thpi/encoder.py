@@ -1,7 +1,5 @@
 """Coding rows with the hash function of a model file, without the method that learned it: numpy is all it needs.
 
-What reads rows in blocks, from files or on a cluster, is imported when such rows come, and scipy when sparse ones do.
-
 >>> import thpi, thpi.model_file
 >>> X = np.random.RandomState(0).standard_normal((20, 5))
 >>> encoder = thpi.load_encoder(thpi.model_file.encode(thpi.ITQ(n_bits=4, random_state=0).fit(X)))
@@ -17,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from thpi._types import Array, Codes, MatrixLike, PathLike, Signs, is_sparse
+from thpi._types import Array, Codes, MatrixLike, PathLike, Signs, check_numbers, is_sparse
 from thpi.codes import n_bytes, pack_signs, unpack_signs
 from thpi.hash_functions import HASH_FUNCTIONS, ITEM_PARTS, LINEAR, ONE_BLOCK, HashFunction
 from thpi.identity import fingerprint
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
     from thpi.rows import Rows
 
 __all__ = ["Coding", "Encoder", "OneSidedError", "SourceSide", "load_encoder"]
-
 
 _FLOATS = (np.float64, np.float32)
 
@@ -92,15 +89,10 @@ class Coding(ABC):
 
     @property
     def source_side(self) -> SourceSide:
-        """What codes source rows, for items; the codes are in one space with those of target rows, for queries.
-
-        A one-sided model has none, and raises ``ValueError``.
-        """
+        """What codes source rows, in one space with target rows; ``ValueError`` if the model is one-sided."""
         if not self.is_two_sided:
-            raise OneSidedError(
-                f"this {self.method_name} codes target rows only. A two-sided model, which codes source rows too, is "
-                "learned by AutoHasher(sides='auto' or 'two') or TwoSidedITQ."
-            )
+            advice = "A two-sided model, which codes source rows too, is learned by AutoHasher(sides='auto' or 'two')"
+            raise OneSidedError(f"this {self.method_name} codes target rows only. {advice} or TwoSidedITQ.")
         return SourceSide(self)
 
     def transform_source(self, S: MatrixLike) -> Codes:
@@ -125,8 +117,7 @@ class Coding(ABC):
 
     def _check_new(self, X: Any, finite: bool = True) -> Any:
         """Check new rows. Without ``finite``, NaN and infinity pass: the projection will show them."""
-        rows = _streamed(X)
-        if rows is None:
+        if (rows := _streamed(X)) is None:
             return self._check_in_memory(X, finite)
         self._check_columns(rows.n_columns)
         return rows
@@ -160,7 +151,7 @@ class Coding(ABC):
         """Return the projections, and whether their sum is finite: fewer numbers to look at than all of X."""
         with np.errstate(invalid="ignore", over="ignore"):
             values = self._project(X)
-            return values, bool(np.isfinite(values.sum()))
+        return values, sums_up(values)
 
     def _encode_block(self, block: Array) -> Codes:
         """Encode a block of unchecked rows; on a cluster, where the block is."""
@@ -172,8 +163,7 @@ class Coding(ABC):
     def light(self) -> Self:
         """Return a copy without what belongs to the training rows, to be sent to the workers of a cluster."""
         light = copy(self)
-        for name in ("codes_", "graph_"):
-            light.__dict__.pop(name, None)
+        light.__dict__ = {name: value for name, value in vars(self).items() if name not in ("codes_", "graph_")}
         return light
 
 
@@ -185,7 +175,6 @@ class _Bare(Coding):
 
     @property
     def method_name(self) -> str:
-        """Name of the method in the registry."""
         return self._method
 
     def transform(self, X: MatrixLike) -> Codes:
@@ -200,50 +189,43 @@ class _Bare(Coding):
         return self._function.name
 
     def _check_in_memory(self, X: Any, finite: bool) -> Any:
-        given, fitted = column_names(X), getattr(self, "feature_names_in_", None)
+        name, given, fitted = self._rows_name, column_names(X), vars(self).get("feature_names_in_")
         if fitted is not None and given is not None and given != list(fitted):
             few = ", ".join(map(str, fitted[:3]))
-            other = f"{self._rows_name} has other feature names, or another order"
-            raise ValueError(f"{other}, than the model was fitted on: {few}, ...")
-        from thpi._types import check_numbers
-
-        X = check_numbers(self._rows_name, X)
+            raise ValueError(
+                f"{name} has other feature names, or another order, than the model was fitted on: {few}, ..."
+            )
+        X = check_numbers(name, X)
         rows: Any = X.tocsr() if is_sparse(X) else np.asarray(X)
         if len(rows.shape) != 2 or 0 in rows.shape:
-            raise ValueError(f"{self._rows_name} has shape {rows.shape}; it must be 2-D, with one row per item.")
+            raise ValueError(f"{name} has shape {rows.shape}; it must be 2-D, with one row per item.")
         self._check_columns(rows.shape[1])
         if rows.dtype.kind == "c":
-            raise ValueError(f"{self._rows_name} holds complex numbers; they must be real.")
-        if rows.dtype not in _FLOATS:
-            try:
-                rows = rows.astype(np.float64)
-            except (ValueError, TypeError) as error:
-                raise ValueError(f"{self._rows_name} must hold numbers ({error}).") from None
+            raise ValueError(f"{name} holds complex numbers; they must be real.")
+        try:
+            rows = rows if rows.dtype in _FLOATS else rows.astype(np.float64)
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{name} must hold numbers ({error}).") from None
         if finite and not np.isfinite(rows.data if is_sparse(rows) else rows).all():
-            raise ValueError(f"{self._rows_name} holds NaN or infinity.")
+            raise ValueError(f"{name} holds NaN or infinity.")
         return rows
 
 
 class Encoder(_Bare):
     """The hash function of a model file; :func:`load_encoder` makes it.
 
-    It has everything that the file holds under its name, such as ``mean_`` and ``codes_``, except sparse matrices that
-    coding does not need.
+    It has what the file holds, such as ``mean_`` and ``codes_``, except sparse matrices that coding does not need.
     """
 
     codes_: Codes
-    objective_: Array
-    n_iter_: int
-    converged_: bool
 
     def __init__(self, contents: Contents, function: HashFunction) -> None:
         super().__init__(function, contents.method)
-        self._params = contents.params
+        self._params = dict(contents.header["params"])
         vars(self).update(contents.fitted(sparse_ones=function.shapes))
-        n_bits = contents.params["n_bits"]
+        self.n_bits = n_bits = self._params["n_bits"]
         if not isinstance(n_bits, int) or n_bits < 1:
             raise ValueError(f"n_bits={n_bits!r} must be a positive integer")
-        self.n_bits = n_bits
         function.check(vars(self), self.n_features_in_, n_bits)
         if self.is_two_sided:
             self.source_side.check()
@@ -316,10 +298,8 @@ def column_names(rows: Any) -> list[str] | None:
 def load_encoder(path: PathLike | bytes) -> Encoder | BaseHasher:
     """Read the hash function of a model file, or of its bytes: it codes as :func:`thpi.load` does, and loads faster.
 
-    Nothing that learns is imported. A hash function that only the method itself knows, and a file of an earlier
-    version, are read by ``thpi.load``.
-
-    Raises ``FileNotFoundError``, or ``ModelFileError`` if the file is truncated, altered or foreign.
+    Nothing that learns is imported, unless only the method itself knows the hash function. Raises
+    ``FileNotFoundError``, or ``ModelFileError`` if the file is truncated, altered or foreign.
     """
     contents = read(path)
     function = HASH_FUNCTIONS.get(str(contents.header.get("hash")))

@@ -13,20 +13,22 @@ from scipy.sparse import csgraph
 from sklearn.utils import check_random_state
 
 from thpi._types import Array, Codes, Ints, MatrixLike, Seed
-from thpi.codes import as_words, check_codes
+from thpi.codes import as_words, check_codes, count_ones
 
 __all__ = ["hamming_knn_graph", "hamming_neighbors", "laplacian"]
 
-# For each of the codes searched for, all codes within the least radius that holds enough rows: the number of codes
-# searched for, their radii, the limits of their lists, and the lists, codes and distances.
-Lists: TypeAlias = tuple[int, Ints, Ints, Ints, Ints]
+# For each of the next codes searched for, all codes within the least radius that holds enough rows: their radii, and as
+# three columns the number of the code searched for, of the one found, and their distance.
+Lists: TypeAlias = tuple[Ints, Ints, Ints, Ints]
 
 # Largest number of codes searched for at a time, and of entries in their lists (unless it is a single code): bounds the
 # memory used for ties. Random numbers are drawn portion by portion.
-_QUERIES = 1024
-_PAIRS = 2**22
+_QUERIES, _PAIRS = 1024, 2**22
 # Codes beyond the nearest that are asked for at once: with this many on the radius a second search is rarely needed.
 _MORE = 64
+# Comparisons that take longer than the first look-up in buckets, codes scanned in the time of one found there, and the
+# number of codes whose radii say how far to look.
+_WORTH_BUCKETS, _SCANNED, _SAMPLE = 2**26, 8.0, 64
 
 
 def hamming_knn_graph(
@@ -107,11 +109,8 @@ def hamming_neighbors(
     neighbors = np.empty((n_queries, n_neighbors), dtype=np.int64)
     queries_by_group = members[members < n_queries]
     group_by_query = group[queries_by_group]
-    position = 0
-    for n_done, radius, limits, found, distance in _search(packed[first], size, wanted, n_neighbors + 1):
-        groups = wanted[position : position + n_done]
-        position += n_done
-        slot = np.repeat(np.arange(len(groups)), np.diff(limits))
+    for radius, slot, found, distance in _search(packed[first], size, wanted, n_neighbors + 1):
+        groups, wanted = wanted[: len(radius)], wanted[len(radius) :]
         # Number the rows found for one code: first the closer ones, then those on the radius, each by their code.
         key = np.sort((2 * slot + (distance == radius[slot])) * len(size) + found)
         slot, found = np.divmod(key, len(size))
@@ -148,34 +147,118 @@ def _search(codes: Codes, size: Ints, wanted: Ints, n_rows: int) -> Iterator[Lis
     index.add(np.ascontiguousarray(codes))
     # Every code has at least one row, so n_rows codes always hold enough; the others are for those on the radius.
     k = min(n_rows + _MORE, len(codes))
-    for start in range(0, len(wanted), _QUERIES):
-        block = np.ascontiguousarray(codes[wanted[start : start + _QUERIES]])
-        distances, nearest = index.search(block, k)
+
+    def scan(queries: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+        distances, nearest = index.search(np.ascontiguousarray(codes[queries]), k)
         distances = distances.astype(np.int64)
         reached = np.cumsum(size[nearest], axis=1) >= n_rows
-        radius = distances[np.arange(len(block)), reached.argmax(axis=1)]
-        within = distances <= radius[:, None]
-        n_near = within.sum(axis=1)
-        if n_near.max() < k and n_near.sum() <= _PAIRS:
-            yield len(block), radius, np.append(0, np.cumsum(n_near)), nearest[within], distances[within]
-            continue
-        lists: list[tuple[Ints, Ints]] = []
-        length = done = 0
-        for query in range(len(block)):
-            # In faiss the radius is exclusive and common to all queries of a call.
-            _, far, found = index.range_search(block[query : query + 1], int(radius[query]) + 1)
-            if lists and length + len(found) > _PAIRS:
-                yield _run(radius[done:query], lists)
-                lists, length, done = [], 0, query
-            lists.append((found, far.astype(np.int64)))
-            length += len(found)
-        yield _run(radius[done:], lists)
+        radius = distances[np.arange(len(queries)), reached.argmax(axis=1)]
+        slot, place = np.nonzero(distances <= radius[:, None])
+        return radius, slot, nearest[slot, place], distances[slot, place]
+
+    buckets = None
+    if codes.shape[1] <= 8 and len(codes) * len(wanted) >= _WORTH_BUCKETS:
+        buckets = _Buckets(codes, size, n_rows, scan(wanted[:: -(-len(wanted) // _SAMPLE)])[0])
+    for start in range(0, len(wanted), _QUERIES):
+        block = wanted[start : start + _QUERIES]
+        radius, lists = buckets.search(block) if buckets else (np.full(len(block), -1), [])
+        left = np.flatnonzero(radius < 0)
+        if len(left):
+            radius[left], slot, found, distance = scan(block[left])
+            lists.append((left[slot], found, distance))
+        slot, found, distance = _joined(lists)
+        n_near = np.bincount(slot)
+        if n_near[left].max(initial=0) < k and len(slot) <= _PAIRS:
+            yield radius, slot, found, distance
+        else:
+            yield from _by_ranges(index, codes[block], radius)
 
 
-def _run(radius: Ints, lists: list[tuple[Ints, Ints]]) -> Lists:
-    limits = np.concatenate([[0], np.cumsum([len(found) for found, _ in lists])])
-    found, distances = (np.concatenate(part) for part in zip(*lists, strict=True))
-    return len(lists), radius, limits, found, distances
+def _by_ranges(index: Any, block: Codes, radius: Ints) -> Iterator[Lists]:
+    lists: list[tuple[Ints, Ints, Ints]] = []
+    begin = length = 0
+    for query in range(len(block)):
+        # In faiss the radius is exclusive and common to all queries of a call.
+        _, distance, found = index.range_search(block[query : query + 1], int(radius[query]) + 1)
+        if lists and length + len(found) > _PAIRS:
+            yield radius[begin:query], *_joined(lists)
+            lists, length, begin = [], 0, query
+        lists.append((np.full(len(found), query - begin), found, distance.astype(np.int64)))
+        length += len(found)
+    yield radius[begin:], *_joined(lists)
+
+
+def _joined(lists: list[tuple[Ints, Ints, Ints]]) -> tuple[Ints, Ints, Ints]:
+    slot, found, distance = (np.concatenate(part) for part in zip(*lists, strict=True))
+    return slot, found, distance
+
+
+class _Buckets:
+    """Multi-index hashing (Norouzi, Punjani and Fleet 2014): codes of up to 64 bits by the values of m pieces of them.
+
+    A code at distance m s + t or less differs in at most s bits in one of the first t + 1 pieces, or in at most s - 1
+    in one of the others. So looking up all values of piece t that differ in s bits, in the order of (s, t), extends the
+    distance searched by one. There are as many of these rings as pay off for queries with radii like ``radius``.
+    """
+
+    def __init__(self, codes: Codes, size: Ints, n_rows: int, radius: Ints) -> None:
+        bits = np.unpackbits(codes, axis=1, bitorder="little").T
+        bits = bits[bits.any(axis=1)]
+        m = -(-len(bits) // 16)
+        longest = -(-len(bits) // m)
+        self.words, self.size, self.n_rows, self.n_distances = as_words(codes).ravel(), size, n_rows, len(bits) + 1
+        self.pieces = np.zeros((m, len(codes)), dtype=np.uint16)
+        for bit, values in enumerate(bits):
+            self.pieces[bit % m] |= values.astype(np.uint16) << np.uint16(bit // m)
+        # For each piece, the codes in the order of its values, as numbers and as words, and where each value begins.
+        self.members = [np.argsort(piece, kind="stable").astype(np.int32) for piece in self.pieces]
+        self.sorted = [self.words[members] for members in self.members]
+        self.counts = [np.bincount(piece, minlength=2**16).astype(np.int32) for piece in self.pieces]
+        self.starts = [np.cumsum(counts, dtype=np.int32) - counts for counts in self.counts]
+        ones = count_ones(np.arange(2**longest, dtype=np.uint64))
+        self.masks = [np.flatnonzero(ones == s).astype(np.uint16) for s in range(longest + 1)]
+        rings = np.arange(m * (longest + 1))
+        share = np.append((radius >= rings[:, None]).mean(axis=1), 0)
+        found = np.array([len(self.masks[ring // m]) for ring in rings]) * (1 + len(codes) / 2.0**longest)
+        cost = np.append(0, np.cumsum(_SCANNED * found * share[:-1])) + len(codes) * share
+        self.n_rings = int(cost.argmin())
+
+    def search(self, block: Ints) -> tuple[Ints, list[tuple[Ints, Ints, Ints]]]:
+        """Return the radius of each code, or -1 beyond the rings, and the lists of the others in parts."""
+        m, far = len(self.pieces), self.n_distances - 1
+        bound, active = np.full(len(block), far, dtype=np.uint8), np.arange(len(block))
+        n_near, parts = np.zeros((len(block), far + 1)), []
+        for s, t in (divmod(ring, m) for ring in range(self.n_rings)):
+            keys = self.pieces[t, block[active], None] ^ self.masks[s]
+            length = self.counts[t][keys]
+            each, length = length.sum(axis=1), length.ravel()
+            end = np.cumsum(length)
+            if end[-1] > _PAIRS:
+                break
+            begin = self.starts[t][keys.ravel()] - (end - length).astype(np.int32)
+            place = np.repeat(begin, length) + np.arange(end[-1], dtype=np.int32)
+            ones = count_ones(np.repeat(self.words[block[active]], each) ^ self.sorted[t][place])
+            kept = np.flatnonzero(ones <= np.repeat(bound[active], each))
+            slot, found = np.repeat(active, each)[kept], self.members[t][place[kept]].astype(np.int64)
+            # A code counts in the ring that finds it first.
+            new = np.ones(len(kept), dtype=np.bool_)
+            for other in range(m):
+                if other != t and s >= (other > t):
+                    apart = count_ones(self.pieces[other, block[slot]] ^ self.pieces[other, found])
+                    new &= apart > s - (other > t)
+            slot, found, distance = slot[new], found[new], ones[kept[new]].astype(np.int64)
+            parts.append((slot, found, distance))
+            n_near += np.bincount((far + 1) * slot + distance, self.size[found], n_near.size).reshape(n_near.shape)
+            enough = n_near.cumsum(axis=1) >= self.n_rows
+            bound = np.where(enough[:, -1], enough.argmax(axis=1), far).astype(np.uint8)
+            active = np.flatnonzero(bound > m * s + t)
+            if not len(active):
+                break
+        radius = bound.astype(np.int64)
+        radius[active] = -1
+        slot, found, distance = _joined(parts) if parts else (active[:0],) * 3
+        near = distance <= radius[slot]
+        return radius, [(slot[near], found[near], distance[near])]
 
 
 def laplacian(adjacency: MatrixLike) -> sparse.csr_matrix:

@@ -1,12 +1,11 @@
 """Which model made which codes: fingerprints of hash functions, and one comparison of them.
 
-Distances between codes of two models mean nothing, although they look like any others. So a fitted hasher has a
-fingerprint, and codes carry that of the model that made them: in files, indexes, tables of a database, and on a server.
+Distances between codes of two models mean nothing, so codes carry the fingerprint of the model that made them.
 
 The fingerprint is the first 16 hexadecimal digits of a sha256 over the hash function alone: the number of bits, and
-the fitted attributes that decide codes, by name. Neither the class nor the training rows are in it: two models with one
-hash function make the same codes and have one fingerprint. Arrays enter with their name, type, shape and bytes
-(little-endian, in C order), sparse matrices as compressed rows with 64-bit indices, numbers as 64-bit floats.
+the fitted attributes that decide codes, by name. Neither the class nor the training rows are in it. Arrays enter with
+their name, type, shape and bytes (little-endian, in C order), sparse matrices as compressed rows with 64-bit indices,
+numbers as 64-bit floats.
 """
 
 from __future__ import annotations
@@ -37,7 +36,8 @@ def fingerprint(n_bits: int, parts: Mapping[str, Any]) -> str:
     """
     digest = hashlib.sha256(f"thpi-hash-function {n_bits}".encode())
     for name, value in sorted(parts.items()):
-        for part, array in _arrays(value):
+        for part, any_order in _arrays(value):
+            array = any_order.astype(any_order.dtype.newbyteorder("<"), copy=False)
             digest.update(f"\0{name}{part}\0{array.dtype.str}\0{array.shape}\0".encode())
             digest.update(array.tobytes())
     return digest.hexdigest()[:16]
@@ -47,17 +47,13 @@ def _arrays(value: Any) -> Iterator[tuple[str, Array]]:
     if hasattr(value, "tocsr"):
         matrix = value.tocsr().copy()
         matrix.sum_duplicates()  # sorts the indices, too: one form for one matrix
-        yield ".shape", np.array(matrix.shape, dtype="<i8")
-        yield ".indptr", matrix.indptr.astype("<i8")
-        yield ".indices", matrix.indices.astype("<i8")
-        yield ".data", _little(matrix.data)
+        yield ".shape", np.array(matrix.shape, dtype=np.int64)
+        yield ".indptr", matrix.indptr.astype(np.int64)
+        yield ".indices", matrix.indices.astype(np.int64)
+        yield ".data", matrix.data
     else:
         # A number is read from a model file as a 64-bit float, whatever it was before.
-        yield "", _little(np.asarray(value)) if np.ndim(value) else np.array(value, dtype="<f8")
-
-
-def _little(array: Array) -> Array:
-    return array.astype(array.dtype.newbyteorder("<"), copy=False)
+        yield "", np.asarray(value) if np.ndim(value) else np.array(value, dtype=np.float64)
 
 
 def check_fingerprint(model: object) -> str | None:
@@ -67,14 +63,12 @@ def check_fingerprint(model: object) -> str | None:
     raise ValueError(f"model={model!r} must be a fingerprint (hasher.fingerprint_: 16 hexadecimal digits) or None.")
 
 
-def check_same_model(one: tuple[str, str | None], other: tuple[str, str | None], *, any_model: bool = False) -> None:
+def check_same_model(one: tuple[str, str | None], other: tuple[str, str | None]) -> None:
     """Raise ``ModelMismatchError`` unless both are of one model; each is a description and a fingerprint.
 
-    None means that it is not known which model made the codes. That matches None; with ``any_model`` it matches every
-    fingerprint, too. Two different fingerprints never match.
+    None means that it is not known which model made the codes, and matches only None.
 
     >>> check_same_model(("the index", "c4e8709f0e821f23"), ("the query", "c4e8709f0e821f23"))
-    >>> check_same_model(("the index", "c4e8709f0e821f23"), ("the query", None), any_model=True)
     >>> check_same_model(("the index", "c4e8709f0e821f23"), ("the query", "0d1f6f3f1c8e9b7a"))
     Traceback (most recent call last):
         ...
@@ -83,14 +77,10 @@ def check_same_model(one: tuple[str, str | None], other: tuple[str, str | None],
     """
     if one[1] == other[1]:
         return
-    if one[1] is not None and other[1] is not None:
-        raise ModelMismatchError(
-            f"{one[0]} is of model {one[1]}, but {other[0]} is of model {other[1]}: distances between codes of two "
-            f"models mean nothing. Use the model {one[1]}, or encode the rows again with one model."
-        )
-    if not any_model:
-        known, unknown = (one, other) if one[1] is not None else (other, one)
-        raise ModelMismatchError(
-            f"{unknown[0]} does not say which model made its codes; {known[0]} is of model {known[1]}. If they belong "
-            "together, accept it with any_model=True; else encode the rows again."
-        )
+    known, unknown = (one, other) if one[1] is not None else (other, one)
+    if unknown[1] is None:
+        text = f"{unknown[0]} does not say which model made its codes; {known[0]} is of model {known[1]}"
+    else:
+        text = f"{one[0]} is of model {one[1]}, but {other[0]} is of model {other[1]}: distances between codes of two"
+        text += f" models mean nothing. Use the model {one[1]}, or encode the rows again with one model"
+    raise ModelMismatchError(f"{text}.")

@@ -9,6 +9,7 @@ dtype, shape, bytes). Saving a model twice gives the same bytes. Nothing that is
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import re
@@ -37,7 +38,7 @@ class ModelFileError(ValueError):
     """The file is not a complete, unaltered thpi model."""
 
 
-class Model(Protocol):
+class _Model(Protocol):
     """What can be saved: an estimator whose fitted attributes end with an underscore."""
 
     @property
@@ -46,14 +47,14 @@ class Model(Protocol):
     def get_params(self) -> dict[str, Any]: ...
 
 
-def save(hasher: Model, path: PathLike) -> None:
+def save(hasher: _Model, path: PathLike) -> None:
     """Write a fitted hasher to ``path``, replacing an existing file in one step."""
     from thpi._files import atomic_write
 
     atomic_write(path, encode(hasher))
 
 
-def encode(hasher: Model) -> bytes:
+def encode(hasher: _Model) -> bytes:
     """Return the bytes of the file that :func:`save` writes."""
     from safetensors.numpy import save as to_bytes
 
@@ -76,29 +77,30 @@ def encode(hasher: Model) -> bytes:
     parameters = hasher.get_params()
     if not isinstance(parameters.get("random_state", 0), (int, np.integer)):
         parameters["random_state"] = None
-    header = {
-        "format": FORMAT,
-        "version": VERSION,
-        "thpi": __version__,
-        "class": type(hasher).__name__,
-        "hash": hasher.hash_name,
-        "params": {name: _plain(value) for name, value in parameters.items()},
-        "scalars": scalars,
-        "sparse": shapes,
-    }
+    header = {"format": FORMAT, "version": VERSION, "thpi": __version__, "class": type(hasher).__name__}
+    header |= {"params": {name: _plain(value) for name, value in parameters.items()}, "hash": hasher.hash_name}
+    header |= {"scalars": scalars, "sparse": shapes}
     header["sha256"] = _digest(header, arrays)
     # A single metadata entry, because safetensors writes several in a random order.
     return bytes(to_bytes(arrays, metadata={"thpi": json.dumps(header, sort_keys=True)}))
 
 
 def load(source: PathLike | bytes, methods: Mapping[str, type[BaseHasher]]) -> BaseHasher:
-    """Read a fitted hasher from a file, or from its bytes; ``methods`` are those it may be, by name.
-
-    Raises ``FileNotFoundError``, or ``ModelFileError`` if the file is truncated, altered or foreign.
-    """
+    """Read a fitted hasher from a file, or from its bytes; ``methods`` are those it may be, by name."""
     contents = read(source)
-    with usable(source, contents.method):
-        return _rebuild(contents, methods)
+    name = contents.method
+    with usable(source, name):
+        params = contents.header["params"]
+        if name not in methods:
+            raise ModelFileError(f"it holds a {repr(name)[:80]}; this thpi knows {', '.join(methods)}.")
+        if gone := sorted(set(params) - set(methods[name]().get_params())):
+            before = f"thpi {contents.header['thpi']} wrote it, whose {name} had a parameter {repr(gone[0])[:80]}"
+            raise ModelFileError(f"{before} that this one has not. Fit it again.")
+        hasher = methods[name](**params)
+        hasher._validate_params()
+        hasher.__dict__.update(contents.fitted())
+        hasher.check_fitted()
+        return hasher
 
 
 class Contents(NamedTuple):
@@ -111,11 +113,6 @@ class Contents(NamedTuple):
     def method(self) -> str:
         """Name of the method."""
         return str(self.header.get("class"))
-
-    @property
-    def params(self) -> dict[str, Any]:
-        """Parameters of the method."""
-        return dict(self.header["params"])
 
     def fitted(self, sparse_ones: Container[str] | None = None) -> dict[str, Any]:
         """Return the fitted attributes; of the sparse matrices, which need scipy, only some if they are named."""
@@ -142,49 +139,36 @@ class Contents(NamedTuple):
 def read(source: PathLike | bytes) -> Contents:
     """Read and check a model file, or its bytes, without making an estimator of it."""
     with usable(source):
-        return _parse(source if isinstance(source, bytes) else _bytes_of(source))
+        return _parsed(source)
 
 
 @contextmanager
 def usable(source: PathLike | bytes, method: str = "model") -> Iterator[None]:
     """Turn what is wrong with the content of a file into a ``ModelFileError`` that names the file."""
     try:
-        try:
-            yield
-        except ModelFileError:
-            raise
-        except (KeyError, AttributeError, *_UNREADABLE) as error:
-            raise ModelFileError(f"its content is not that of a {method} ({error}).") from None
-    except ModelFileError as error:
+        yield
+    except (KeyError, *_UNREADABLE) as error:
         name = "the model of a collection" if isinstance(source, bytes) else repr(os.fspath(source))
-        raise ModelFileError(f"{name} is not a usable thpi model file: {error}") from None
+        what = error if isinstance(error, ModelFileError) else f"its content is not that of a {method} ({error})."
+        raise ModelFileError(f"{name} is not a usable thpi model file: {what}") from None
 
 
-def _bytes_of(path: PathLike) -> bytes:
-    """Read a file that is as long as its header says: one that claims to be large is not read."""
+def _parsed(source: PathLike | bytes) -> Contents:
     from safetensors import SafetensorError, safe_open
-
-    with open(path, "rb") as file:
-        try:
-            with safe_open(path, framework="np"):
-                pass
-        except (SafetensorError, OSError, *_UNREADABLE) as error:
-            raise ModelFileError(f"it is truncated, altered or of another format ({error}).") from None
-        return file.read()
-
-
-def _parse(data: bytes) -> Contents:
-    from safetensors import SafetensorError
     from safetensors.numpy import load as from_bytes
 
-    try:
-        arrays = from_bytes(data)
-        length = int.from_bytes(data[:8], "little")
-        header = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["thpi"])
-    except KeyError:
-        raise ModelFileError("it is a safetensors file, but thpi did not write it.") from None
-    except (SafetensorError, *_UNREADABLE) as error:
-        raise ModelFileError(f"it is truncated, altered or of another format ({error}).") from None
+    with io.BytesIO(source) if isinstance(source, bytes) else open(source, "rb") as file:
+        try:
+            if not isinstance(source, bytes):
+                with safe_open(source, framework="np"):  # it is as long as its header says: another is not read
+                    pass
+            arrays = from_bytes(data := file.read())
+            length = int.from_bytes(data[:8], "little")
+            header = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["thpi"])
+        except KeyError:
+            raise ModelFileError("it is a safetensors file, but thpi did not write it.") from None
+        except (SafetensorError, OSError, *_UNREADABLE) as error:
+            raise ModelFileError(f"it is truncated, altered or of another format ({error}).") from None
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise ModelFileError("it is a safetensors file, but not a thpi model.")
     if header.get("version") != VERSION:
@@ -195,20 +179,6 @@ def _parse(data: bytes) -> Contents:
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise ModelFileError(f"its array {key} holds a NaN or an infinity.")
     return Contents(header, arrays)
-
-
-def _rebuild(contents: Contents, methods: Mapping[str, type[BaseHasher]]) -> BaseHasher:
-    name = contents.method
-    if not isinstance(name, str) or name not in methods:
-        raise ModelFileError(f"it holds a {repr(name)[:80]}; this thpi knows {', '.join(methods)}.")
-    if gone := sorted(set(contents.params) - set(methods[name]().get_params())):
-        before = f"thpi {contents.header['thpi']} wrote it, whose {name} had a parameter {repr(gone[0])[:80]}"
-        raise ModelFileError(f"{before} that this one has not. Fit it again.")
-    hasher = methods[name](**contents.params)
-    hasher._validate_params()
-    hasher.__dict__.update(contents.fitted())
-    hasher.check_fitted()
-    return hasher
 
 
 def _digest(header: Header, arrays: dict[str, Array]) -> str:

@@ -9,7 +9,8 @@ so a projection that is zero but for rounding may get the other sign; :func:`che
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple, TypeAlias
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,8 +24,6 @@ __all__ = ["OnnxCheck", "check_onnx", "onnx_bytes", "write_onnx"]
 
 _OPSET, _IR = 17, 8  # of 2022: old enough for the runtimes that are in use
 _FLOAT32 = np.dtype(np.float32)
-_TOLERANCE = 1e-4
-Node: TypeAlias = Any  # an onnx.NodeProto; onnx is optional
 
 
 class OnnxCheck(NamedTuple):
@@ -39,17 +38,16 @@ class _Graph:
     """Nodes and constants of a graph; each call adds a node and returns the name of its output."""
 
     def __init__(self) -> None:
-        self.nodes: list[Node] = []
+        self.nodes: list[Any] = []  # onnx is optional
         self.constants: list[Any] = []
         self._helper, self._numpy_helper = require("onnx.helper", "onnx"), require("onnx.numpy_helper", "onnx")
 
-    def constant(self, value: Array) -> str:
-        name = f"constant{len(self.constants)}"
-        self.constants.append(self._numpy_helper.from_array(np.ascontiguousarray(value), name))
-        return name
-
     def __call__(self, operation: str, *inputs: str | Array, output: str = "", **attributes: object) -> str:
-        names = [self.constant(value) if isinstance(value, np.ndarray) else value for value in inputs]
+        names = []
+        for value in inputs:
+            names.append(value if isinstance(value, str) else f"constant{len(self.constants)}")
+            if not isinstance(value, str):
+                self.constants.append(self._numpy_helper.from_array(np.ascontiguousarray(value), names[-1]))
         output = output or f"step{len(self.nodes)}"
         self.nodes.append(self._helper.make_node(operation, names, [output], **attributes))
         return output
@@ -80,9 +78,8 @@ def onnx_bytes(coder: Coding) -> bytes:
     outputs = [shaped("codes", np.uint8, n_bytes(c)), shaped("projections", np.float32, c)]
     inputs = [shaped("rows", np.float32, coder.n_features_in_)]
     body = helper.make_graph(graph.nodes, f"thpi {coder.method_name}", inputs, outputs, graph.constants)
-    model = helper.make_model(
-        body, producer_name="thpi", ir_version=_IR, opset_imports=[helper.make_opsetid("", _OPSET)]
-    )
+    opset = [helper.make_opsetid("", _OPSET)]
+    model = helper.make_model(body, producer_name="thpi", ir_version=_IR, opset_imports=opset)
     about = {"format": "thpi-onnx", "version": 1, "thpi": __version__, "class": coder.method_name, "n_bits": c}
     about |= {"bit_order": "little", "fingerprint": coder.fingerprint_}
     helper.set_model_props(model, {"thpi": json.dumps(about, sort_keys=True)})
@@ -103,14 +100,12 @@ def _projections(graph: _Graph, name: str, fitted: dict[str, Any]) -> str:
     if name in ("offset", "kernel"):
         return graph("Sub", values, fitted["offset_"])
     if name == "eigenfunction":
-        angle = graph("Mul", graph("Sub", values, fitted["lower_"]), fitted["frequency_"])
-        return graph("Cos", angle)
+        return graph("Cos", graph("Mul", graph("Sub", values, fitted["lower_"]), fitted["frequency_"]))
     return values
 
 
 def _kernel(graph: _Graph, rows: str, fitted: dict[str, Any]) -> str:
-    centre, landmarks = fitted["centre_"], fitted["landmarks_"]
-    dtype = fitted["mean_"].dtype
+    centre, landmarks, dtype = fitted["centre_"], fitted["landmarks_"], fitted["mean_"].dtype
     others = np.asarray(landmarks.toarray() if is_sparse(landmarks) else landmarks) - centre
     least = np.asarray(np.finfo(np.float32).tiny, dtype=dtype)
     two, none = np.asarray(2, dtype=dtype), np.zeros((), dtype=dtype)
@@ -118,31 +113,30 @@ def _kernel(graph: _Graph, rows: str, fitted: dict[str, Any]) -> str:
     centred = graph("Sub", rows, centre)
     squares = graph("ReduceSum", graph("Mul", centred, centred), np.array([1]), keepdims=1)
     products = graph("MatMul", centred, others.T)
-    kinds = []
+    kinds: list[str] = []
+
+    def add_three_widths(squared: str, exponent: float) -> None:
+        wide = graph("Exp", graph("Mul", graph("Max", squared, none), np.asarray(-exponent, dtype=dtype)))
+        middle = graph("Mul", graph("Mul", wide, wide), wide)
+        kinds.append(graph("Sum", wide, middle, graph("Mul", graph("Mul", middle, middle), middle)))
+
     if fitted["gamma_"] > 0:
         squared = graph("Sub", graph("Add", squares, norms), graph("Mul", products, two))
-        kinds.append(_three_widths(graph, graph("Max", squared, none), fitted["gamma_"], dtype))
+        add_three_widths(squared, fitted["gamma_"])
     if fitted["unit_gamma_"] > 0:
         length, lengths = graph("Max", graph("Sqrt", squares), least), np.maximum(np.sqrt(norms), least)
         cosine = graph("Div", graph("Div", products, length), lengths)
-        squared = graph("Sub", two, graph("Mul", cosine, two))
-        kinds.append(_three_widths(graph, graph("Max", squared, none), fitted["unit_gamma_"], dtype))
+        add_three_widths(graph("Sub", two, graph("Mul", cosine, two)), fitted["unit_gamma_"])
     total = graph("Sum", *kinds) if kinds else graph("Mul", products, none)
     values = graph("Div", total, np.asarray(3 * max(1, len(kinds)), dtype=dtype))
     return graph.cast(graph.cast(values, _FLOAT32), dtype)
 
 
-def _three_widths(graph: _Graph, squared: str, exponent: float, dtype: np.dtype[Any]) -> str:
-    wide = graph("Exp", graph("Mul", squared, np.asarray(-exponent, dtype=dtype)))
-    middle = graph("Mul", graph("Mul", wide, wide), wide)
-    return graph("Sum", wide, middle, graph("Mul", graph("Mul", middle, middle), middle))
-
-
 def check_onnx(data: bytes, coder: Coding, rows: Array) -> OnnxCheck:
     """Compare an ONNX model with thpi. Needs onnxruntime.
 
-    ``ValueError`` unless its codes are the signs of its projections, and these are equal to those of thpi up to 1e-4 of
-    the typical size of a bit's projection: a hundred times what another order of adding up makes of float32.
+    ``ValueError`` unless its codes are the signs of its projections, and these are those of thpi up to 1e-4 of the
+    typical size of a bit's projection: a hundred times what another order of adding up makes of float32.
     """
     runtime = require("onnxruntime", "onnx")
     given = np.ascontiguousarray(rows, dtype=np.float32)
@@ -150,7 +144,7 @@ def check_onnx(data: bytes, coder: Coding, rows: Array) -> OnnxCheck:
     codes, projections = session.run(["codes", "projections"], {"rows": given})
     values = coder.decision_function(given)
     typical = np.sqrt(np.mean(np.square(values, dtype=np.float64), axis=0))
-    wrong = np.abs(projections - values) > _TOLERANCE * typical
+    wrong = np.abs(projections - values) > 1e-4 * typical
     wrong |= unpack(codes, coder.n_bits) != (projections >= 0)
     if wrong.any():
         row, bit = np.argwhere(wrong)[0]
@@ -170,15 +164,11 @@ def write_onnx(coder: Coding, path: PathLike) -> OnnxCheck | None:
     ...     write_onnx(hasher, pathlib.Path(folder) / "shop.onnx")
     OnnxCheck(rows=1000, bits=6000, at_zero=0)
     """
-    data = onnx_bytes(coder)
-    try:
-        require("onnxruntime", "onnx")
-    except ImportError:
-        checked = None
-    else:
-        fitted = vars(coder)
-        centre = fitted.get("centre_", fitted["mean_"])
-        noise = np.random.RandomState(0).standard_normal((1000, coder.n_features_in_))
+    data, fitted = onnx_bytes(coder), vars(coder)
+    centre = fitted.get("centre_", fitted["mean_"])
+    noise = np.random.RandomState(0).standard_normal((1000, coder.n_features_in_))
+    checked = None
+    with suppress(ImportError):
         checked = check_onnx(data, coder, centre + (float(np.abs(centre).mean()) or 1.0) * noise)
     atomic_write(path, data)
     return checked

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
 
 from thpi._types import MatrixLike
 from thpi.base import BaseHasher
@@ -56,9 +57,8 @@ def refit(
     """Learn anew, with the method and parameters of ``old``, from old and new rows together.
 
     The gain is measured on rows drawn at random, at most a fifth and 1,000: they are queries among the other rows, and
-    a hasher that learned from the others only is compared with ``old``. Relevant is what the method was fitted for
-    (:func:`thpi.evaluation.find_truth`): rows of the same label, or the 10 nearest (in source space, if its relevance
-    is "groups"). The hasher that is returned learned from all rows.
+    a hasher that learned from the others only is compared with ``old``. Relevant is what the method was fitted for:
+    rows of the same label, or the 10 nearest (in source space, if its relevance is "groups").
 
     The first ``n_old`` rows are those that the old model learned from. Queries are drawn from the others, which neither
     has seen, if these are at least 25; otherwise from all, which favours the old model.
@@ -74,35 +74,30 @@ def refit(
             f"this {old.method_name} is two-sided: its items are coded by source rows, which refit does not recode. "
             "Build the collection anew."
         )
-    n = _n_rows(X)
+    n = _num_samples(X)
     if n < _LEAST_ROWS:
         raise ValueError(f"X has {n} rows; at least {_LEAST_ROWS} are needed to measure what search gains.")
     first = n_old if n - n_old >= _LEAST_ROWS else 0
     n_queries = min(_MOST_QUERIES, n // 5, (n - first) // 2)
     asked = np.sort(first + np.random.RandomState(random_state).permutation(n - first)[:n_queries])
-    rest, labels = np.setdiff1d(np.arange(n), asked), None if y is None else np.asarray(y)
-
-    def some(rows: Any, values: Any) -> Any:
-        return None if values is None else _safe_indexing(values, rows)
-
+    views: tuple[Any, ...] = (X, None if y is None else np.asarray(y), privileged)
     unpaired = {"source": source, "target": target}
-    trial = clone(old).fit(some(rest, X), some(rest, y), privileged=some(rest, privileged), **unpaired)
-    judged = [Judged(some(rows, X), some(rows, labels), some(rows, privileged)) for rows in (asked, rest)]
+    queries, database = (
+        Judged(*[cast("Any", view if view is None else _safe_indexing(view, rows)) for view in views])
+        for rows in (asked, np.setdiff1d(np.arange(n), asked))
+    )
+    trial = clone(old).fit(database.X, database.labels, privileged=database.source, **unpaired)
     meaning = old.get_params().get("relevance", "target")
     # Of a whole collection the groups would take too long.
-    truth = find_truth("source" if meaning == "groups" else meaning, *judged, neighbours=_NEAR)
+    truth = find_truth("source" if meaning == "groups" else meaning, queries, database, neighbours=_NEAR)
     means = []
     for hasher in (old, trial):
-        codes = hasher.transform(some(asked, X)), hasher.transform(some(rest, X))
+        codes = hasher.transform(queries.X), hasher.transform(database.X)
         values = evaluate(*codes, truth.relevant, hasher.n_bits, _MEASURES)
         means.append({name: query_mean(cast("Any", value)).value for name, value in values.items()})
     new = clone(old).fit(X, y, privileged=privileged, **unpaired)
     changed = paired_hamming_distances(old.transform(X), new.transform(X)).mean() / old.n_bits
-    return Refit(new, float(changed), Gain(truth.words, n_queries, len(rest), *means))
-
-
-def _n_rows(X: Any) -> int:
-    return int(np.shape(X)[0])
+    return Refit(new, float(changed), Gain(truth.words, n_queries, n - n_queries, *means))
 
 
 def refit_collection(
@@ -133,13 +128,14 @@ def refit_collection(
     ...     shop.model == found.hasher.fingerprint_, len(shop)
     (True, 300)
     """
-    old, n, more = shop.estimator(), _n_rows(X), 0 if target is None else _n_rows(target)
-    known = list(range(n + more))
+    old, items = shop.estimator(), shop.ids.tolist()
+    n, more = (0 if rows is None else _num_samples(rows) for rows in (X, target))
+    known: Sequence[Any] = range(n + more)
     if ids is not None:
         others = [] if target_ids is None else check_ids(target_ids, length=more).tolist()
         known = check_ids([*check_ids(ids, length=n).tolist(), *others], length=n + more, unique=True).tolist()
     place = {item: row for row, item in enumerate(known)}
-    missing = [item for item in shop.ids.tolist() if item not in place]
+    missing = [item for item in items if item not in place]
     if write and missing:
         few = ", ".join(map(str, missing[:3])) + (", ..." if len(missing) > 3 else ".")
         raise ValueError(f"X has no row for {len(missing):,} items of the collection: {few}")
@@ -149,9 +145,8 @@ def refit_collection(
     if not write:
         return found
     codes = np.vstack([found.hasher.transform(rows) for rows in (X, target) if rows is not None])
-    items = shop.ids
     if names is not None:
         found.hasher.feature_names_in_ = names
-    ours = codes[[place[item] for item in items.tolist()]]
-    shop.replace(found.hasher, ours, items, evidence=evidence_of(found.hasher), **(about or {}))
+    ours = codes[[place[item] for item in items]]
+    shop.replace(found.hasher, ours, shop.ids, evidence=evidence_of(found.hasher), **(about or {}))
     return found

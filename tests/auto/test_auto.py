@@ -11,6 +11,7 @@ import thpi
 from thpi import ITQ, GroupITQ, NeighbourHash
 from thpi.auto import RELEVANCES, AutoHasher
 from thpi.auto import _trial as trial_module
+from thpi.base import TooManyBitsError
 from thpi.evaluation import label_relevance, mean_average_precision
 
 
@@ -136,13 +137,29 @@ def test_a_source_equal_to_the_target_does_no_harm(views):
     assert hasher._chosen["score"] >= _itq(hasher)["score"]
 
 
-def test_fewer_pairs_than_bits(views):
+def test_folds_of_fewer_pairs_than_bits(views):
     X, S, S_U = views
     for n in (2, 5, 14):
-        hasher = AutoHasher(16, random_state=0).fit(X[:n], privileged=S[:n], source=S_U)
-        assert hasher.transform(X).shape == (120, 2)
+        hasher = AutoHasher(n - 1, random_state=0).fit(X[:n], privileged=S[:n], source=S_U)
+        assert hasher.transform(X).shape == (120, -(-(n - 1) // 8))
         assert hasher.choice_.endswith((" with source", " without source"))
-    assert AutoHasher(16, random_state=0).fit(X[:2]).choice_ == "ITQ without source"
+    assert AutoHasher(1, random_state=0).fit(X[:2]).choice_ == "ITQ without source"
+
+
+def test_more_bits_than_the_rows_have_directions(views):
+    X, S, S_U = views
+    X = X[:, :6]
+    with pytest.raises(TooManyBitsError, match=r"n_bits=7 is more than AutoHasher.*at most 6, the smaller of n_feat"):
+        AutoHasher(7, random_state=0).fit(X, privileged=S, source=S_U)
+    with pytest.raises(TooManyBitsError, match="at most 9, the smaller of n_features=20 and n_samples - 1=9"):
+        AutoHasher(16).fit(np.hstack([X, X, X, X])[:10, :20], privileged=S[:10])
+    # Further target rows have directions, too, and so have kernel features.
+    assert AutoHasher(5, random_state=0).fit(X[:5], target=X[5:]).codes_.shape == (5, 1)
+    options = {"kernel": True, "n_landmarks": 30, "n_repeats": 1, "random_state": 0}
+    hasher = AutoHasher(16, **options).fit(X[:40])
+    assert len(np.unique(hasher.signs(X), axis=1).T) == 16
+    with pytest.raises(TooManyBitsError, match="at most 30, the smaller of n_landmarks=30 and n_samples - 1=39"):
+        AutoHasher(31, **options).fit(X[:40])
 
 
 @pytest.mark.slow
@@ -189,7 +206,7 @@ def test_groups_replace_unknown_classes():
     shuffled = AutoHasher(16, relevance="groups", random_state=0)
     shuffled.fit(X[pairs], privileged=S[pairs][order], source=S[unseen])
     assert shuffled.gain_ < 0.2 * hasher.gain_
-    with pytest.raises(ValueError, match="relevance='groups' needs privileged.* GroupITQ"):
+    with pytest.raises(ValueError, match="relevance='groups' needs privileged=..., which decides"):
         AutoHasher(8, relevance="groups").fit(X)
 
 

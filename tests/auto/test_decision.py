@@ -113,7 +113,7 @@ def test_two_sides_are_chosen_if_surely_better_or_forced_and_all_candidates_are_
     found = decide_sides(one, [BOLD, CURVED], CURVED, scores, forced=forced)
     two_sided = forced or lead > 0
     assert found.chosen is (CURVED if two_sided else MILD)
-    assert found.sides.gain[0] == pytest.approx(lead)
+    assert found.sides_gain[0] == pytest.approx(lead)
     assert [entry["name"] for entry in found.entries] == [
         *(entry["name"] for entry in one.entries),
         str(BOLD),

@@ -19,7 +19,8 @@ def ring():
     rng = np.random.RandomState(0)
     angle = rng.uniform(0, 2 * np.pi, 400)
     S = np.stack([np.cos(3 * angle), np.sin(3 * angle)], axis=1)
-    X = 5 + np.stack([np.cos(angle), np.sin(angle)], axis=1) + 0.02 * rng.standard_normal((400, 2))
+    X = 5 + np.pad(np.stack([np.cos(angle), np.sin(angle)], axis=1), ((0, 0), (0, 6)))  # as many columns as bits
+    X += 0.02 * rng.standard_normal(X.shape)
     return X[:200], S[:200], S[200:], X[200:]
 
 
@@ -121,13 +122,13 @@ def test_saved_and_loaded(curved, ring, tmp_path):
 
 @pytest.mark.slow
 def test_the_cost_of_a_code_bounds_the_landmarks(ring):
-    # With d = 2 and c = 8 a linear code has 16 products, and one of m landmarks 10 m.
+    # With d = 8 and c = 8 a linear code has 64 products, and one of m landmarks 16 m.
     few = _fitted(ring, max_encode_cost=30)
     assert few.is_kernel_
-    assert few.landmarks_.shape == (48, 2)
-    assert not any(entry["kernel"] for entry in _fitted(ring, max_encode_cost=10).candidates_)
-    assert _fitted(ring, kernel=True, n_landmarks=60).landmarks_.shape == (60, 2)
-    assert affordable_landmarks(2, 8, 30, 500) == 48
+    assert few.landmarks_.shape == (120, 8)
+    assert not any(entry["kernel"] for entry in _fitted(ring, max_encode_cost=4).candidates_)
+    assert _fitted(ring, kernel=True, n_landmarks=60).landmarks_.shape == (60, 8)
+    assert affordable_landmarks(8, 8, 30, 500) == 120
     assert affordable_landmarks(1280, 32, 50, 500) == 500
 
 

@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 from thpi import ITQ, AutoHasher, NeighbourHash
 from thpi.auto import Candidate
 from thpi.auto._trial import FINAL_LIMITS
-from thpi.hashers._geometry_hasher import learn
+from thpi.hashers._itq import learn
 
 N, MORE = 50, 15
 
@@ -85,4 +85,4 @@ def test_folds_are_the_same_in_both_spaces(views):
     np.testing.assert_array_equal(kernel.folds.fold_of, linear.folds.fold_of)
     np.testing.assert_array_equal(kernel.folds.relevant, linear.folds.relevant)
     np.testing.assert_allclose(kernel.folds.X, kernel.geometry.X + kernel.geometry.mean, atol=1e-9)
-    assert len(kernel.folds._more) == MORE
+    assert len(kernel.folds.more) == MORE

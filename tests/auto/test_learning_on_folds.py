@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
@@ -12,7 +14,7 @@ from thpi.auto._folds import FOLD_LIMITS, LEAST_STARTS, FoldScores
 from thpi.auto._trial import FINAL_LIMITS, FINAL_STARTS, Trial, first_of_best
 from thpi.codes import pack_signs
 from thpi.evaluation import average_precision, ranked_average_precision
-from thpi.hashers._geometry_hasher import learn
+from thpi.hashers._itq import learn
 
 PLAIN = Candidate(ITQ, uses_source=False)
 TRANSFER = Candidate(TransferITQ, {"source_weight": 8.0})
@@ -78,9 +80,7 @@ def test_learning_never_sees_targets_or_labels_that_are_held_out(candidate):
     held = folds.fold_of[1] == 2
     before = learn(candidate.make(6), folds._geometry(1, 2), 0, FOLD_LIMITS)
     rng = np.random.RandomState(1)
-    changed = folds.in_other_coordinates(
-        np.where(held[:, None], 100 * rng.standard_normal(folds.X.shape), folds.X), folds._more, folds._widths
-    )
+    changed = replace(folds, X=np.where(held[:, None], 100 * rng.standard_normal(folds.X.shape), folds.X))
     changed.labels = np.where(held, rng.permutation(folds.labels), folds.labels)
     after = learn(candidate.make(6), changed._geometry(1, 2), 0, FOLD_LIMITS)
     np.testing.assert_allclose(after.projection, before.projection, atol=1e-9)

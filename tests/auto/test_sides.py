@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import thpi
-from thpi.auto._decision import Sides
 from thpi.auto._folds import FoldScores
 from thpi.evaluation import ranked_average_precision
 
@@ -22,7 +21,7 @@ def made(seed: int, n: int, noise: float) -> tuple[np.ndarray, np.ndarray]:
 
 def auto(n: int, noise: float, **params: object) -> tuple[thpi.AutoHasher, np.ndarray, np.ndarray]:
     X, S = made(0, n + 500, noise)
-    hasher = thpi.AutoHasher(16, random_state=0, **({"relevance": "source", "kernel": False} | params))
+    hasher = thpi.AutoHasher(8, random_state=0, **({"relevance": "source", "kernel": False} | params))
     return hasher.fit(X[:n], privileged=S[:n], source=S[n : n + 100]), X[n + 100 :], S[n + 100 :]
 
 
@@ -115,7 +114,7 @@ def test_the_interval_of_the_gain_is_that_of_the_folds():
     folds = np.tile(np.arange(60) % 3, (2, 1))
     one = FoldScores(rng.uniform(20, 40, (2, 60)), folds)
     two = FoldScores(one.precisions + 5 + rng.standard_normal((2, 60)), folds)
-    gain, low, high = Sides(one, two).gain
+    gain, low, high = two.gain_with_interval(one)
     error = two.gain_on_new_rows(one)[1]
     assert (low, high) == pytest.approx((gain - 1.959964 * error, gain + 1.959964 * error))
     assert gain == pytest.approx((two.precisions - one.precisions).mean())

@@ -7,7 +7,7 @@ from sklearn.model_selection import LeaveOneOut, cross_val_predict
 
 from thpi.auto._trial import pairs_r2
 from thpi.base import Views
-from thpi.hashers._geometry_hasher import ViewGeometry
+from thpi.hashers._itq import ViewGeometry
 from thpi.solvers.loo_ridge import least_r2
 
 

@@ -43,7 +43,7 @@ def test_all_or_none(shop, collection, more, refused):
     assert "ids='A-004' is in the collection already" in refused(["add", collection, more, "--id", "sku"])
     more.write_text(text.replace("N-004", "N-001"))
     assert "1 ids occur more than once: 'N-001'" in refused(["add", collection, more, "--id", "sku"])
-    assert "ids='B-1' is not in the collection" in refused(["remove", collection, "A-000", "B-1"])
+    assert "ids='B-1' is not among the items" in refused(["remove", collection, "A-000", "B-1"])
     assert collection.read_bytes() == before
 
 

@@ -26,7 +26,7 @@ def shown(tmp_path_factory):
 
 @pytest.mark.slow
 def test_the_table_shows_that_tags_help(shown):
-    rows = re.findall(r"│ (.+?) +│ +([\d.]+) │ +([\d.]+) │", shown[0])
+    rows = re.findall(r"^ (.+?) +([\d.]+) +([\d.]+) *$", shown[0], flags=re.MULTILINE)
     precisions = {name: float(precision) for name, precision, _ in rows}
     assert len(precisions) == 5
     helped = precisions.pop("AutoHasher, pictures and tags")

@@ -73,7 +73,8 @@ def test_bad_input_gives_one_line_and_exit_code_2(
             "has 2 labels; DATA has 60 rows",
         ),
         ([csv, "--privileged", f"{pairs}:same", "--ignore", "sku"], "is not a finite number"),
-        ([f"{pairs}:target", "--privileged", f"{pairs}:same", "--folds", "40"], "n_folds=40"),
+        ([f"{pairs}:target", "--privileged", f"{pairs}:same", "--bits", "4", "--folds", "40"], "n_folds=40"),
+        ([f"{pairs}:target", "--privileged", f"{pairs}:same"], "n_bits=32 is more than AutoHasher can give"),
         ([f"{pairs}:target", "--privileged", f"{pairs}:same", "--target", f"{pairs}:same"], "has 3 columns and DATA 8"),
     ):
         assert run(["diagnose", *arguments]) == 2

@@ -269,7 +269,7 @@ def test_a_collection_measures_the_same_in_python(shop, built, capsys):
 def test_bad_input_is_one_line(shop, built, tmp_path, refused, halves):
     command = ["evaluate", built, shop / "target.npy"]
     assert "measures has 'map'; the measures are ['average_precision'," in refused([*command, "--measure", "map"])
-    curve = "precision_recall_curve_macro"
+    curve = "precision_recall_curve"
     assert f"{curve}', which is a curve" in refused([*command, "--measure", curve])
     assert "'precision'" in refused([*command, "--measure", "precision"])
     assert "n_queries=300 must be at least 1 and less" in refused([*command, "--n-queries", "300"])
@@ -289,4 +289,6 @@ def test_bad_input_is_one_line(shop, built, tmp_path, refused, halves):
     assert "has 2 labels" in refused([*command, "--labels", tmp_path / "few.txt"])
     asked = [*command, "--queries", tmp_path / "q.npy"]
     assert "has 300 labels; --queries has 50 rows" in refused([*asked, "--labels", shop / "labels.txt"])
-    assert "cannot be used with --queries" in refused([*asked, "--n-queries", "3"])
+    assert "n_queries=3 draws rows of the database; it cannot be used with queries" in refused(
+        [*asked, "--n-queries", "3"]
+    )

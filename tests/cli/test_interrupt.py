@@ -180,7 +180,7 @@ def test_while_an_output_is_written_it_is_held_back_not_lost(tmp_path, number):
 import sys, time
 from pathlib import Path
 from thpi._signals import run_program
-from thpi.cli._output import uninterrupted
+from thpi._signals import uninterrupted
 def program():
     with uninterrupted():
         print("begun", flush=True)
@@ -200,7 +200,7 @@ run_program(lambda: program)
 
 _LOST = """
 import signal, sys, time, weakref
-from thpi.cli._output import resend_lost_interrupts
+from thpi._signals import resend_lost_interrupts
 
 if sys.argv[1] == "with":
     resend_lost_interrupts()
@@ -232,7 +232,7 @@ def test_in_a_callback_that_cannot_raise(repair):
 
 _AT_THE_END = """
 import sys
-from thpi.cli._output import resend_lost_interrupts
+from thpi._signals import resend_lost_interrupts
 
 resend_lost_interrupts()
 print("x" * 65536, end="", flush=True)  # fills the pipe
@@ -261,7 +261,7 @@ def test_when_python_closes_its_files():
 
 
 _OTHER_ERROR = """
-from thpi.cli._output import resend_lost_interrupts
+from thpi._signals import resend_lost_interrupts
 
 class Thing:
     def __del__(self):

@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from thpi.cli._output import uninterrupted
+from thpi._signals import uninterrupted
 
 
 @pytest.mark.usefixtures("ctrl_c")

@@ -144,17 +144,24 @@ names = sorted(name for name in sys.modules if name.split(".")[0] == "thpi")
 print("walked:", *names)
 print("heavy:", sorted({"sklearn", "scipy", "faiss", "rich"} & set(sys.modules)))
 """
-OWN = ("thpi.cli", "thpi.tables", "thpi.pairing", "thpi._signals")
+
+
+def _walk(*command):
+    done = subprocess.run(
+        [sys.executable, "-c", _WALK, "search", *map(str, command)], capture_output=True, text=True, check=True
+    )
+    walked, heavy = done.stdout.splitlines()[-2:]
+    assert heavy == "heavy: []"
+    return walked.split()[1:]
 
 
 def test_a_search_walks_few_files_and_no_heavy_library(shop):
-    for queries in ("shop.csv", "target.npy"):
-        command = [sys.executable, "-c", _WALK, "search", shop / "collection.thpi", shop / queries, "--row", "3"]
-        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True)
-        walked, heavy = done.stdout.splitlines()[-2:]
-        assert heavy == "heavy: []"
-        own = [name for name in walked.split()[1:] if name.startswith(OWN)]
-        assert len(own) <= 13, own
+    by_id = _walk(shop / "collection.thpi", "--id", "A-003")
+    cli = [name for name in by_id if name.startswith(("thpi.cli", "thpi.tables", "thpi.pairing"))]
+    assert cli == ["thpi.cli", "thpi.cli._shared", "thpi.cli.search"]
+    assert len(by_id) <= 21, by_id
+    for queries, most in (("shop.csv", 27), ("target.npy", 35)):
+        assert len(_walk(shop / "collection.thpi", shop / queries, "--row", "3")) <= most
 
 
 def _seconds(*command):

@@ -44,6 +44,7 @@ def test_what_was_given_comes_back(shop, hasher, rows):
     assert shop.details("A-3") == Details("a red cap")
     assert shop.details("A-4") == Details(None, b"\x89PNG picture")
     assert shop.details("A-5") == Details()
+    assert shop.texts() == [shop.details(item).text for item in IDS]
     assert "A-5" in shop
     assert "A-55" not in shop
     assert dict(shop).keys() == set(IDS)
@@ -73,6 +74,16 @@ def test_items_are_added_all_or_none(shop, rows, ids, error, words):
         shop.add(rows[:2], ids)
     assert (len(shop), shop.version) == (30, before)
     shop.check()
+
+
+def test_a_change_builds_no_look_up_of_ids_in_memory(shop, rows):
+    """SQLite knows them; to sort a million takes longer than the change."""
+    shop.add(rows[40:42], ["x", "y"])
+    shop.remove(["A-3", "x"])
+    with pytest.raises(ValueError, match="'y' is in the collection already"):
+        shop.add(rows[:1], ["y"])
+    assert shop.index._positions is None
+    assert shop.ids.tolist() == [item for item in [*IDS, "y"] if item != "A-3"]
 
 
 def test_an_unknown_id_is_named(shop):

@@ -119,6 +119,33 @@ def test_a_check_finds_what_a_search_does_not_read(path, statement, words):
         shop.check()
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE item SET text='x' WHERE id='A-3'",
+        "UPDATE item SET id='B-3' WHERE id='A-3'",
+        "DELETE FROM item WHERE id='A-3'",
+        "DELETE FROM item WHERE number=(SELECT max(number) FROM item)",
+    ],
+)
+def test_texts_of_items_that_were_altered_are_not_read(path, statement):
+    _alter(path, statement)
+    with Collection(path) as shop, pytest.raises(CollectionFileError, match="its item '.*' was altered"):
+        shop.texts()
+
+
+def test_an_item_under_another_id_is_altered_and_one_that_others_removed_is_unknown(path):
+    with Collection(path) as other, Collection(path) as shop:
+        other.remove(["A-4"])
+        with pytest.raises(KeyError, match="A-4"):
+            shop.details("A-4")
+    _alter(path, "UPDATE item SET id='B-3' WHERE id='A-3'")
+    with Collection(path) as shop, pytest.raises(CollectionFileError, match="'A-3' was altered"):
+        shop.details("A-3")
+    with Collection(path) as shop, pytest.raises(CollectionFileError, match="'A-3' was altered"):
+        shop.remove(["A-1", "A-3"])
+
+
 def _alter(path, statement):
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute(statement)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import subprocess
 import sys
@@ -41,7 +42,7 @@ def search(tmp_path_factory):
     hasher = thpi.ITQ(12, random_state=0).fit(rows)
     write(path, hasher, hasher.transform(rows), range(60), about={})
     done = subprocess.run([sys.executable, "-c", SEARCH, path], capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
+    return json.loads(done.stdout) | {"path": str(path)}
 
 
 def test_a_search_finds(search):
@@ -59,3 +60,12 @@ def test_a_search_imports_neither_what_learns_nor_what_searches_millions(search)
     assert not heavy & set(search["all"])
     rooms = {name for name in search["loaded"] if name.startswith(("thpi.collection", "thpi.index"))}
     assert len(rooms) <= 7, rooms
+
+
+def test_a_search_for_an_item_imports_no_model(search):
+    """Its code is in the file."""
+    program = "import sys, thpi; thpi.open(sys.argv[1]).search(id=3); print([name for name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program, search["path"]], capture_output=True, text=True, check=True)
+    loaded = {name for name in ast.literal_eval(done.stdout) if name.partition(".")[0] == "thpi"}
+    assert not loaded & {"thpi.encoder", "thpi.model_file", "thpi.hash_functions"}
+    assert len(loaded) <= 11, loaded

@@ -11,7 +11,7 @@ import pytest
 import thpi
 from thpi.codes import hamming_distances
 from thpi.comparison import METHODS, Comparison, Cut, Result, compare
-from thpi.comparison._method import Training
+from thpi.comparison._methods import Training
 from thpi.evaluation import Measured
 from thpi.index import asymmetric_distances
 

@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from thpi.comparison._measure import Cut, Truth, measured
+from thpi.comparison import Cut, Truth
+from thpi.comparison._compare import measured
 from thpi.evaluation import paired_difference
 
 rng = np.random.RandomState(0)

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import thpi.datasets._bundled as bundled_package
+import thpi.datasets
 from experiments.datasets import info
 from thpi.datasets import load_digits_views
 from tools.make_digits import make
@@ -51,7 +51,7 @@ def test_bundled_file_can_be_made_again(shared_data: Path, tmp_path: Path) -> No
     made = tmp_path / "digits.npz"
     make(shared_data / "mfeat", made)
     assert [path.name for path in tmp_path.iterdir()] == ["digits.npz"]
-    bundled = Path(str(bundled_package.__file__)).with_name("digits.npz")
+    bundled = Path(str(thpi.datasets.__file__)).parent / "_bundled" / "digits.npz"
     with np.load(made) as again, np.load(bundled) as kept:
         assert again.files == kept.files
         for key in kept.files:
@@ -59,7 +59,7 @@ def test_bundled_file_can_be_made_again(shared_data: Path, tmp_path: Path) -> No
 
 
 def test_checksum_and_licence_of_the_bundled_file() -> None:
-    folder = Path(str(bundled_package.__file__)).parent
+    folder = Path(str(thpi.datasets.__file__)).parent / "_bundled"
     digest = hashlib.sha256((folder / "digits.npz").read_bytes()).hexdigest()
     assert digest == info("digits").files["digits.npz"]
     assert (folder / "digits.npz").stat().st_size < 1_500_000

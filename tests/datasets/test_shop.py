@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import thpi.datasets._bundled as bundled_package
+import thpi.datasets
 from experiments.datasets import info, load_openclipart_mobilenet
 from thpi.datasets import SHOP_ROLES, PairedDataset, load_shop
 from tools.make_shop import make
 
-BUNDLED = Path(str(bundled_package.__file__)).parent
+BUNDLED = Path(str(thpi.datasets.__file__)).parent / "_bundled"
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse, stats
 from scipy.spatial.distance import cdist
 
-from thpi.evaluation import assess, draw_recall, lookup_precision
+from thpi.evaluation import assess, evaluate
 from thpi.hashers import ITQ, LSH
 
 N_QUERIES, N_DATABASE, BITS = 6, 6, 3
@@ -104,7 +104,8 @@ def test_measures_of_hamming_distances_are_of_codes_only(tiny):
     more = ["lookup_precision@1", "ndcg@3", "mean_average_precision"]
     found = assess(hasher, queries, database, relevant, k=[2], measures=more)
     model, exact = found.lines["model"], found.lines["exact"]
-    by_hand = lookup_precision(hasher.transform(queries), hasher.transform(database), relevant, BITS, 1)
+    codes = hasher.transform(queries), hasher.transform(database)
+    by_hand = evaluate(*codes, relevant, BITS, ["lookup_precision@1"])["lookup_precision@1"]
     kept = relevant.any(axis=1)
     np.testing.assert_array_equal(model.values["lookup_precision@1"][kept], by_hand[kept])
     assert exact.measured("lookup_precision@1") is None
@@ -127,7 +128,7 @@ def test_k_is_capped_by_default_and_checked_otherwise(tiny):
     with pytest.raises(ValueError, match="k=8 must be between 1 and the number of database rows, 6"):
         assess(hasher, queries, database, relevant, k=[8])
     with pytest.raises(ValueError, match="which is a curve"):
-        assess(hasher, queries, database, relevant, measures=["precision_recall_curve_macro"])
+        assess(hasher, queries, database, relevant, measures=["precision_recall_curve"])
     with pytest.raises(ValueError, match="relevant marks no row"):
         assess(hasher, queries, database, np.zeros_like(relevant))
 
@@ -137,10 +138,10 @@ def test_the_plot_has_a_curve_per_line(tiny):
     hasher, queries, database, relevant = tiny
     found = assess(hasher, queries, database, relevant, k=[3], curves=True)
     assert found.ranks.tolist() == list(range(1, N_DATABASE + 1))
-    curves = draw_recall(found).axes[0].get_lines()
+    curves = found.draw_recall().axes[0].get_lines()
     assert len(curves) == 6
     for curve, line in zip(curves, found.lines.values(), strict=True):
         assert curve.get_ydata()[2] == pytest.approx(100 * line.measured("recall@3").value)
         assert curve.get_ydata()[-1] == pytest.approx(100)
     with pytest.raises(ValueError, match="curves=True"):
-        draw_recall(assess(hasher, queries, database, relevant))
+        assess(hasher, queries, database, relevant).draw_recall()

@@ -12,8 +12,7 @@ from thpi import ITQ, AutoHasher, diagnose
 from thpi.auto import RELEVANCES
 from thpi.base import TooManyBitsError, Whole
 from thpi.evaluation import Answer, PairedDifference
-from thpi.evaluation.models._diagnose import _by_score
-from thpi.evaluation.models._learning_curve import LearningCurve, divide
+from thpi.evaluation.models._diagnose import LearningCurve, _by_score, divide
 from thpi.rows import Blocks
 
 FEW = {"n_bits": 8, "random_state": 0}
@@ -86,7 +85,7 @@ def test_bad_input_is_named():
         ((X, S), {"relevances": ["labels"]}, "needs y"),
         ((X, S), {"relevances": ["near"]}, "'near'"),
         ((X, S), {"relevances": []}, "at least one of target"),
-        ((X, S), {"n_folds": 20}, "n_folds=20"),
+        ((X, S), {"n_folds": 20, "n_bits": 4}, "n_folds=20"),
     ):
         with pytest.raises(ValueError, match=words):
             diagnose(*arguments, **changes)
@@ -216,8 +215,6 @@ def test_verdicts(mean, low, high, verdict):
 def test_the_page_is_whole_and_names_are_escaped(informative):
     from xml.etree import ElementTree
 
-    from thpi.evaluation.models._figures import draw_curve
-
     found = informative.answers[0]
     bad = "<script>alert('&')</script>"
     rows = ({**found.candidates[0], "name": bad, "chosen": True}, {**found.candidates[1], "score": None})
@@ -234,7 +231,7 @@ def test_the_page_is_whole_and_names_are_escaped(informative):
     import re
 
     ElementTree.fromstring(re.sub(r"(<img [^>]*)>", r"\1/>", plain))
-    assert len(draw_curve(found).axes) == 1
+    assert len(found.curve.draw().axes) == 1
 
 
 def test_a_score_of_the_first_fold_alone_comes_last():

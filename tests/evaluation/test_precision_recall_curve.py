@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from thpi.evaluation import lookup_precision, lookup_recall, precision_recall_curve
+from thpi.evaluation import precision_recall_curve
 
 
 def test_pooled_counts_pairs_of_all_queries(middle_case):
@@ -17,25 +17,6 @@ def test_pooled_counts_pairs_of_all_queries(middle_case):
     np.testing.assert_array_equal(curve.radius, np.arange(13))
 
 
-def test_macro_is_the_mean_of_lookups_with_relevant_rows(middle_case):
-    queries, database, grades, _ = middle_case
-    grades = grades.copy()
-    grades[[2, 4]] = 0
-    curve = precision_recall_curve(queries, database, grades, 12, average="macro")
-    keep = (grades > 0).any(axis=1)
-    radii = np.arange(13)
-    precision = lookup_precision(queries, database, grades, 12, radii)[keep].mean(axis=0)
-    np.testing.assert_allclose(curve.precision, precision)
-    np.testing.assert_allclose(curve.recall, lookup_recall(queries, database, grades, 12, radii)[keep].mean(axis=0))
-    assert curve.recall[-1] == 1
-
-
 def test_without_relevant_pairs():
     nothing = [[False, False]]
     assert np.isnan(precision_recall_curve([[0]], [[0], [1]], nothing, 2).recall).all()
-    assert np.isnan(precision_recall_curve([[0]], [[0], [1]], nothing, 2, average="macro").precision).all()
-
-
-def test_bad_average_is_named():
-    with pytest.raises(ValueError, match="average='micro'"):
-        precision_recall_curve([[0]], [[0]], [[True]], 2, average="micro")

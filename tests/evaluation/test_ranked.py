@@ -67,15 +67,13 @@ def test_a_measure_is_of_ranks_if_stretching_all_distances_does_not_change_it(mi
                 evaluate_distances(distances, relevant, [asked])
 
 
-def test_distances_may_be_a_function_of_a_shape(middle_case, monkeypatch):
+def test_blocks_change_nothing_and_bad_arguments_are_named(middle_case, monkeypatch):
     _, _, grades, distances = middle_case
     expected = evaluate_distances(distances, grades, ["recall@3", "ndcg@9"])
     monkeypatch.setattr("thpi.evaluation._evaluate._BLOCK_PAIRS", distances.shape[1])  # a query at a time
-    found = evaluate_distances(lambda rows: distances[rows], grades, ["recall@3", "ndcg@9"], shape=distances.shape)
+    found = evaluate_distances(distances, grades, ["recall@3", "ndcg@9"])
     for name, values in expected.items():
         np.testing.assert_array_equal(found[name], values)
-    with pytest.raises(ValueError, match="shape=None"):
-        evaluate_distances(lambda rows: distances[rows], grades)
     with pytest.raises(ValueError, match="list of names"):
         evaluate_distances(distances, grades, "recall@3")
     with pytest.raises(ValueError, match="finite numbers"):

@@ -9,7 +9,6 @@ from sklearn.neighbors import NearestNeighbors
 from thpi.evaluation import (
     _relevance,
     label_relevance,
-    label_relevance_blocks,
     multilabel_relevance,
     nearest_relevance,
     neighbour_radius,
@@ -74,7 +73,7 @@ def test_radius_is_exact_far_from_the_origin():
     a = np.array([[1e8]])
     np.testing.assert_array_equal(radius_relevance(a, b, 0.5), [[True, True, False, False, False]])
     np.testing.assert_array_equal(nearest_relevance(a, b, 2), [[True, True, False, False, False]])
-    assert neighbour_radius(b, form="plain", k=1) == 0.25
+    assert neighbour_radius(b, k=1) == 0.25
 
 
 def test_all_rows_tied_at_the_kth_are_relevant():
@@ -89,55 +88,51 @@ def _sorted_distances(x):
     return np.sort(cdist(x, x), axis=1)
 
 
-def test_neighbour_radius_counts_the_row_itself_in_the_authors_form_only(points):
+def test_neighbour_radius_does_not_count_the_row_itself(points):
     x = points[1]
     ranked = _sorted_distances(x)
-    plain = neighbour_radius(x, form="plain")
-    everything = neighbour_radius(x, form="authors", n_sample=300)
+    plain = neighbour_radius(x)
     assert plain == pytest.approx(ranked[:, 50].mean(), rel=1e-12)
-    assert everything == pytest.approx(ranked[:, 49].mean(), rel=1e-12)
     within = NearestNeighbors(n_neighbors=50).fit(x).kneighbors()[0][:, -1]
     assert plain == pytest.approx(within.mean(), rel=1e-12)
-    assert neighbour_radius(sparse.csr_array(x), form="plain") == pytest.approx(plain, rel=1e-12)
+    assert neighbour_radius(sparse.csr_array(x)) == pytest.approx(plain, rel=1e-12)
 
 
 def test_neighbour_radius_samples_rows_without_replacement(points):
     x = points[1]
-    ranked = _sorted_distances(x)[:, 49]
-    values = [neighbour_radius(x, random_state=seed) for seed in (0, 0, 1)]
+    ranked = _sorted_distances(x)[:, 50]
+    values = [neighbour_radius(x, n_sample=100, random_state=seed) for seed in (0, 0, 1)]
     assert values[0] == values[1] != values[2]
     drawn = np.random.RandomState(0).choice(300, size=100, replace=False)
     assert values[0] == pytest.approx(ranked[drawn].mean(), rel=1e-12)
     fewer = x[:80]  # below n_sample: every row is used and nothing is random
-    assert neighbour_radius(fewer, random_state=0) == neighbour_radius(fewer, random_state=1)
+    assert neighbour_radius(fewer, n_sample=100, random_state=0) == neighbour_radius(fewer)
 
 
-def test_neighbour_radius_in_the_plain_form_is_the_mean_over_the_drawn_rows(points):
+def test_neighbour_radius_is_the_mean_over_the_drawn_rows(points):
     x = points[1]
     ranked = _sorted_distances(x)[:, 50]
     drawn = np.random.RandomState(4).choice(300, size=20, replace=False)
-    sampled = neighbour_radius(x, form="plain", n_sample=20, random_state=4)
+    sampled = neighbour_radius(x, n_sample=20, random_state=4)
     assert sampled == pytest.approx(ranked[drawn].mean(), rel=1e-12)
     assert sampled != pytest.approx(ranked.mean(), rel=1e-6)
     # Neighbours are sought among all rows, and a sample that is not smaller is no sample.
-    assert neighbour_radius(x, form="plain", n_sample=300, random_state=4) == neighbour_radius(x, form="plain")
+    assert neighbour_radius(x, n_sample=300, random_state=4) == neighbour_radius(x)
 
 
 def test_neighbour_radius_tells_when_rows_are_too_few(points):
     x = points[1]
-    assert neighbour_radius(x[:50], form="authors") > 0
-    assert neighbour_radius(x[:51], form="plain") > 0
-    with pytest.raises(ValueError, match=r"k=50 with form='authors'.*at least 50 rows; train has 49 rows"):
-        neighbour_radius(x[:49], form="authors")
-    with pytest.raises(ValueError, match=r"k=50 with form='plain'.*at least 51 rows; train has 50 rows"):
-        neighbour_radius(x[:50], form="plain")
+    assert neighbour_radius(x[:51]) > 0
+    with pytest.raises(
+        ValueError, match=r"k=50 must be at least 1 and less than the number of rows; train has 50 rows"
+    ):
+        neighbour_radius(x[:50])
 
 
 @pytest.mark.parametrize(
     ("call", "match"),
     [
-        (lambda: neighbour_radius([[0.0], [1.0]], form="other"), "form='other'"),
-        (lambda: neighbour_radius([[0.0], [1.0]], k=0), "k=0 with"),
+        (lambda: neighbour_radius([[0.0], [1.0]], k=0), "k=0 must be"),
         (lambda: neighbour_radius([[0.0], [1.0]], k=1, n_sample=0), "n_sample=0"),
         (lambda: radius_relevance([[0.0]], [[1.0]], -1.0), "threshold=-1.0"),
         (lambda: radius_relevance([[0.0]], [[1.0]], float("nan")), "threshold=nan"),
@@ -160,8 +155,6 @@ def test_labels():
         left, right = labels[:10], labels[10:]
         got = label_relevance(left, right)
         np.testing.assert_array_equal(got, [[x == y for y in right] for x in left])
-        blocks = label_relevance_blocks(left, right)
-        np.testing.assert_array_equal(np.concatenate([blocks(0, 4), blocks(4, 10)]), got)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -189,7 +182,7 @@ def test_nearest_is_exact_far_from_the_origin():
     assert ((fast <= np.sort(fast, axis=1)[:, 4:5]) != (squared <= kth)).any()
     both = ((b[:, None] - b) ** 2).sum(axis=2)
     expected = np.sqrt(np.sort(both, axis=1)[:, 5]).mean()
-    assert neighbour_radius(b, form="plain", k=5) == pytest.approx(expected, rel=1e-14)
+    assert neighbour_radius(b, k=5) == pytest.approx(expected, rel=1e-14)
 
 
 @pytest.mark.parametrize(
@@ -204,10 +197,10 @@ def test_one_row_is_sample_enough_and_all_rows_are_nothing_random(points):
     rows = points[0]
     nearest = np.sort(cdist(rows, rows), axis=1)[:, 1]
     rng = np.random.RandomState(0)
-    one = neighbour_radius(rows, form="plain", k=1, n_sample=1, random_state=rng)
+    one = neighbour_radius(rows, k=1, n_sample=1, random_state=rng)
     assert np.abs(nearest - one).min() < 1e-12
     before = rng.get_state()[1].copy(), rng.get_state()[2]
-    assert neighbour_radius(rows, form="plain", k=1, random_state=rng) == pytest.approx(nearest.mean())
+    assert neighbour_radius(rows, k=1, random_state=rng) == pytest.approx(nearest.mean())
     np.testing.assert_array_equal(rng.get_state()[1], before[0])
     assert rng.get_state()[2] == before[1]
     with pytest.raises(ValueError, match="n_sample=0 must be a positive integer"):

@@ -7,7 +7,8 @@ from scipy.spatial.distance import cdist
 
 from thpi import RELEVANCES
 from thpi.auto import Relevance
-from thpi.evaluation import Judged, default_neighbours, find_truth
+from thpi.evaluation import Judged, find_truth
+from thpi.evaluation.models._assess import default_neighbours
 
 
 @pytest.fixture

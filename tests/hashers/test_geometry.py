@@ -11,11 +11,11 @@ from thpi import ITQ
 from thpi.base import Views
 from thpi.hashers._class_itq import class_indicators, taught_by_labels
 from thpi.hashers._geometry import Geometry, Steps, metric_axes
-from thpi.hashers._geometry_hasher import ViewGeometry
 from thpi.hashers._group_itq import taught_by_groups
+from thpi.hashers._itq import ViewGeometry
 from thpi.hashers._source_features import SourceFeatures, side_by_side
-from thpi.hashers._transfer_itq import taught_by_source
-from thpi.hashers._two_sided_itq import FLOOR, _axes
+from thpi.hashers._transfer_itq import FLOOR, taught_by_source
+from thpi.hashers._two_sided_itq import _axes
 from thpi.solvers.diffusion_map import group_coordinates
 from thpi.solvers.loo_ridge import RidgeFit, loo_ridge
 
@@ -51,9 +51,9 @@ def test_the_kernel_of_the_imputation_is_the_one_that_explains_most():
     X = np.hstack([S**2, np.abs(S)])
     source = SourceFeatures(Views(X, S), rng, 3000)
     found = Geometry(X, 2, 0, source)
-    alone = [Geometry(X, 2, 0, source, widths=(width,)).imputation.explained for width in found.widths]
+    alone = [Geometry(X, 2, 0, source, widths=(width,)).imputation.of_target.explained for width in found.widths]
     assert found.imputation.width == found.widths[int(np.argmax(alone))] is not None
-    assert found.imputation.explained == pytest.approx(max(alone))
+    assert found.imputation.of_target.explained == pytest.approx(max(alone))
 
 
 def _principal_in_the_metric(Z, W, weight, n_bits):

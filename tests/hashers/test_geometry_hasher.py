@@ -17,8 +17,8 @@ from thpi.base import Views
 from thpi.evaluation import nearest_relevance
 from thpi.hashers._class_itq import taught_by_labels
 from thpi.hashers._geometry import Geometry
-from thpi.hashers._geometry_hasher import ViewGeometry
 from thpi.hashers._group_itq import taught_by_groups
+from thpi.hashers._itq import ViewGeometry
 from thpi.hashers._source_features import few_coordinates
 from thpi.hashers._transfer_itq import taught_by_source
 
@@ -67,7 +67,7 @@ def test_rows_of_another_mean_do_not_change_what_the_pairs_teach(rows):
     Y = np.arange(len(X)) % 3
     views = [Views(X, S, S_U, target, Y) for target in (None, more)]
     alone, joined = (ViewGeometry(each, 8, np.random.RandomState(0), 3000).geometry for each in views)
-    assert joined.imputation.explained == pytest.approx(alone.imputation.explained)
+    assert joined.imputation.of_target.explained == pytest.approx(alone.imputation.of_target.explained)
     np.testing.assert_allclose(joined.imputed + views[1].mean, alone.imputed + views[0].mean, atol=1e-9)
     for teach in (lambda g: taught_by_source(g, "rbf", 1.0), lambda g: taught_by_labels(g, 0.1, True, 1.0)):
         W, expected = teach(joined).W, teach(alone).W
@@ -112,7 +112,7 @@ def test_what_is_wrong_is_named_and_nothing_is_left_behind(rows, method):
 
 def test_of_very_many_some_are_used(rows, monkeypatch):
     X, more, S, _ = rows
-    monkeypatch.setattr("thpi._input.MAX_TARGET", 25)
+    monkeypatch.setattr("thpi.views.MAX_TARGET", 25)
     some = TransferITQ(8, random_state=0).fit(X, privileged=S, target=more)
     expected = TransferITQ(8, random_state=0).fit(X, privileged=S, target=more[np.linspace(0, 99, 25).astype(int)])
     np.testing.assert_allclose(some.projection_, expected.projection_, atol=1e-9)
@@ -190,7 +190,7 @@ def test_a_method_that_does_not_learn_in_a_geometry_has_the_mean_of_what_it_lear
 
 def test_rows_that_are_not_in_memory(rows, tmp_path, monkeypatch):
     X, more, S, _ = rows
-    monkeypatch.setattr("thpi._input.MAX_TARGET", 30)
+    monkeypatch.setattr("thpi.views.MAX_TARGET", 30)
     np.save(tmp_path / "more.npy", more)
     pd = pytest.importorskip("pandas")
     kinds = [

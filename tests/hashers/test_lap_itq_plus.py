@@ -9,7 +9,6 @@ from thpi import ITQ, ITQPlus, LapITQPlus
 from thpi.codes import hamming_distances, unpack_signs
 from thpi.datasets import load_digits_views
 from thpi.evaluation import label_relevance, mean_average_precision
-from thpi.hashers import _lap_itq_plus
 from thpi.rows import Blocks
 
 
@@ -152,7 +151,7 @@ def test_many_pairs_start_from_a_sample_if_asked_to(monkeypatch):
     X, S, groups = _planted(0, n_rows=2_400)
     query, database = slice(0, 200), slice(200, None)
     quality = []
-    monkeypatch.setattr(_lap_itq_plus, "_COARSE", 32)
+    monkeypatch.setattr("thpi.hashers._itq_plus._COARSE", 32)
     options = {"lambda1": 0.1, "lambda2": 0.3, "variant": "loss", "tol": 0, "max_iter": 16, "random_state": 0}
     for coarse in (False, True):
         hasher = LapITQPlus(8, coarse=coarse, **options).fit(X[database], privileged=S[database])
@@ -163,7 +162,7 @@ def test_many_pairs_start_from_a_sample_if_asked_to(monkeypatch):
 
 
 def test_without_a_graph_term_there_is_no_sample(monkeypatch):
-    monkeypatch.setattr(_lap_itq_plus, "_COARSE", 8)
+    monkeypatch.setattr("thpi.hashers._itq_plus._COARSE", 8)
     X, S, _ = _planted(0, n_rows=400)
     lap = LapITQPlus(8, lambda2=0, coarse=True, max_iter=8, random_state=0).fit(X, privileged=S)
     plain = ITQPlus(8, max_iter=8, random_state=0).fit(X, privileged=S)

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from thpi.base import Views
-from thpi.hashers._lap_itq_plus import join_imputed
+from thpi.hashers._itq_plus import join_imputed
 from thpi.rows import Blocks
 
 
@@ -21,20 +21,20 @@ def linear():
 def test_what_is_a_function_of_the_source_is_imputed_exactly(linear, n):
     """With fewer rows than columns, too: the coordinates are then those of the span of the rows."""
     X, S = linear
-    joined = join_imputed(Views(X[:n], S[:n], S[n:]), 4, 1000, np.random.RandomState(0))
-    p = joined.views.X.shape[1]
-    true = (X - X[:n].mean(axis=0)) @ joined.back(np.eye(p))
-    np.testing.assert_allclose(joined.views.X, true, atol=0.02 * np.abs(true).max())
-    np.testing.assert_array_equal(joined.views.S, S)
-    np.testing.assert_array_equal(joined.views.mean, 0)
+    joined, back, _ = join_imputed(Views(X[:n], S[:n], S[n:]), 4, 1000, np.random.RandomState(0))
+    p = joined.X.shape[1]
+    true = (X - X[:n].mean(axis=0)) @ back(np.eye(p))
+    np.testing.assert_allclose(joined.X, true, atol=0.02 * np.abs(true).max())
+    np.testing.assert_array_equal(joined.S, S)
+    np.testing.assert_array_equal(joined.mean, 0)
     # The coordinates keep lengths, so that a loss of them is one of the rows.
     lengths = np.linalg.norm(X[:n] - X[:n].mean(axis=0), axis=1)
-    np.testing.assert_allclose(np.linalg.norm(joined.views.X[:n], axis=1), lengths)
+    np.testing.assert_allclose(np.linalg.norm(joined.X[:n], axis=1), lengths)
 
 
 def test_more_than_asked_for_are_drawn_each_once(linear):
     X, S = linear
-    drawn = join_imputed(Views(X[:50], S[:50], S[50:]), 4, 30, np.random.RandomState(1)).views.S[50:]
+    drawn = join_imputed(Views(X[:50], S[:50], S[50:]), 4, 30, np.random.RandomState(1))[0].S[50:]
     where = [int(np.flatnonzero((row == S).all(axis=1))[0]) for row in drawn]
     assert len(set(where)) == 30
     assert min(where) >= 50
@@ -45,7 +45,7 @@ def test_source_rows_in_another_form_give_the_same(linear, form):
     X, S = linear
     other = Blocks([S[50:120], S[120:]]) if form == "blocks" else sparse.csr_matrix(S[50:])
     plain, found = (
-        join_imputed(Views(X[:50], S[:50], rows), 4, 60, np.random.RandomState(0)).views for rows in (S[50:], other)
+        join_imputed(Views(X[:50], S[:50], rows), 4, 60, np.random.RandomState(0))[0] for rows in (S[50:], other)
     )
     dense = found.S.toarray() if sparse.issparse(found.S) else found.S
     np.testing.assert_array_equal(dense, plain.S)

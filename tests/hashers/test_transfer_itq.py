@@ -69,10 +69,13 @@ def test_a_large_weight_follows_the_source(views, features):
     assert energies[1] < (0.8 if features == "diffusion" else 0.5)
 
 
-def test_more_bits_than_dimensions(views):
+def test_as_many_bits_as_all_target_rows_have_directions(views):
     X, S, S_U, _ = views
-    hasher = TransferITQ(40, random_state=0).fit(X[:6], privileged=S[:6], source=S_U)
-    assert hasher.transform(X).shape == (80, 5)
+    pairs = {"X": X[:6], "privileged": S[:6], "source": S_U}
+    with pytest.raises(ValueError, match="n_bits=6 is more than TransferITQ can give for these data: at most 5,"):
+        TransferITQ(6, random_state=0).fit(**pairs)
+    hasher = TransferITQ(6, random_state=0).fit(**pairs, target=X[6:])
+    assert hasher.transform(X).shape == (80, 1)
     assert np.all(np.diff(hasher.objective_) <= 0)
 
 

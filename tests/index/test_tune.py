@@ -7,7 +7,7 @@ import pytest
 
 from thpi.codes import pack, paired_hamming_distances
 from thpi.index import HammingIndex
-from thpi.index._tune import KINDS, Approximate, _climb, build
+from thpi.index._tune import Approximate, _climb, build
 
 
 def clustered(n: int, n_bits: int = 64, seed: int = 0) -> np.ndarray:
@@ -26,38 +26,35 @@ def recall(index: HammingIndex, codes: np.ndarray, k: int) -> float:
     return float((index.search(codes, k).distances <= exact.search(codes, k).distances[:, -1:]).mean())
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_each_kind_with_full_effort_is_exact_or_near(kind: str) -> None:
-    structure = build(kind, CODES, seed=0)
-    structure.set_effort({"ivf": structure.parameters.get("nlist", 0), "hnsw": 1000, "multihash": 3}[kind])
+def test_all_lists_are_an_exact_search() -> None:
+    structure = build(CODES, seed=0)
+    structure.index.nprobe = structure.index.nlist
     exact = HammingIndex(64)
     exact.add(CODES)
-    true = exact.search(QUERIES, 10).distances
+    true = exact.search(QUERIES, 10)
     distances, positions = structure.nearest(QUERIES, 10)
-    assert (distances <= true[:, -1:]).mean() >= (1.0 if kind == "ivf" else 0.98)
+    np.testing.assert_array_equal(distances, true.distances)
     assert (np.diff(distances * 10**6 + positions, axis=1) > 0).all(), "by distance, then position"
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_same_seed_same_answers(kind: str) -> None:
-    first, second = (build(kind, CODES, seed=3).nearest(QUERIES, 10)[1] for _ in range(2))
+def test_same_seed_same_answers() -> None:
+    first, second = (build(CODES, seed=3).nearest(QUERIES, 10)[1] for _ in range(2))
     np.testing.assert_array_equal(first, second)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_removed_and_added_items_with_a_structure(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_removed_and_added_items_with_a_structure(monkeypatch: pytest.MonkeyPatch) -> None:
     # Whatever the clock says, the structure is to be chosen, so that this tests it.
     monkeypatch.setattr("thpi.index._tune._timed", lambda search, queries: (_Falling.next(), search()))
     _Falling.value = 1e9
     index = HammingIndex(64, recall=0.9)
     index.add(CODES)
-    report = index.tune(10, kinds=[kind])
-    assert report.kind == kind
+    report = index.tune(10)
+    assert report.kind == "ivf"
     gone = np.arange(0, 1000)
     index.remove(gone)
     index.add(QUERIES[:50], np.arange(10**6, 10**6 + 50))
-    assert index._state.approximate is not None
-    assert index._state.approximate.n_covered == len(CODES) - 1000
+    assert index._state.lists is not None
+    assert index._state.lists.n_covered == len(CODES) - 1000
     found = index.search(QUERIES, 10)
     assert not np.isin(found.ids, gone).any()
     assert (found.ids[:50] >= 10**6).any(axis=1).all(), "new items are found at once"
@@ -87,10 +84,10 @@ def test_first_search_tunes_and_reaches_the_target() -> None:
     assert report is not None
     assert report.reached >= 0.95
     assert (report.n, report.k) == (12_000, 10)
-    assert {row.kind for row in report.kinds} == {"exact", *KINDS}
     assert report.kind in str(report)
-    chosen = next(row for row in report.kinds if row.kind == report.kind)
-    assert chosen.milliseconds <= report.kinds[0].milliseconds
+    assert report.milliseconds is not None
+    assert report.exact_milliseconds is not None
+    assert report.milliseconds <= report.exact_milliseconds
 
 
 def test_more_than_the_tuned_k_is_exact() -> None:
@@ -110,13 +107,9 @@ def test_small_index_stays_exact() -> None:
     assert index.report_.kind == "exact"
 
 
-def test_exact_index_and_unknown_kind_are_refused() -> None:
+def test_an_exact_index_cannot_be_tuned() -> None:
     with pytest.raises(ValueError, match="exact"):
         HammingIndex(8).tune()
-    index = HammingIndex(64, recall=0.9)
-    index.add(CODES[:100])
-    with pytest.raises(ValueError, match="kinds='tree'"):
-        index.tune(kinds=["tree"])
 
 
 def test_effort_rises_if_the_held_out_queries_fall_short() -> None:
@@ -126,13 +119,20 @@ def test_effort_rises_if_the_held_out_queries_fall_short() -> None:
         k, exact_milliseconds = 10, 1.0
 
         def recall_and_time(self, candidate: Approximate, half: slice) -> tuple[np.ndarray, float]:
-            enough = half.start == 0 or candidate.parameters["nprobe"] >= 8
+            enough = half.start == 0 or candidate.index.nprobe >= 8
             return np.full((2, 5), 0.96 if enough else 0.94), 0.1
 
-    row = _climb(build("ivf", CODES, seed=0), Lucky(), 0.95, 0.0)  # type: ignore[arg-type]
-    assert row.parameters["nprobe"] >= 8
-    assert row.recall == pytest.approx(0.96)
-    assert row.note == ""
+    lists = build(CODES, seed=0)
+    reached, milliseconds = _climb(lists, Lucky(), 0.95)  # type: ignore[arg-type]
+    assert 8 <= lists.index.nprobe < lists.index.nlist
+    assert (reached, milliseconds) == (pytest.approx(0.96), 0.1)
+
+
+def test_given_queries_decide_and_one_query_is_too_few() -> None:
+    index = HammingIndex(64, recall=0.9)
+    index.add(CODES)
+    assert index.tune(10, queries=np.random.RandomState(0).standard_normal((60, 64))).reached >= 0.9
+    assert index.tune(10, queries=QUERIES[:1]).milliseconds is None
 
 
 def test_warming_up_tunes_as_a_first_search_would() -> None:
@@ -141,7 +141,7 @@ def test_warming_up_tunes_as_a_first_search_would() -> None:
         each.add(CODES)
         each.warm_up()
     assert index.report_ is not None
-    assert (index._state.approximate is None) == (index.report_.kind == "exact")
+    assert (index._state.lists is None) == (index.report_.kind == "exact")
     assert other.report_ is None
 
 

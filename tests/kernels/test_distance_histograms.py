@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from thpi.codes import as_words, pack
 from thpi.evaluation import distance_histograms
-from thpi.evaluation._histograms import Retrieval, block_distances, count_by_distance
+from thpi.evaluation._histograms import block_distances, count_by_distance, counting_tasks
 
 pytest.importorskip("numba")
 
@@ -20,7 +20,7 @@ pytest.importorskip("numba")
 @example(300, 2, 4096, 1.0, 0)
 @example(127, 1, 4095, 0.0, 0)
 def test_kernel_counts_as_numpy_does(n_bits, n, m, density, seed):
-    from thpi.kernels.distance_histograms import count_words
+    from thpi.kernels.scans import count_words
 
     rng = np.random.default_rng(seed)
     queries, database = (as_words(pack(rng.integers(0, 2, (rows, n_bits)))) for rows in (n, m))
@@ -34,9 +34,11 @@ def test_kernel_counts_as_numpy_does(n_bits, n, m, density, seed):
 
 
 def _both(queries, database, relevance, n_bits):
-    """Histograms of a retrieval, by kernel and by numpy."""
-    retrieval = Retrieval(queries, database, relevance, n_bits)
-    parts = {use: [task() for task in retrieval._counting(use)] for use in (True, False)}
+    """Counts, by kernel and by numpy."""
+    words = as_words(queries), np.ascontiguousarray(as_words(database).T)
+    parts = {
+        use: [task() for task in counting_tasks(*words, relevance, n_bits, "linear", use)] for use in (True, False)
+    }
     return [np.concatenate([counts for counts, _, _ in parts[use]]) for use in (True, False)]
 
 
@@ -55,7 +57,8 @@ def test_a_retrieval_of_several_blocks_is_the_same_either_way(order):
 def test_graded_relevance_takes_the_numpy_path():
     rng = np.random.default_rng(0)
     queries, database = (pack(rng.integers(0, 2, (rows, 12))) for rows in (5, 80))
-    tasks = list(Retrieval(queries, database, rng.integers(0, 3, (5, 80)), 12)._counting(True))
-    assert [task.func.__name__ for task in tasks] == ["_count"]
+    words = as_words(queries), np.ascontiguousarray(as_words(database).T)
+    tasks = list(counting_tasks(*words, rng.integers(0, 3, (5, 80)), 12, "linear", use_kernel=True))
+    assert [task.func.__name__ for task in tasks] == ["_count_block"]
     _, gains, ideal = tasks[0]()
     assert len(gains) == len(ideal) == 5

@@ -39,7 +39,7 @@ def _codes(n, width, levels, seed):
 @example(32, 1, 5000, 3, 256, 0)
 @example(32, 5, 5000, 700, 2, 0)
 def test_kernel_orders_by_distance_then_position(width, n, m, k, levels, seed):
-    from thpi.kernels.nearest import nearest_rows
+    from thpi.kernels.scans import nearest_rows
 
     queries, codes = _codes(n, width, levels, seed), _codes(m, width, levels, seed + 100)
     size = next(size for size in (8, 4, 2, 1) if width % size == 0)
@@ -59,7 +59,7 @@ def test_sharing_out_changes_nothing(monkeypatch, n_queries, threads, k):
     queries, codes = _codes(n_queries, 8, 3, 0), _codes(1000, 8, 3, 1)
     words = _words_for_kernel(queries, codes, k)
     assert words is not None
-    distances, positions = _kernel_nearest(*words, k, 64)
+    distances, positions = _kernel_nearest(*words, k, 64, lambda: None)
     by_faiss = faiss.knn_hamming(queries, codes, k, variant="mc")
     np.testing.assert_array_equal(distances, by_faiss[0])
     np.testing.assert_array_equal(positions, by_faiss[1])

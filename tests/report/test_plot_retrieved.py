@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
-from matplotlib.patches import Circle, FancyBboxPatch
+from matplotlib.patches import FancyBboxPatch
 from PIL import Image
 
 from thpi.datasets import load_shop
 from thpi.report import plot
-from thpi.report.plot._retrieved import RELEVANT, WRONG, pixels_of
+from thpi.report.plot import RELEVANT, WRONG, pixels_of
 
 rng = np.random.RandomState(0)
 PIXELS = [rng.randint(0, 256, (6, 8, 3)).astype(np.uint8) for _ in range(6)]
@@ -68,8 +68,7 @@ def test_frames_and_crosses_tell_what_is_relevant(relevant):
     colours = [to_rgba(RELEVANT if good else WRONG) for good in right]
     found = frames(ax)
     assert found[1:4] + found[5:] == colours
-    crosses = [patch.center for patch in ax.patches if isinstance(patch, Circle)]
-    assert len(crosses) == right.count(False)
+    assert [line.get_marker() for line in ax.get_lines()] == ["X"] * right.count(False)
     assert [image.get_alpha() < 1 for image in ax.images] == [
         False,
         *np.invert(right[:3]),
@@ -83,14 +82,13 @@ def test_without_relevance_nothing_is_marked():
     assert not {to_rgba(RELEVANT), to_rgba(WRONG)} & set(frames(ax))
 
 
-def test_columns_wrap():
-    ax = plot.retrieved([0], [[1, 2, 3, 4, 5]], PIXELS, columns=2, captions=["zero"], ax=axes())
-    _, *places = drawn(ax)
-    xs, ys = ([round(place[axis], 6) for place in places] for axis in (0, 1))
-    assert len(set(xs)) == 2
-    assert len(set(ys)) == 3
-    assert xs == [xs[0], xs[1], xs[0], xs[1], xs[0]]
-    assert [text.get_text() for text in ax.texts if text.get_text()] == ["zero"]
+def test_captions_are_below_the_queries():
+    ax = plot.retrieved([0, 1], [[1, 2], [3, 4]], PIXELS, captions=["zero", "one"], ax=axes())
+    texts = [text for text in ax.texts if text.get_text()]
+    assert [text.get_text() for text in texts] == ["zero", "one"]
+    queries = [place[1] for place in drawn(ax) if place[0] < 1]
+    for text, y in zip(texts, queries, strict=True):
+        assert y + 0.5 < text.get_position()[1] < y + 0.6
 
 
 def test_items_of_a_data_set_and_ids_that_are_names():
@@ -137,7 +135,6 @@ def test_a_photograph_stands_upright():
         (([0], [1, 2], PIXELS), {}, r"found has shape \(2,\)"),
         (([0], {"a": [[1], [2]]}, PIXELS), {}, r"found\['a'\] has shape \(2, 1\)"),
         (([0], [[1]], PIXELS), {"captions": ["a", "b"]}, "captions has 2 texts"),
-        (([0], [[1]], PIXELS), {"columns": 0}, "columns=0"),
         (([0], [[1]], [None, None]), {}, "picture of 0 is None"),
         (([0], [[1]], [np.zeros(3)] * 2), {}, r"picture of 0 is an array of shape \(3,\)"),
         (([0], [[1]], [np.full((2, 2), 3.0)] * 2), {}, "floats from 0 to 1"),

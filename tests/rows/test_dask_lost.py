@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 import thpi
-from thpi.export import encode_parts, read_parquet
 from thpi.rows import ClusterLostError, cluster_errors, dask_parquet
 
 da = pytest.importorskip("dask.array")
@@ -43,10 +42,6 @@ def _parts(X, folder, n_parts=6):
 
 def _rows(folder):
     return dask_parquet(folder, [f"x{j}" for j in range(12)])
-
-
-def _codes(report):
-    return np.concatenate([read_parquet(file).codes for file in report.files])
 
 
 def test_a_worker_killed_during_a_fit_changes_nothing(data, tmp_path):
@@ -182,40 +177,6 @@ def test_a_fit_goes_on_when_a_new_worker_joins(cluster, data, tmp_path):
     np.testing.assert_allclose(fitted.projection_, expected.projection_, atol=1e-8)
 
 
-def test_encode_goes_on_when_a_new_worker_joins(cluster, data, tmp_path):
-    rows = _parts(data, tmp_path / "rows", n_parts=8)
-    hasher = thpi.ITQ(8, random_state=0).fit(data)
-
-    def replace_the_worker(done, total):
-        if done == 3:
-            cluster.kill_workers()
-            cluster.add_worker()
-
-    with distributed.Client(cluster.address) as client:
-        report = encode_parts(hasher, rows, tmp_path / "codes", ids="sku", client=client, progress=replace_the_worker)
-    np.testing.assert_array_equal(_codes(report), hasher.codes_)
-
-
-def test_parts_without_workers_are_an_error_and_finished_ones_are_kept(cluster, data, tmp_path):
-    rows = _parts(data, tmp_path / "rows", n_parts=8)
-    hasher = thpi.ITQ(8, random_state=0).fit(data)
-
-    def kill_after_three(done, total):
-        if done == 3:
-            cluster.kill_workers()
-
-    def encode_twice(client):
-        encode_parts(hasher, rows, tmp_path / "codes", ids="sku", client=client, progress=kill_after_three)
-        encode_parts(hasher, rows, tmp_path / "more", ids="sku", client=client)  # all was done before the kill
-
-    with distributed.Client(cluster.address) as client, pytest.raises(ClusterLostError):
-        encode_twice(client)
-    kept = len(list((tmp_path / "codes").glob("*.parquet")))
-    report = encode_parts(hasher, rows, tmp_path / "codes", ids="sku")  # on this machine
-    assert report.kept == kept >= 3
-    np.testing.assert_array_equal(_codes(report), hasher.codes_)
-
-
 def test_no_error_is_only_an_address(cluster):
     """Dask looks up a worker that has just died by its address: a KeyError without another word."""
     with distributed.Client(cluster.address) as client:
@@ -245,29 +206,21 @@ def own_cluster(tmp_path):
     cluster.stop()
 
 
-def test_the_scheduler_gone_is_a_clear_error_and_finished_parts_are_kept(own_cluster, data, tmp_path):
-    scheduler, address = own_cluster.scheduler, own_cluster.address
-    rows = _parts(data, tmp_path / "rows", n_parts=8)
-    hasher = thpi.ITQ(8, random_state=0).fit(data)
-    client = distributed.Client(address)
-    finished = []
+def test_the_scheduler_gone_in_the_middle_of_a_fit_is_a_clear_error(own_cluster, data, tmp_path):
+    folder = _parts(data, tmp_path / "rows")
+    hasher = thpi.ITQ(8, random_state=0, max_iter=60, tol=0)
+    client = distributed.Client(own_cluster.address)
 
-    def stop_after_three(done, total):
-        finished.append(done)
-        if done == 3:
-            scheduler.send_signal(signal.SIGKILL)
-            scheduler.wait()
+    def kill():
+        while not any(client.has_what().values()):
+            time.sleep(0.01)
+        own_cluster.scheduler.send_signal(signal.SIGKILL)
+        own_cluster.scheduler.wait()
 
-    def encode_twice():
-        encode_parts(hasher, rows, tmp_path / "codes", ids="sku", client=client, progress=stop_after_three)
-        # All may have been done before the news got here; the next call must say it.
-        encode_parts(hasher, rows, tmp_path / "more", ids="sku", client=client)
-
+    killer = threading.Thread(target=kill)
+    killer.start()
     with pytest.raises(ClusterLostError, match="the Dask cluster went away during the computation"):
-        encode_twice()
+        hasher.fit(_rows(folder))
+    killer.join(30)
     client.close(timeout=1)
-    kept = len(list((tmp_path / "codes").glob("*.parquet")))
-    assert kept >= 3
-    report = encode_parts(hasher, rows, tmp_path / "codes", ids="sku")  # on this machine
-    assert report.kept >= kept
-    np.testing.assert_array_equal(_codes(report), hasher.codes_)
+    assert not hasattr(hasher, "projection_")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from thpi.solvers.dependence import dependence_p_value
+from thpi.solvers.loo_ridge import dependence_p_value
 
 
 def _statistic(X, Y):

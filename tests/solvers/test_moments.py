@@ -110,8 +110,6 @@ def test_tall_coordinates_span_the_rows_and_do_not_depend_on_the_container(dtype
 
 
 def test_errors_name_what_is_wrong(monkeypatch):
-    with pytest.raises(ValueError, match="n_components=5 must be between 1 and the number of columns, 3"):
-        principal_axes(np.zeros((9, 3)), np.zeros(3), 5)
     monkeypatch.setattr(moments, "EXACT_LIMIT", 5)
     with pytest.raises(ValueError, match="8 rows and 9 columns is too large.*TruncatedSVD"):
         full_rank_coordinates(sparse.csr_matrix(np.eye(8, 9)), np.zeros(9))

@@ -113,11 +113,6 @@ def test_equal_rows_are_neighbours_alike():
     assert np.all(np.isfinite(found.projection))
 
 
-def test_one_row_has_no_neighbours():
-    with pytest.raises(ValueError, match="rows: 1 of them"):
-        neighbour_probabilities(np.ones((1, 2)), 0.3)
-
-
 def test_a_step_to_where_every_neighbour_is_certain_does_not_overflow(problem, monkeypatch):
     """Where many rows are alike t grows, and a line search may look far ahead: there is a bound, up to which single
     precision gives what the formula gives."""

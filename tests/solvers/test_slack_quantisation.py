@@ -12,12 +12,11 @@ from thpi import LapITQPlus
 from thpi.datasets import load_digits_views
 from thpi.graph import laplacian
 from thpi.solvers.balance import as_signs, balanced_signs
+from thpi.solvers.graph_codes import GraphCodes
 from thpi.solvers.moments import cross_moment
-from thpi.solvers.pair_moments import PairMoments
 from thpi.solvers.procrustes import random_orthonormal
 from thpi.solvers.quantisation import iterative_quantisation
-from thpi.solvers.slack_quantisation import slack_quantisation
-from thpi.solvers.swap_descent import GraphCodes
+from thpi.solvers.slack_quantisation import PairMoments, slack_quantisation
 
 
 def _views(n=60, p=8, q=7, seed=0):
@@ -195,7 +194,7 @@ def _many_views(n=5000, p=9, q=7, dtype=np.float64):
 def test_objective_and_steps_are_those_of_the_rows(
     true_loss, n_bits, lambda1, dtype, rtol, iterations_of_a_moment, monkeypatch
 ):
-    monkeypatch.setattr("thpi.solvers.pair_moments._MOMENT_ITERATIONS", iterations_of_a_moment)
+    monkeypatch.setattr("thpi.solvers.slack_quantisation._MOMENT_ITERATIONS", iterations_of_a_moment)
     X, S, rng = _many_views(dtype=dtype)
     moments = PairMoments(X, S, n_bits=n_bits, lambda1=lambda1, true_loss=true_loss)
     assert (moments.C is None) == (iterations_of_a_moment == 0)

@@ -9,9 +9,8 @@ import pymanopt
 import pytest
 from scipy import linalg, sparse
 
-from thpi.solvers.pair_moments import PairMoments
-from thpi.solvers.slack_quantisation import slack_quantisation
-from thpi.solvers.swap_descent import GraphCodes, SwapDescent
+from thpi.solvers.graph_codes import GraphCodes, SwapDescent
+from thpi.solvers.slack_quantisation import PairMoments, slack_quantisation
 
 WEIGHTS = [0.0, 0.01, 0.5, 5.0, 50.0]
 

@@ -7,8 +7,7 @@ import pytest
 from scipy import sparse
 
 from thpi.solvers.balance import balanced_signs
-from thpi.solvers.laplacian_qp import laplacian_box_qp
-from thpi.solvers.swap_descent import SwapDescent
+from thpi.solvers.graph_codes import BoxQP, SwapDescent
 
 
 def balanced_descent(B, K, L, lambda2, max_swaps=None):
@@ -42,7 +41,7 @@ def best_value(K, L, lambda2):
 def test_never_rises_keeps_balance_and_ends_without_a_better_swap(n, lambda2, compiled, monkeypatch):
     if compiled:
         pytest.importorskip("numba")
-    monkeypatch.setattr("thpi.solvers.swap_descent.pays_off", lambda n_words: compiled)
+    monkeypatch.setattr("thpi.solvers.graph_codes.pays_off", lambda n_words: compiled)
     rng = np.random.RandomState(n)
     L = random_laplacian(rng, n, 0.3)
     K = rng.randn(n, 5)
@@ -67,7 +66,7 @@ def test_never_rises_keeps_balance_and_ends_without_a_better_swap(n, lambda2, co
 def test_every_swap_is_the_best_of_all_pairs(compiled, monkeypatch):
     if compiled:
         pytest.importorskip("numba")
-    monkeypatch.setattr("thpi.solvers.swap_descent.pays_off", lambda n_words: compiled)
+    monkeypatch.setattr("thpi.solvers.graph_codes.pays_off", lambda n_words: compiled)
     rng = np.random.RandomState(0)
     n_adjacent = 0
     for _ in range(200):
@@ -116,7 +115,7 @@ def test_a_descent_is_one_best_swap_after_the_other(compiled, lambda2, problem, 
     """Each call begins with costs and heaps of its own; within one they are kept up to date."""
     if compiled:
         pytest.importorskip("numba")
-    monkeypatch.setattr("thpi.solvers.swap_descent.pays_off", lambda n_words: compiled)
+    monkeypatch.setattr("thpi.solvers.graph_codes.pays_off", lambda n_words: compiled)
     for seed, n in enumerate([6, 7, 11, 12, 21, 40, 41, 60, 61, 90]):
         rng = np.random.RandomState(seed)
         L, K = problem(rng, n)
@@ -161,7 +160,7 @@ def test_relax_round_descend_against_all_balanced_codes():
         K = rng.randn(n, c)
         lambda2 = 10 ** rng.uniform(-2, 0.5)
         best = best_value(K, L, lambda2)
-        rounded = balanced_signs(laplacian_box_qp(K, L, lambda2).B, rng)
+        rounded = balanced_signs(BoxQP(L, lambda2, np.float64).solve(K).B, rng)
         descended = balanced_descent(rounded, K, L, lambda2)
         values = objective(rounded, K, L, lambda2), objective(descended, K, L, lambda2)
         assert np.all(values[1] <= values[0] + 1e-9)

@@ -160,7 +160,7 @@ def test_another_writer_is_waited_for_or_named(path: Path) -> None:
     headers = {"authorization": f"Bearer {TOKEN}"}
     client = TestClient(create_app(thpi.open(path, wait=0.1), chosen), headers=headers)
     with thpi.open(path) as other:
-        with other._file.writing():
+        with other._file.transaction(change=True):
             answer = client.post("/items", json={"ids": ["b"], "vectors": [VECTOR]})
             assert (answer.status_code, "another process is writing" in answer.text) == (503, True)
             assert client.delete("/items/n0").status_code == 503

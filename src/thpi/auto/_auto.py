@@ -10,25 +10,18 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from thpi._types import Array, Fitted, InMemory, is_sparse
 from thpi.auto._decision import Decision, Entry, decide, decide_sides
 from thpi.auto._relevance import RELEVANCES, Candidate, Relevance, candidates, find_relevance
 from thpi.auto._trial import LEAST_PAIRS, Plan, Trial
-from thpi.base import BaseHasher, Views, count, one_of, parameter, positive, weight
+from thpi.base import BaseHasher, Views, count, dimension_limit, one_of, parameter, weight
 from thpi.hashers import KernelKind
-from thpi.pairing import (
-    UnrelatedLabelsWarning,
-    UnrelatedPairsWarning,
-    label_relation,
-    relation,
-    relation_of,
-)
+from thpi.pairing import UnrelatedLabelsWarning, UnrelatedPairsWarning, label_relation, relation, relation_of
 
-LEAST_LANDMARKS = 30
-"""Fewer do not make a kernel."""
-SAME_ROWS = 1e-4
-"""Correlation below which columns count as uncorrelated but for rounding."""
+LEAST_LANDMARKS = 30  # fewer do not make a kernel
+SAME_ROWS = 1e-4  # correlation below which columns count as uncorrelated but for rounding
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -36,25 +29,27 @@ class AutoHasher(BaseHasher):
     """Try hashing with and without the source, and keep what retrieves best for your meaning of "relevant".
 
     Every candidate (:func:`thpi.auto.candidates`) is learned on folds of the training pairs. Held-out rows are then
-    queries, and the score is their average precision, expected under ties, among the other held-out rows. With few
-    pairs the folds are repeated, with new divisions and starts, for all candidates that are not clearly behind.
+    queries, and the score is their average precision, expected under ties, among the other held-out rows.
 
-    Candidates are listed in order of preference. Of the linear ones that are within ``n_standard_errors`` of the best
-    the first is taken, and likewise of the kernel ones; the better of the two is chosen. The source is used only if the
-    two views of the pairs are related (``pairs_r2_``), labels only if the target can tell them (``labels_p_``). If what
-    decides about relevance is not to be trusted, the choice falls on a default: cautious :class:`~thpi.NeighbourHash`
-    for neighbours, cautious :class:`~thpi.GroupITQ` for groups, ITQ for labels. Fewer than 12 pairs leave only ITQ.
+    Of the linear candidates within ``n_standard_errors`` of the best the first in the list is taken, and likewise of
+    the kernel ones; the better of the two is chosen. The source is used only if the two views of the pairs are related
+    (``pairs_r2_``), labels only if the target can tell them (``labels_p_``). If what decides about relevance is not to
+    be trusted, the choice is a default: cautious :class:`~thpi.NeighbourHash` for neighbours, cautious
+    :class:`~thpi.GroupITQ` for groups, ITQ for labels. Fewer than 12 pairs leave only ITQ.
 
     The hash function is linear, ``sgn((x - mean) P - b)``, or one of kernel features, ``sgn((k(x) - mean) P - b)`` with
     the kernel of a row and at most ``n_landmarks`` training rows (:mod:`thpi.hash_functions`): its boundaries are
-    curved, and a code costs more. The offsets b let a bit separate central rows from outlying ones.
+    curved, and a code costs more.
 
     The chosen candidate is learned again from all pairs, from several random starts, and the one that finds most among
     the pairs themselves is kept. A chosen ITQ is that of ``ITQ(n_bits, random_state=...)``. Target rows without a
-    source (``target=`` of ``fit``) take part in learning, at most 1,000 of them on the folds; they are never queries.
+    source (``target=`` of ``fit``) take part in learning; they are never queries.
 
     Parameters
     ----------
+    n_bits : int, default=32
+        Length of a code; at most ``min(n_features, n_rows - 1)`` of all target rows, as for ITQ; with ``kernel=True``
+        ``min(n_landmarks, n_rows - 1)``.
     relevance : {"target", "source", "labels", "groups"}, default="target"
         What is relevant to a query: items near in target space (within the mean distance to 1/30 of the pairs, at least
         5); items near in source space (likewise); items with the same class, or a common tag (needs ``y``); or items
@@ -71,14 +66,12 @@ class AutoHasher(BaseHasher):
     n_landmarks : int, default=500
         Uses at most this many landmarks, drawn at random.
     use_lengths : bool or "auto", default="auto"
-        Whether new rows are as long as the training rows. They are shorter if the columns were fitted on these very
-        rows, as principal components of a few hundred rows; "auto" recognises uncorrelated columns. If False, linear
-        hash functions have no offset, and kernels look at directions only.
+        Whether new rows are as long as the training rows. They are shorter if the columns are principal components of
+        these very rows, which "auto" recognises. If False, there are no offsets, and kernels look at directions only.
     sides : {"one", "two", "auto"}, default="one"
         "two" codes items by their source rows (``transform_source``) and queries by target rows that predict those
-        codes: for collections whose items still have the source when they are indexed. "auto" does so if the interval
-        of its gain is above 0, by the asymmetric distance, as in a search among as many items as there are source
-        rows. Not for relevance "target".
+        codes: for items that still have the source when they are indexed. "auto" does so if the interval of its gain
+        is above 0. Not for relevance "target".
     n_folds : int, default=3
     n_standard_errors : float, default=1.0
         Standard errors, of paired differences over queries, within which candidates count as alike.
@@ -94,27 +87,20 @@ class AutoHasher(BaseHasher):
 
     Attributes
     ----------
-    choice_, choice_params_, uses_source_, is_kernel_ : str, dict, bool, bool
-        The chosen candidate in words, such as "kernel NeighbourHash without source", its parameters, and what it uses.
-    candidates_ : list of dict
-        One entry per candidate that can give this many bits: name, method, params, uses_source, kernel, chosen, score
-        (MAP in points), scores (per fold; of the first repetition only if clearly behind), gain over the best
-        candidate without source, gain_low and gain_high (its 95 % interval).
-    gain_, gain_interval_ : float, tuple of float
-        Gain of the best candidate with source over the best without, in points of MAP, with its 95 % interval; zeros if
-        there is no source. Both are chosen for each fold by the rows outside it: it is not the gain of a lucky choice.
-    pairs_r2_, related_, relation_ : float, bool, str or None
+    gain_ : float
+        Gain of the best candidate with source over the best without, in points of MAP; 0 if there is no source. Both
+        are chosen for each fold by the rows outside it: it is not the gain of a lucky choice.
+    pairs_r2_ : float
         Share of one view of the pairs that ridge regression on the other explains (leave-one-out), the larger of both
         directions; 0 if there is no source. If it is not above 2 / n, the views are unrelated and ``fit`` warns
         (:class:`thpi.auto.UnrelatedPairsWarning`): is row i of both really the same item?
     labels_p_ : float
         Probability that labels agree as well with the target by chance (permutation test); 0 if labels do not matter.
         Above 0.02 they are not used, and ``fit`` warns (:class:`thpi.auto.UnrelatedLabelsWarning`).
-    sides_, sides_gain_, sides_gain_interval_ : str, float, tuple of float
-        "one" or "two"; unless ``sides`` is "one", the gain of two-sided codes over one-sided ones by the asymmetric
-        distance, in points of MAP, with its 95 % interval.
-    projection_, mean_, offset_, landmarks_, centre_, gamma_, unit_gamma_, item_mean_, item_projection_, codes_
-        The hash function, in the parts that it has, and the codes of the training rows.
+    sides_gain_ : float
+        Unless ``sides`` is "one": gain of two-sided codes over one-sided ones by the asymmetric distance.
+    landmarks_, centre_, gamma_, unit_gamma_ : array, array, float, float
+        Of a kernel; see :mod:`thpi.hash_functions`.
 
     Examples
     --------
@@ -151,22 +137,23 @@ class AutoHasher(BaseHasher):
     max_pairs: int = count(500, least=LEAST_PAIRS)
     max_unpaired: int = count(3000, least=0)
     kernel: bool | Literal["auto"] = parameter("auto", "boolean", StrOptions({"auto"}))
-    max_encode_cost: float = positive(50.0)
+    max_encode_cost: float = weight(50.0, closed="neither")
     n_landmarks: int = count(500)
     use_lengths: bool | Literal["auto"] = parameter("auto", "boolean", StrOptions({"auto"}))
     n_repeats: int | None = parameter(None, Interval(Integral, 1, None, closed="left"), None)
     n_jobs: int | None = parameter(None, Integral, None)
     sides: Literal["one", "two", "auto"] = one_of("one", "two", "auto")
 
-    def _fitted(self, name: str) -> Any:
-        if name not in vars(self):
-            raise AttributeError(f"this {type(self).__name__} is not fitted yet.")
-        return vars(self)[name]
-
     @property
     def candidates_(self) -> list[Entry]:
-        """The evidence, best first among those that use no source, then among those that do."""
-        found: list[Entry] = json.loads(self._fitted("candidates_json_"))
+        """The evidence, best first among those that use no source, then among those that do.
+
+        Of each candidate that can give this many bits: name, method, params, uses_source, kernel, chosen, score (MAP in
+        points), scores (per fold; of the first repetition only if clearly behind), gain over the best candidate without
+        source, gain_low and gain_high (its 95 % interval).
+        """
+        check_is_fitted(self, "candidates_json_")
+        found: list[Entry] = json.loads(self.candidates_json_)
         return found
 
     @property
@@ -175,7 +162,7 @@ class AutoHasher(BaseHasher):
 
     @property
     def choice_(self) -> str:
-        """The chosen candidate in words."""
+        """The chosen candidate in words, such as "kernel NeighbourHash without source"."""
         return str(self._chosen["name"])
 
     @property
@@ -196,8 +183,7 @@ class AutoHasher(BaseHasher):
     @property
     def gain_interval_(self) -> tuple[float, float]:
         """The 95 % interval of ``gain_``."""
-        low, high = self._fitted("gain_limits_")
-        return float(low), float(high)
+        return tuple(self.gain_limits_.tolist())
 
     @property
     def sides_(self) -> str:
@@ -207,18 +193,17 @@ class AutoHasher(BaseHasher):
     @property
     def sides_gain_interval_(self) -> tuple[float, float]:
         """The 95 % interval of ``sides_gain_``."""
-        low, high = self._fitted("sides_gain_limits_")
-        return float(low), float(high)
+        return tuple(self.sides_gain_limits_.tolist())
 
     @property
     def related_(self) -> bool:
         """False if the two views of the pairs have nothing to do with each other."""
-        return relation_of(len(self.codes_), self._fitted("pairs_r2_"))[0]
+        return relation_of(len(self.codes_), self.pairs_r2_)[0]
 
     @property
     def relation_(self) -> str | None:
         """How closely the two views of the pairs are related, in words; None if there is no source."""
-        return relation_of(len(self.codes_), self._fitted("pairs_r2_"))[1]
+        return relation_of(len(self.codes_), self.pairs_r2_)[1]
 
     def _repr_html_inner(self) -> str:
         # A notebook shows scikit-learn's diagram of what is not fitted, or not to be shown in HTML.
@@ -233,6 +218,13 @@ class AutoHasher(BaseHasher):
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
         html = {"text/html": self._repr_html_()} if hasattr(self, "_repr_html_") else {}
         return {"text/plain": repr(self), **html}
+
+    def _max_bits(self, views: Views) -> tuple[int, str]:
+        """What ITQ and the defaults can give: directions of the rows or, if that is asked for, of kernel features."""
+        if self.kernel is not True:
+            return dimension_limit(views)
+        m, n = self.n_landmarks, views.all_target.shape[0]
+        return max(1, min(m, n - 1)), f"the smaller of n_landmarks={m} and n_samples - 1={n - 1}"
 
     def _fit(self, views: Views, rng: np.random.RandomState) -> Fitted:
         trial = self.trial(views, rng)
@@ -253,10 +245,8 @@ class AutoHasher(BaseHasher):
         forced = self.sides == "two"
         if not (trial.related and trial.trusted):
             if forced:
-                raise ValueError(
-                    "sides='two' needs a source that the target predicts, and labels that it can tell; for these pairs "
-                    "neither view explains anything of the other, or of the labels. sides='auto' goes back to one side."
-                )
+                needed = "a source that the target predicts, and labels that it can tell"
+                raise ValueError(f"sides='two' needs {needed}; sides='auto' goes back to one side.")
             return decision
         scores = trial.sides_scores(decision.chosen)
         return decide_sides(decision, plan.two_sided, trial.best_two_sided(scores), scores, forced=forced)
@@ -276,19 +266,8 @@ class AutoHasher(BaseHasher):
                 default = last
             relevance = replace(relevance, default=default)
             listed = (*(c for c in listed if c.kernel), *(() if default is last else (default,)), last)
-        return Plan(
-            self.n_bits,
-            relevance,
-            tuple(c for c in listed if (kernel is not None if c.kernel else lengths or not c.params.get("offsets"))),
-            self.n_folds,
-            self.max_pairs,
-            self.max_unpaired,
-            self.n_repeats,
-            self.n_jobs,
-            kernel,
-            lengths,
-            self._two_sided(relevance, has_source, kernel),
-        )
+        can = (c for c in listed if (kernel is not None if c.kernel else lengths or not c.params.get("offsets")))
+        return Plan(self, relevance, tuple(can), kernel, lengths, self._two_sided(relevance, has_source, kernel))
 
     def _two_sided(self, relevance: Relevance, has_source: bool, kernel: KernelKind | None) -> tuple[Candidate, ...]:
         possible = bool(relevance.two_sided) and has_source
@@ -310,10 +289,7 @@ class AutoHasher(BaseHasher):
     def _checked_relevance(self, views: Views) -> Relevance:
         relevance = find_relevance(self.relevance)
         if relevance.needs_source and views.S is None:
-            raise ValueError(
-                f"relevance={self.relevance!r} needs privileged=..., the source that decides what is relevant. "
-                "GroupITQ and NeighbourHash keep groups and neighbours of the target rows."
-            )
+            raise ValueError(f"relevance={self.relevance!r} needs privileged=..., which decides what is relevant.")
         if relevance.needs_labels and views.y is None:
             raise ValueError(f"relevance={self.relevance!r} needs y, the classes or tags of the rows of X; got y=None.")
         return relevance
@@ -323,9 +299,6 @@ def affordable_landmarks(n_features: int, n_bits: int, max_encode_cost: float, m
     """Number of landmarks with which a code costs at most ``max_encode_cost`` times a linear one, in products.
 
     Those are d c; with m landmarks they are m (d + c).
-
-    >>> affordable_landmarks(128, 32, 10.0, 500)
-    256
     """
     return min(most, int(max_encode_cost * n_features * n_bits / (n_features + n_bits)))
 
@@ -335,11 +308,6 @@ def fitted_on_these_rows(X: InMemory) -> bool:
 
     The axes were then turned towards these few rows, and new rows are shorter than they are. What depends on the length
     of a row, an offset or a kernel of distances, would take all new rows for rows of the core. Folds cannot show it.
-
-    >>> from sklearn.decomposition import PCA
-    >>> X = np.random.RandomState(0).standard_normal((60, 20))
-    >>> fitted_on_these_rows(X), fitted_on_these_rows(PCA(10).fit_transform(X))
-    (False, True)
     """
     n, d = X.shape
     if is_sparse(X) or not 2 <= d < n:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import stats
 
 from thpi._types import Fitted
 from thpi.auto._folds import FoldScores
@@ -16,49 +15,29 @@ from thpi.auto._relevance import Candidate, Relevance
 Entry = dict[str, Any]
 """One candidate in ``candidates_``: plain values, as JSON has them."""
 
-_CONFIDENCE = 0.95
-
-
-class Sides(NamedTuple):
-    """Scores of the one-sided choice and of the two-sided one, both by the asymmetric distance."""
-
-    one: FoldScores
-    two: FoldScores
-
-    @property
-    def gain(self) -> tuple[float, float, float]:
-        """Gain of two sides over one, and its 95 % interval."""
-        return _with_interval(*self.two.gain_on_new_rows(self.one))
-
 
 class Decision(NamedTuple):
     """The chosen candidate, an entry per candidate, and the scores of the best with and without source.
 
     These scores are those of candidates that other rows have chosen, see :func:`chosen_by_others`; None if there are no
-    folds or no candidates with source. ``sides`` are None unless two-sided codes were tried.
+    folds or no candidates with source. ``gain`` is that by the source and its 95 % interval, zeros if it is not known,
+    and ``sides_gain`` that of two sides over one by the asymmetric distance, None unless two-sided codes were tried.
     """
 
     chosen: Candidate
     entries: list[Entry]
     with_source: FoldScores | None = None
     without: FoldScores | None = None
-    sides: Sides | None = None
-
-    @property
-    def gain(self) -> tuple[float, float, float]:
-        """Gain by the source and its 95 % interval; zeros if it is not known."""
-        if self.with_source is None or self.without is None:
-            return 0.0, 0.0, 0.0
-        return _with_interval(*self.with_source.gain_on_new_rows(self.without))
+    gain: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    sides_gain: tuple[float, float, float] | None = None
 
     @property
     def fitted(self) -> Fitted:
         """The evidence as fitted attributes."""
-        gain, low, high = self.gain
-        found = {"candidates_json_": json.dumps(self.entries), "gain_": gain, "gain_limits_": np.array([low, high])}
-        if self.sides is not None:
-            gain, low, high = self.sides.gain
-            found |= {"sides_gain_": gain, "sides_gain_limits_": np.array([low, high])}
+        found: Fitted = {"candidates_json_": json.dumps(self.entries)}
+        for name, gain in (("gain", self.gain), ("sides_gain", self.sides_gain)):
+            if gain is not None:
+                found |= {f"{name}_": gain[0], f"{name}_limits_": np.array(gain[1:])}
         return found
 
 
@@ -105,8 +84,8 @@ def decide(
     entries = [_entry(c, chosen, scores[c], scores[without]) for c in scored]
     if not users:
         return Decision(chosen, entries)
-    with_source, alone_scores = (chosen_by_others([scores[c] for c in group]) for group in (users, alone))
-    return Decision(chosen, entries, with_source, alone_scores)
+    best, best_alone = (chosen_by_others([scores[c] for c in group]) for group in (users, alone))
+    return Decision(chosen, entries, best, best_alone, best.gain_with_interval(best_alone))
 
 
 def decide_sides(
@@ -122,13 +101,13 @@ def decide_sides(
     A two-sided code asks for the source rows of items. So the interval of its gain has to be above 0, or it is
     ``forced``.
     """
-    sides = None if scores is None else Sides(scores[decision.chosen], scores[best])
-    two_sided = forced or (sides is not None and sides.gain[1] > 0)
+    gain = None if scores is None else scores[best].gain_with_interval(scores[decision.chosen])
+    two_sided = forced or (gain is not None and gain[1] > 0)
     chosen = best if two_sided else decision.chosen
     # Two-sided candidates have no score by Hamming distance, as others have.
     entries = [entry | {"chosen": entry["chosen"] and not two_sided} for entry in decision.entries]
     entries += [_entry(candidate, chosen, None, None) for candidate in candidates]
-    return decision._replace(chosen=chosen, entries=entries, sides=sides)
+    return decision._replace(chosen=chosen, entries=entries, sides_gain=gain)
 
 
 def chosen_by_others(candidates: Sequence[FoldScores]) -> FoldScores:
@@ -158,11 +137,6 @@ def _entry(candidate: Candidate, chosen: Candidate, score: FoldScores | None, ba
     }
     if score is None or base is None:
         return entry | {"score": None, "scores": [], "gain": None, "gain_low": None, "gain_high": None}
-    gain, low, high = _with_interval(*score.gain_on_new_rows(base))
+    gain, low, high = score.gain_with_interval(base)
     by_fold = [round(float(value), 4) for value in score.by_fold]
     return entry | {"score": score.mean, "scores": by_fold, "gain": gain, "gain_low": low, "gain_high": high}
-
-
-def _with_interval(gain: float, error: float) -> tuple[float, float, float]:
-    reach = float(stats.norm.ppf((1 + _CONFIDENCE) / 2)) * error
-    return gain, gain - reach, gain + reach

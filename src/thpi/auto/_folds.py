@@ -1,29 +1,36 @@
-"""Cross-validation of candidates on the training pairs."""
+"""Folds of the pairs, several divisions of them, and the scores of a candidate on them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import copy
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy import stats
 from sklearn.model_selection import KFold
 
 from thpi._types import Array, Bools, Floats, Ints
 from thpi.auto._relevance import Candidate
 from thpi.codes import pack_signs
 from thpi.evaluation import average_precision_among, ranked_average_precision
-from thpi.hashers import Geometry, Learned, Limits, SourceFeatures, Steps, learn
+from thpi.hashers import (
+    Geometry,
+    Learned,
+    Limits,
+    SourceFeatures,
+    Steps,
+    learn,
+)
 from thpi.solvers.blocks import spread
 from thpi.solvers.quantisation import to_signs
 
-# Selection needs the order of the candidates, not their last digit.
-FOLD_LIMITS = Limits(Steps(1e-4, 20), Steps(1e-4, 15), 300)
-LEAST_STARTS = 2
-"""Random starts of a fold, in all repetitions: in which local optimum a search ends is luck, so it is averaged."""
-MOST_MORE = 1000
-"""Further target rows that a fold learns from."""
+if TYPE_CHECKING:
+    pass
+
+FOLD_LIMITS = Limits(Steps(1e-4, 20), Steps(1e-4, 15), 300)  # selection needs the order, not the last digit
+LEAST_STARTS = 2  # random starts of a fold, in all repetitions: where a search ends is luck, so it is averaged
+MOST_MORE = 1000  # further target rows that a fold learns from
 
 
 @dataclass(frozen=True)
@@ -66,6 +73,17 @@ class FoldScores:
         n_folds = len(np.unique(self.fold_of[0]))
         return gain, float(max(error, folds.std(ddof=1) * np.sqrt(1 / len(folds) + 1 / (n_folds - 1))))
 
+    def gain_with_interval(self, other: FoldScores) -> tuple[float, float, float]:
+        """The same gain with its 95 % interval."""
+        gain, error = self.gain_on_new_rows(other)
+        reach = float(stats.norm.ppf(0.975)) * error
+        return gain, gain - reach, gain + reach
+
+    def and_further(self, repeats: FoldScores) -> FoldScores:
+        """The same with further repetitions."""
+        precisions = np.vstack([self.precisions, repeats.precisions])
+        return FoldScores(precisions, np.vstack([self.fold_of, repeats.fold_of]))
+
     def _less(self, other: FoldScores) -> FoldScores:
         shared = min(len(self.precisions), len(other.precisions))
         return FoldScores(self.precisions[:shared] - other.precisions[:shared], self.fold_of[:shared])
@@ -81,6 +99,7 @@ class Division(NamedTuple):
     seed: int
 
 
+@dataclass(eq=False)
 class Folds:
     """Folds of the pairs with their ground truth and geometries, which all candidates share.
 
@@ -92,35 +111,24 @@ class Folds:
     search among all source rows.
     """
 
-    def __init__(
-        self,
-        X: Array,
-        more: Array,
-        relevant: Bools,
-        found_by_search: Bools,
-        division: Division,
-        *,
-        n_bits: int,
-        widths: tuple[float | None, ...],
-        source: SourceFeatures | None,
-        labels: Array | None,
-    ) -> None:
-        self.X, self.division, self.n_bits = X, division, n_bits
-        self.relevant, self.found_by_search = relevant, found_by_search
-        self.source, self.labels, self._widths = source, labels, widths
-        self._more = more[spread(len(more), MOST_MORE)]
-        self.fold_of = np.empty((division.n_repeats, len(X)), dtype=np.int64)
+    X: Array
+    more: Array
+    relevant: Bools
+    found_by_search: Bools
+    division: Division
+    n_bits: int
+    widths: tuple[float | None, ...]
+    source: SourceFeatures | None
+    labels: Array | None
+
+    def __post_init__(self) -> None:
+        self.more = self.more[spread(len(self.more), MOST_MORE)]
+        self.fold_of = np.empty((self.division.n_repeats, len(self.X)), dtype=np.int64)
         for repeat, fold_of in enumerate(self.fold_of):
-            divided = KFold(division.n_folds, shuffle=True, random_state=division.seed + repeat).split(X)
-            for fold, (_, held) in enumerate(divided):
+            kfold = KFold(self.division.n_folds, shuffle=True, random_state=self.division.seed + repeat)
+            for fold, (_, held) in enumerate(kfold.split(self.X)):
                 fold_of[held] = fold
         self._geometries: dict[tuple[int, int], Geometry] = {}
-
-    def in_other_coordinates(self, X: Array, more: Array, widths: tuple[float | None, ...]) -> Folds:
-        """The same folds of the same pairs, their target rows in other coordinates."""
-        other = copy(self)
-        other.X, other._widths, other._more, other._geometries = X, widths, more[spread(len(more), MOST_MORE)], {}
-        return other
 
     @property
     def can_score(self) -> bool:
@@ -188,7 +196,7 @@ class Folds:
                 train = np.sort(rng.choice(train, most, replace=False))
             known = None if self.labels is None else self.labels[train]
             self._geometries[repeat, fold] = Geometry(
-                self.X[train], self.n_bits, seed, self.source, rows=train, widths=self._widths, more=self._more,
+                self.X[train], self.n_bits, seed, self.source, rows=train, widths=self.widths, more=self.more,
                 labels=known,
             )  # fmt: skip
         return self._geometries[repeat, fold]

@@ -44,32 +44,24 @@ class Candidate:
         """Return the hasher, not yet fitted."""
         return self.method(n_bits=n_bits, random_state=random_state, **self.params)
 
-    @property
-    def is_plain_itq(self) -> bool:
-        """Whether it is ITQ of the rows, which is always computed first."""
-        return self.method is ITQ and not self.kernel and not self.params
-
 
 ITQ_ALONE = Candidate(ITQ, uses_source=False)
 
 
+@dataclass(frozen=True)
 class Spaces:
-    """The spaces in which the rows of pairs can be near to each other, and their labels.
+    """The spaces in which the rows of pairs can be near to each other, and their labels."""
 
-    ``groups`` are diffusion coordinates of the source rows, in which rows of one group are near; they are computed if
-    needed.
-    """
-
-    def __init__(
-        self, target: Any, labels: Any = None, source: Any = None, groups: Callable[[], Array] | None = None
-    ) -> None:
-        self.target, self.labels, self.source, self._groups = target, labels, source, groups
+    target: Any
+    labels: Any = None
+    source: Any = None
+    find_groups: Callable[[], Array] | None = None
 
     @cached_property
     def groups(self) -> Array:
-        """Diffusion coordinates of the source rows."""
-        assert self._groups is not None
-        return self._groups()
+        """Diffusion coordinates of the source rows, in which rows of one group are near; computed if needed."""
+        assert self.find_groups is not None
+        return self.find_groups()
 
 
 @dataclass(frozen=True)
@@ -77,24 +69,19 @@ class Relevance:
     """One meaning of "relevant"; :data:`thpi.registry.RELEVANCES` has them by name.
 
     An item is relevant to another if it is near in ``space`` or, if that is None, has its class or shares a tag.
-    ``share`` of the pairs are near on average: the paper's 50 neighbours are 1/20 to 1/60 of its collections. In a
-    search among many rows, at most ``most`` are near.
-    ``candidates`` are in order of preference: of those that score about alike AutoHasher takes the first. ``default``
-    is taken if what decides about relevance has nothing to do with the target. ``directions`` says whether kernels also
-    look at the directions of rows: for neighbours in target space their distances are all that counts. ``two_sided``
-    are candidates that code items by their source rows.
+    ``share`` of the pairs are near on average: the paper's 50 neighbours are 1/20 to 1/60 of its collections.
     """
 
     name: str
     title: str
-    candidates: tuple[Candidate, ...]
-    default: Candidate
+    candidates: tuple[Candidate, ...]  #: In order of preference: of those that score about alike the first is taken.
+    default: Candidate  #: Taken if what decides about relevance has nothing to do with the target.
     space: Callable[[Spaces], Matrix] | None = None
     share: float = 1 / 30
-    most: int | None = 50
+    most: int | None = 50  #: In a search among many rows, at most as many are near.
     needs_source: bool = False
-    directions: bool = True
-    two_sided: tuple[Candidate, ...] = ()
+    directions: bool = True  #: Whether kernels also look at the directions of rows, rather than at distances alone.
+    two_sided: tuple[Candidate, ...] = ()  #: These code items by their source rows.
 
     @property
     def needs_labels(self) -> bool:
@@ -117,7 +104,7 @@ class Relevance:
             rows: Any = self.space(spaces)
             n = rows.shape[0]
             k = min(n - 1, count(n))
-            relevant = np.array(radius_relevance(rows, rows, neighbour_radius(rows, form="plain", k=k)), dtype=np.bool_)
+            relevant = np.array(radius_relevance(rows, rows, neighbour_radius(rows, k=k)), dtype=np.bool_)
         np.fill_diagonal(relevant, False)
         return relevant
 

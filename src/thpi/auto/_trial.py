@@ -1,19 +1,20 @@
-"""A trial of all candidates on some rows: their scores on the folds, and any one of them learned from all rows."""
+"""A trial of all candidates on some rows: their scores on folds, and any one of them learned from all rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from thpi._types import Array, Fitted
+from thpi._types import Fitted
 from thpi.auto._folds import Division, Folds, FoldScores
 from thpi.auto._relevance import Candidate, Relevance, Spaces
 from thpi.base import TooManyBitsError, Views
 from thpi.hashers import (
+    ITQ,
     Geometry,
     GeometryLearner,
     KernelGeometry,
@@ -29,21 +30,20 @@ from thpi.hashers import (
 from thpi.kernels.threads import one_blas_thread
 from thpi.pairing import UNRELATED_LABELS
 from thpi.solvers.blocks import spread
-from thpi.solvers.dependence import dependence_p_value
-from thpi.solvers.loo_ridge import least_r2, loo_ridge
+from thpi.solvers.loo_ridge import dependence_p_value, least_r2, loo_ridge
+
+if TYPE_CHECKING:
+    from thpi.auto._auto import AutoHasher
 
 LEAST_PAIRS = 12
 FINAL_LIMITS = Limits(Steps(1e-5, 60))
 FINAL_STARTS = 8
 MOST_REPEATS = 5
-FITS = 600
-"""Repetitions of the folds are this number over that of the pairs: the scores of few pairs are noisier."""
-MOST_HELD = 500
-"""Held-out rows per fold: more of them cost no fit and make the score less noisy."""
+FITS = 600  # repetitions of the folds are this number over that of the pairs: the scores of few pairs are noisier
+MOST_HELD = 500  # held-out rows per fold: more of them cost no fit and make the score less noisy
 MOST_R2_PAIRS = 2000
 MOST_LABELS = 500
-CLOSE = 2.0
-"""Standard errors below the best within which a candidate is scored in further repetitions."""
+CLOSE = 2.0  # standard errors below the best within which a candidate is scored in further repetitions
 
 
 class Space(NamedTuple):
@@ -55,19 +55,14 @@ class Space(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What is tried, and how much may be spent on it; see the parameters of :class:`thpi.AutoHasher`."""
+    """What is tried on some rows, and the hasher whose parameters say how much may be spent on it."""
 
-    n_bits: int
+    settings: AutoHasher
     relevance: Relevance
     candidates: tuple[Candidate, ...]
-    n_folds: int = 3
-    max_pairs: int = 500
-    max_unpaired: int = 3000
-    n_repeats: int | None = None
-    n_jobs: int | None = None
-    kernel: KernelKind | None = None
-    use_lengths: bool = True
-    two_sided: tuple[Candidate, ...] = ()
+    kernel: KernelKind | None
+    use_lengths: bool
+    two_sided: tuple[Candidate, ...]
 
 
 class Trial:
@@ -83,7 +78,7 @@ class Trial:
         self.views, self.plan = views, plan
         # The same starts and samples for every random state: which rotation ITQ starts from is luck, worth a point of
         # MAP, and the best of a fixed few is as good as the best of a random few.
-        self._whole = ViewGeometry(views, plan.n_bits, rng, plan.max_unpaired, seed=0)
+        self._whole = ViewGeometry(views, plan.settings.n_bits, rng, plan.settings.max_unpaired, seed=0)
         geometry = self._whole.geometry
         folds = self._folds(geometry, rng) if scored and len(plan.candidates) > 1 else None
         self.linear = Space(geometry, folds, self._whole.fitted)
@@ -98,7 +93,7 @@ class Trial:
             folds, widths = self.linear.folds, _widths(found.geometry)
             if folds is not None:
                 n, kept = self.views.X.shape[0], folds.division.kept
-                folds = folds.in_other_coordinates(found.values[kept], found.values[n:], widths)
+                folds = replace(folds, X=found.values[kept], more=found.values[n:], widths=widths)
             return Space(found.geometry, folds, found.fitted)
 
     def space(self, candidate: Candidate) -> Space:
@@ -124,12 +119,7 @@ class Trial:
             first = self._score(self.plan.candidates, [0])
             repeats = range(1, folds.division.n_repeats)
             more = self._score(self._close(first), repeats) if repeats else {}
-        return {
-            candidate: score if candidate not in more else FoldScores(
-                *(np.vstack(parts) for parts in zip(_parts(score), _parts(more[candidate]), strict=True))
-            )
-            for candidate, score in first.items()
-        }  # fmt: skip
+        return {c: score.and_further(more[c]) if c in more else score for c, score in first.items()}
 
     def sides_scores(self, chosen: Candidate) -> dict[Candidate, FoldScores] | None:
         """Scores by the asymmetric distance, of what was chosen and of the two-sided candidates."""
@@ -140,14 +130,13 @@ class Trial:
             return self._score([chosen, *self.plan.two_sided], range(folds.division.n_repeats), Folds.score_sides)
 
     def best_two_sided(self, scores: dict[Candidate, FoldScores] | None) -> Candidate:
-        """The best two-sided candidate: on the folds or, if these learn from a part of the pairs, on all of them.
+        """The best two-sided candidate: on the folds or, if these learn from a part of the pairs, by leave-one-out.
 
-        Landmarks may be enough for some hundred pairs and too few for thousands. What leave-one-out explains of the
-        source shows it, and takes all pairs at little cost. Without scores it is the first.
+        Landmarks may be enough for some hundred pairs and too few for thousands. Without scores it is the first.
         """
         if scores is None:
             return self.plan.two_sided[0]
-        if len(self.linear.geometry.X) <= self.plan.max_pairs:
+        if len(self.linear.geometry.X) <= self.plan.settings.max_pairs:
             return max(self.plan.two_sided, key=lambda candidate: scores[candidate].mean)
         with one_blas_thread():
             return max(
@@ -169,12 +158,13 @@ class Trial:
             except TooManyBitsError:
                 return None
 
-        if self.plan.n_jobs in (None, 1):
+        n_jobs = self.plan.settings.n_jobs
+        if n_jobs in (None, 1):
             found = [score(candidate) for candidate in candidates]
         else:
             from joblib import Parallel, delayed
 
-            found = Parallel(self.plan.n_jobs, prefer="threads")(delayed(score)(candidate) for candidate in candidates)
+            found = Parallel(n_jobs, prefer="threads")(delayed(score)(candidate) for candidate in candidates)
         return {c: scores for c, scores in zip(candidates, found, strict=True) if scores is not None}
 
     def _close(self, scores: dict[Candidate, FoldScores]) -> list[Candidate]:
@@ -235,12 +225,12 @@ class Trial:
 
     def learn(self, candidate: Candidate) -> Fitted:
         """Learn a candidate from all rows; the fitted attributes of a hasher."""
-        if candidate.is_plain_itq and self._whole.itq is not None:
+        if candidate.method is ITQ and not candidate.kernel and not candidate.params and self._whole.itq is not None:
             return self._whole.itq
         geometry, folds, fitted = self.space(candidate)
         if not candidate.uses_source:
             geometry = geometry.without_source
-        start, hasher, relevance = 0, candidate.make(self.plan.n_bits), self.plan.relevance
+        start, hasher, relevance = 0, candidate.make(self.plan.settings.n_bits), self.plan.relevance
         # The best of several starts is known only if it is known what is relevant.
         if folds is not None and self.trusted and isinstance(hasher, GeometryLearner):
             # Number 0 is that of ITQ, which hangs on the random state.
@@ -257,12 +247,12 @@ class Trial:
 
     def _folds(self, geometry: Geometry, rng: np.random.RandomState) -> Folds | None:
         """Return the folds; None if there are too few pairs, or if nothing is relevant to anything in some fold."""
-        plan, source = self.plan, geometry.source
+        plan, settings, source = self.plan, self.plan.settings, geometry.source
         n = len(geometry.X)
         seed = int(rng.randint(np.iinfo(np.int32).max // 2))
-        if n < max(LEAST_PAIRS, 2 * plan.n_folds):
+        if n < max(LEAST_PAIRS, 2 * settings.n_folds):
             return None
-        kept, most = np.arange(n), max(plan.max_pairs, plan.n_folds * MOST_HELD)
+        kept, most = np.arange(n), max(settings.max_pairs, settings.n_folds * MOST_HELD)
         if n > most:
             kept = np.sort(rng.choice(n, most, replace=False))
             source = None if source is None else source.taken(kept)
@@ -272,26 +262,16 @@ class Trial:
             spaces = Spaces(geometry.X[kept], labels, source.linear[: source.n], lambda: source.diffusion[: source.n])
         relevant = plan.relevance.of_pairs(spaces)
         sought = relevant if source is None else plan.relevance.of_search(spaces, len(source.linear))
-        division = Division(
-            kept,
-            plan.n_folds,
-            plan.max_pairs - plan.max_pairs // plan.n_folds,
-            plan.n_repeats or min(MOST_REPEATS, max(1, FITS // len(kept))),
-            seed,
-        )
-        folds = Folds(
-            geometry.X[kept], geometry.real[n:], relevant, sought, division, n_bits=plan.n_bits,
-            widths=_widths(geometry), source=source, labels=labels,
-        )  # fmt: skip
+        most_learned = settings.max_pairs - settings.max_pairs // settings.n_folds
+        n_repeats = settings.n_repeats or min(MOST_REPEATS, max(1, FITS // len(kept)))
+        division = Division(kept, settings.n_folds, most_learned, n_repeats, seed)
+        rows, widths = (geometry.X[kept], geometry.real[n:]), _widths(geometry)
+        folds = Folds(*rows, relevant, sought, division, settings.n_bits, widths, source, labels)
         return folds if folds.can_score else None
 
 
 def first_of_best(merits: Sequence[float]) -> int:
-    """Number of the first merit that is as high as the highest but for rounding: two starts may end at the same codes.
-
-    >>> first_of_best([1.0, 3.0, 3.0 + 1e-14])
-    1
-    """
+    """Number of the first merit that is the highest but for rounding: two starts may end at the same codes."""
     best = max(merits)
     return next(number for number, merit in enumerate(merits) if merit >= best - 1e-9 * abs(best))
 
@@ -301,19 +281,12 @@ def _widths(geometry: Geometry) -> tuple[float | None, ...]:
     return () if geometry.source is None else (geometry.imputation.width,)
 
 
-def _parts(scores: FoldScores) -> tuple[Array, Array]:
-    return scores.precisions, scores.fold_of
-
-
 def pairs_r2(geometry: Geometry) -> float:
-    """Share of one view that ridge regression on the other explains, by leave-one-out; the larger of both directions.
+    """Share of one view that the other explains, by leave-one-out, the larger of both directions.
 
-    From target to source on the principal components of the source, from source to target by the kernel that imputes
-    best.
+    To the source by ridge on its principal components, to the target by the kernel that imputes best.
     """
-    source = geometry.source
-    assert source is not None
     some = spread(len(geometry.X), MOST_R2_PAIRS)
-    X, S = geometry.X[some], source.linear[geometry.rows[some]]
+    X, S = geometry.X[some], geometry.known_source.linear[geometry.rows[some]]
     forward = loo_ridge(X - X.mean(axis=0), S - S.mean(axis=0)).explained
-    return float(max(forward, geometry.imputation.explained))
+    return float(max(forward, geometry.imputation.of_target.explained))

@@ -14,8 +14,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from thpi._signals import run_program
-from thpi.cli._output import resend_lost_interrupts
+from thpi._signals import resend_lost_interrupts, run_program
 
 __all__ = ["COMMANDS", "app", "main", "run"]
 

@@ -6,14 +6,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from thpi.cli._output import Facts
+from thpi.cli._shared import Facts
 
 if TYPE_CHECKING:
-    from thpi._types import Matrix
-    from thpi.base import BaseHasher
     from thpi.collection import Collection, Details
-    from thpi.encoder import Coding, Encoder
-    from thpi.tables import Value
+    from thpi.encoder import Coding
+    from thpi.tables import Learning, Value
 
 _PICTURES = (".webp", ".png", ".jpg", ".jpeg")
 _LARGEST = 2**18  # bytes of a thumbnail
@@ -32,17 +30,6 @@ def coder_of(shop: Collection, side: str = "target") -> tuple[Coding, tuple[str,
     return coder, None if names is None else tuple(str(name) for name in names)
 
 
-def check_width(argument: str, spec: str, values: Matrix, hasher: Coding) -> None:
-    given, fitted = values.shape[1], hasher.n_features_in_
-    if given != fitted:
-        raise ValueError(f"{argument}={spec!r} has {given} columns of features; the model was fitted on {fitted}.")
-
-
-def parameters(hasher: Encoder | BaseHasher) -> Facts:
-    """Return the parameters of a method, without those that have options of their own."""
-    return {key: value for key, value in hasher.get_params().items() if key not in ("n_bits", "random_state")}
-
-
 def ids_like(shop: Collection, values: Sequence[Value]) -> Any:
     """Return ids as those of the collection are: 64-bit integers, or texts; the first ids decide."""
     from thpi.tables import as_ids
@@ -51,31 +38,42 @@ def ids_like(shop: Collection, values: Sequence[Value]) -> Any:
     return [str(value) for value in values] if len(ids) and ids.dtype == object else as_ids(values)
 
 
+def item_ids(rows: Learning, like: Collection | None = None) -> tuple[Any, Any]:
+    """Return the ids of rows and of further target rows, as those of a collection are; None where there are none."""
+    from thpi.tables import as_ids
+
+    n, more = rows.X.shape[0], rows.views["target"]
+    if rows.ids is None:
+        return None, None
+    if more is not None and rows.target_ids is None:
+        raise ValueError("--target has no column of ids, and DATA has one: all items have ids, or none.")
+    every = [*rows.ids, *(rows.target_ids or ())]
+    ids = as_ids(every) if like is None else ids_like(like, every)
+    return ids[:n], None if more is None else ids[n:]
+
+
 def item_details(ids: Iterable[Any], texts: dict[str, str], pictures: Path | None) -> dict[Any, Details] | None:
     """Return text and picture of items: by their ids, and from files of a folder that are named after these."""
     from thpi.collection import Details
 
     if not texts and pictures is None:
         return None
-    files: dict[str, Path] = {}
+    files: dict[str, bytes] = {}
     if pictures is not None:
         if not pictures.is_dir():
             raise ValueError(f"--pictures={str(pictures)!r} must be a folder.")
-        files = {file.stem: file for file in sorted(pictures.iterdir()) if file.suffix.lower() in _PICTURES}
-    found: dict[Any, Details] = {}
-    for item in map(_plain, ids):
-        file = files.get(str(item))
-        if file is not None and (size := file.stat().st_size) > _LARGEST:
-            raise ValueError(f"--pictures: {str(file)!r} has {size:,} bytes; a thumbnail has at most {_LARGEST:,}.")
-        found[item] = Details(texts.get(str(item)), None if file is None else file.read_bytes())
-    if pictures is not None and not any(each.thumbnail for each in found.values()):
-        kinds = ", ".join(_PICTURES)
-        raise ValueError(f"--pictures={str(pictures)!r} has no file named after an item ({kinds}).")
-    return found
-
-
-def _plain(item: Any) -> Any:
-    return item.item() if hasattr(item, "item") else item
+        wanted = set(map(str, ids))
+        for file in sorted(pictures.iterdir()):
+            if file.stem in wanted and file.suffix.lower() in _PICTURES:
+                if (size := file.stat().st_size) > _LARGEST:
+                    most = f"a thumbnail has at most {_LARGEST:,}"
+                    raise ValueError(f"--pictures: {str(file)!r} has {size:,} bytes; {most}.")
+                files[file.stem] = file.read_bytes()
+        if not files:
+            kinds = ", ".join(_PICTURES)
+            raise ValueError(f"--pictures={str(pictures)!r} has no file named after an item ({kinds}).")
+    items = [item.item() if hasattr(item, "item") else item for item in ids]
+    return {item: Details(texts.get(str(item)), files.get(str(item))) for item in items}
 
 
 def collection_facts(path: Path, shop: Collection, as_json: bool) -> Facts:
@@ -89,10 +87,9 @@ def collection_facts(path: Path, shop: Collection, as_json: bool) -> Facts:
     choice = f": {evidence['choice']}" if "choice" in evidence else ""
     facts["method"] = f"{about['method']}{choice}"
     facts["parameters"] = evidence.get("choice_params") or None
-    facts["learned_from"] = (
-        f"{evidence.get('rows', 0):,} rows of {', '.join((about.get('tables') or {}).values()) or '?'}"
-    )
-    facts |= {"pairs": about.get("pairs"), "gain": gain_sentence(evidence, about.get("relevant"))}
+    tables = ", ".join((about.get("tables") or {}).values()) or "?"
+    facts["learned_from"] = f"{evidence.get('rows', 0):,} rows of {tables}"
+    facts |= {"pairs": about.get("pairs"), "gain": _gain(evidence, about.get("relevant"))}
     if "sides_gain" in evidence:
         low, high = evidence["sides_gain_interval"]
         gained = f"two sides {evidence['sides_gain']:+.1f} ({low:+.1f} to {high:+.1f}) points over one"
@@ -102,14 +99,11 @@ def collection_facts(path: Path, shop: Collection, as_json: bool) -> Facts:
     return facts | {"seed": about["settings"].get("random_state"), "fingerprint": shop.model, "version": shop.version}
 
 
-def gain_sentence(evidence: Facts, relevant: str | None) -> str | None:
+def _gain(evidence: Facts, relevant: str | None) -> str | None:
     """What the source adds, in words; None if it was not tried."""
-    tried = [entry for entry in evidence.get("candidates", ()) if entry["uses_source"] and entry["score"] is not None]
-    if not tried:
+    if not any(entry["uses_source"] and entry["score"] is not None for entry in evidence.get("candidates", ())):
         return None
     low, high = evidence["gain_interval"]
-    used = "The source is used" if evidence["uses_source"] else "The source is not used"
-    return (
-        f"{used}: {evidence['gain']:+.1f} points of MAP with it (95 % interval {low:+.1f} to {high:+.1f}), if relevant "
-        f"means {relevant or evidence['relevance']}, by cross-validation on the pairs."
-    )
+    gain = f"{evidence['gain']:+.1f} points of MAP with it (95 % interval {low:+.1f} to {high:+.1f})"
+    meaning = f"if relevant means {relevant or evidence['relevance']}, by cross-validation on the pairs"
+    return f"The source is {'' if evidence['uses_source'] else 'not '}used: {gain}, {meaning}."

@@ -6,22 +6,23 @@ from typing import Annotated
 
 import typer
 
-from thpi.cli import _options as options
-from thpi.cli._collections import check_width, coder_of, ids_like, item_details
-from thpi.cli._output import progress_bar, show, uninterrupted
+from thpi._signals import uninterrupted
+from thpi.cli import _shared as shared
+from thpi.cli._collections import coder_of, ids_like, item_details
+from thpi.cli._shared import progress_bar, show
 
 _SIDE = "target or source: the rows of DATA are source rows (two-sided models only)."
 
 
 def add(
-    collection: options.CollectionFile,
-    data: options.Data,
-    id: options.ItemId = None,
-    ignore: options.Ignore = None,
-    text: options.Text = None,
-    pictures: options.Pictures = None,
+    collection: shared.CollectionFile,
+    data: shared.Data,
+    id: shared.ItemId = None,
+    ignore: shared.Ignore = None,
+    text: shared.Text = None,
+    pictures: shared.Pictures = None,
     side: Annotated[str, typer.Option(metavar="SIDE", help=_SIDE)] = "target",
-    as_json: options.Json = False,
+    as_json: shared.Json = False,
 ) -> None:
     """Code the rows of a file with the model of a collection, and add them: all, or none.
 
@@ -40,33 +41,31 @@ def add(
     import numpy as np
 
     from thpi.collection import open
-    from thpi.tables import Choice, open_table
+    from thpi.tables import Choice, check_width, open_table
 
     with open(collection) as shop:
         coder, features = coder_of(shop, side)
         table = open_table(Choice("DATA", data, id, ignore=ignore or (), features=features, text=text))
         codes, names, texts = [], [], []
-        with progress_bar("coding", "{task.fields[rows]:,} rows", "TimeRemainingColumn") as update:
+        with progress_bar("coding") as update:
             for batch in table.batches:
-                check_width("DATA", data, batch.values, coder)
+                check_width("DATA", data, batch.values, coder.n_features_in_)
                 codes.append(coder.transform(batch.values))
                 names += batch.ids or []
                 texts += batch.texts or []
-                update(rows=sum(map(len, codes)), total=1.0, completed=batch.done or 0.0)
+                update(description=f"{sum(map(len, codes)):,} rows coded", total=1.0, completed=batch.done or 0.0)
         if not codes:
             raise ValueError(f"DATA={data!r} has no rows.")
         ids = ids_like(shop, names) if names else None
-        details = None
-        if texts or pictures is not None:
-            if ids is None:
-                raise ValueError("--text and --pictures need a column of ids (--id).")
-            found = item_details(
-                ids, {str(n): t for n, t in zip(names, texts, strict=False) if t is not None}, pictures
-            )
-            details = None if found is None else list(found.values())
+        if ids is None and (texts or pictures is not None):
+            raise ValueError("--text and --pictures need a column of ids (--id).")
+        shown = {str(name): text for name, text in zip(names, texts, strict=False) if text is not None}
+        details = item_details(names if ids is None else ids, shown, pictures)
         try:
             with uninterrupted():
-                added = shop.add_codes(np.concatenate(codes), ids, details=details)
+                added = shop.add_codes(
+                    np.concatenate(codes), ids, details=None if details is None else list(details.values())
+                )
         except ValueError as error:
             raise ValueError(f"COLLECTION={str(collection)!r}: {error}") from None
         show(as_json, {"collection": str(collection), "added": len(added), "items": len(shop), "version": shop.version})

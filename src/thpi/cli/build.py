@@ -5,19 +5,25 @@ from __future__ import annotations
 import json
 import time
 import warnings
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
-from thpi.cli import _options as options
-from thpi.cli._collections import collection_facts, item_details, parameters
-from thpi.cli._output import Facts, check_output, print_table, progress_bar, show, write_page
+from thpi.cli import _shared as shared
+from thpi.cli._collections import collection_facts, item_details, item_ids
+from thpi.cli._shared import Facts, check_output, print_table, progress_bar, report, show
 
 if TYPE_CHECKING:
     from thpi.base import BaseHasher
     from thpi.collection import Collection
     from thpi.tables import Files, Learning
+
+
+def _parameters(hasher: BaseHasher) -> Facts:
+    """Return the parameters of a method, without those that have options of their own."""
+    return {key: value for key, value in hasher.get_params().items() if key not in ("n_bits", "random_state")}
 
 
 def _print_methods(wanted: bool) -> None:
@@ -26,18 +32,25 @@ def _print_methods(wanted: bool) -> None:
     from thpi import HASHERS
     from thpi.registry import needs
 
-    params = {name: sorted(parameters(method()).items()) for name, method in HASHERS.items()}
+    params = {name: sorted(_parameters(method()).items()) for name, method in HASHERS.items()}
     texts = {name: " ".join(f"{key}={value}" for key, value in pairs) or "-" for name, pairs in params.items()}
     rows = [(name, needs(method), texts[name]) for name, method in HASHERS.items()]
-    print_table(("method", "needs", "parameters, for --set"), rows)
+    print_table(("method", "needs", "parameters, for --set"), rows, texts=3)
     raise typer.Exit
 
 
+_DATA = typer.Argument(metavar="DATA", help=f"Target rows: {shared.TABLES}, or a folder.")
+_RELEVANCE = typer.Option(
+    autocompletion=shared.names_of("thpi", "RELEVANCES"),
+    help="What relevant means: target, source, labels or groups. Default: labels if given, else target.",
+)
+_FEATURE = typer.Option("--feature", metavar="COLUMN", help="Feature that looks like an id; may be repeated.")
+_CLUSTER = "Dask scheduler, for instance tcp://host:8786. Its workers read the files, under the same paths."
+_SCHEDULER = typer.Option(metavar="ADDRESS", help=_CLUSTER)
 _METHOD = typer.Option(
-    autocompletion=options.names_of("thpi", "HASHERS"),
+    autocompletion=shared.names_of("thpi", "HASHERS"),
     help="Method. Default: AutoHasher with --privileged or --labels, else ITQ.",
 )
-_LABELS = typer.Option(metavar="COLUMN|FILE", help=f"Classes: {options.LABELS} Relevant then means same class.")
 _SET = typer.Option("--set", metavar="NAME=VALUE", help="Rare parameter of the method; may be repeated.")
 _METHODS = typer.Option("--methods", is_eager=True, callback=_print_methods, help="List methods and parameters.")
 _RECALL = typer.Option(metavar="SHARE", help="Allow approximate search with this recall, e.g. 0.99. Default: exact.")
@@ -74,32 +87,30 @@ Examples:
   thpi build --methods
 """
 
-_HTML = typer.Option("--html", metavar="PAGE.html", help="Write a page with what was found.")
-
 
 def build(
     collection: Annotated[Path, typer.Argument(metavar="COLLECTION", help="File to write, for instance shop.thpi.")],
-    data: options.DataOrFolder,
-    privileged: Annotated[Optional[str], options.PRIVILEGED] = None,
-    source: options.FurtherSource = None,
-    target: options.FurtherTarget = None,
-    labels: Annotated[Optional[str], _LABELS] = None,
-    relevance: Annotated[Optional[str], options.RELEVANCE] = None,
+    data: Annotated[str, _DATA],
+    privileged: Annotated[Optional[str], shared.PRIVILEGED] = None,
+    source: shared.FurtherSource = None,
+    target: shared.FurtherTarget = None,
+    labels: shared.Labels = None,
+    relevance: Annotated[Optional[str], _RELEVANCE] = None,
     method: Annotated[Optional[str], _METHOD] = None,
     parameter: Annotated[Optional[list[str]], _SET] = None,
-    bits: options.Bits = 32,
+    bits: shared.Bits = 32,
     recall: Annotated[Optional[float], _RECALL] = None,
-    id: options.ItemId = None,
-    ignore: options.Ignore = None,
-    feature: options.Feature = None,
-    text: options.Text = None,
-    pictures: options.Pictures = None,
+    id: shared.ItemId = None,
+    ignore: shared.Ignore = None,
+    feature: Annotated[Optional[list[str]], _FEATURE] = None,
+    text: shared.Text = None,
+    pictures: shared.Pictures = None,
     title: Annotated[Optional[str], _TITLE] = None,
-    seed: options.Seed = 0,
-    scheduler: options.Scheduler = None,
-    html: Annotated[Optional[Path], _HTML] = None,
-    force: options.Force = False,
-    as_json: options.Json = False,
+    seed: shared.Seed = 0,
+    scheduler: Annotated[Optional[str], _SCHEDULER] = None,
+    html: shared.Html = None,
+    force: shared.Force = False,
+    as_json: shared.Json = False,
     methods: Annotated[bool, _METHODS] = False,
 ) -> None:
     """Learn from tables, code their items, and write a collection."""
@@ -109,36 +120,29 @@ def build(
     files = Files(data, privileged, source, target, labels)
     for name, output in (("COLLECTION", collection), ("--html", html)):
         if output is not None:
-            check_output(name, output, force=force, inputs=[*files, collection if output is html else None])
+            check_output(name, output, force=force, inputs=[*files.all, collection if output is html else None])
     if recall is not None and not 0 < recall <= 1:
         raise ValueError(f"--recall {recall:g} must be above 0 and at most 1.")
     hasher = _hasher(method, files, relevance, bits, seed, parameter or [])
     with cluster(scheduler) as client, progress_bar("reading") as update:
-        pairs = hasher.needs_privileged or hasher.uses_source
-        rows = read_learning(files, id=id, ignore=ignore, pairs=pairs, client=client, kept=feature or (), text=text)
+        alone = not (hasher.needs_privileged or hasher.uses_source)
+        learned = files._replace(privileged=None, source=None) if alone else files
+        rows = read_learning(learned, id=id, ignore=ignore, client=client, kept=feature or (), text=text)
         about = {"title": title or collection.stem, "recall": recall, "labels": labels}
         about |= _where_from(files, rows, hasher)
         made = _built(collection, hasher, rows, about, pictures, force, update)
     facts = collection_facts(collection, made, as_json) | {"seconds": round(time.perf_counter() - start, 3)}
     if as_json and rows.joined is not None:
         facts["pairs"] = rows.joined._asdict()
-    show(as_json, facts)
-    if html is not None:
-        write_page(html, _Page(hasher, about, collection_facts(collection, made, False)), as_json)
+    report(facts, partial(_page, hasher, about, made), html, as_json, lambda: show(False, facts))
 
 
-class _Page(NamedTuple):
-    """What was found when a collection was built."""
+def _page(hasher: BaseHasher, about: Facts, made: Collection) -> str:
+    from thpi.report import NARROW_STYLE, render
 
-    hasher: BaseHasher
-    about: Facts
-    facts: Facts
-
-    def to_html(self) -> str:
-        from thpi.report import NARROW_STYLE, render
-
-        about = {"title": self.about["title"], "meaning": self.about["relevant"], "style": NARROW_STYLE}
-        return render("collection.html", hasher=self.hasher, facts=self.facts, **about)
+    facts = collection_facts(made.path, made, False)
+    about = {"title": about["title"], "meaning": about["relevant"], "style": NARROW_STYLE}
+    return render("collection.html", hasher=hasher, facts=facts, **about)
 
 
 def _where_from(files: Files, rows: Learning, hasher: BaseHasher) -> Facts:
@@ -158,16 +162,9 @@ def _built(
 ) -> Collection:
     import thpi
     from thpi.auto import UnrelatedLabelsWarning, UnrelatedPairsWarning
-    from thpi.tables import as_ids
 
-    n, more = rows.X.shape[0], rows.views["target"]
-    ids = target_ids = None
-    every: Any = range(n)
-    if rows.ids is not None:
-        if more is not None and rows.target_ids is None:
-            raise ValueError("--target has no column of ids, and DATA has one: all items have ids, or none.")
-        every = as_ids([*rows.ids, *(rows.target_ids or ())])
-        ids, target_ids = every[:n], None if more is None else every[n:]
+    ids, target_ids = item_ids(rows)
+    every = range(rows.X.shape[0]) if ids is None else [*ids, *(() if target_ids is None else target_ids)]
     with warnings.catch_warnings():
         for category in (UnrelatedPairsWarning, UnrelatedLabelsWarning):
             warnings.simplefilter("ignore", category)  # the report has it
@@ -190,44 +187,30 @@ def _hasher(
     if method not in HASHERS:
         raise ValueError(f"--method {method!r} must be one of {', '.join(HASHERS)}.")
     hasher = HASHERS[method](n_bits=bits, random_state=seed)
-    if relevance is not None or (labels is not None and "relevance" in parameters(hasher)):
-        _set_relevance(hasher, relevance or "labels", privileged, labels)
+    if relevance is not None:
+        shared.meaning_of(relevance, labels, privileged)
+    chosen = relevance or (None if labels is None else "labels")
+    if chosen is not None and "relevance" in _parameters(hasher):
+        hasher.set_params(relevance=chosen)
+    elif relevance not in (None, "target"):
+        auto = "AutoHasher, the default with --privileged or --labels"
+        raise ValueError(f"--relevance {relevance} needs {auto}; {method} has one meaning only.")
     if hasher.needs_privileged and privileged is None:
         raise ValueError(f"--method {method} needs --privileged, the source rows of the items of DATA.")
-    allowed = sorted(set(parameters(hasher)) - {"relevance"})
+    allowed = sorted(set(_parameters(hasher)) - {"relevance"})
     for text in settings:
         name, equals, value = text.partition("=")
         if name == "relevance":
             raise ValueError(f"--set {text!r}: what relevant means has an option of its own, --relevance {value}.")
         if not equals or name not in allowed:
             auto = " AutoHasher, the default with --privileged or --labels, has it."
-            hint = auto if name in parameters(HASHERS["AutoHasher"]()) and method != "AutoHasher" else ""
+            hint = auto if name in _parameters(HASHERS["AutoHasher"]()) and method != "AutoHasher" else ""
             known = ", ".join(allowed) or "none"
             raise ValueError(f"--set {text!r} must be NAME=VALUE with a parameter of {method}: {known}.{hint}")
         hasher.set_params(**{name: _value(value)})
     hasher._validate_params()  # before the data are read
     _note_unused(hasher, files)
     return hasher
-
-
-def _set_relevance(hasher: BaseHasher, relevance: str, privileged: str | None, labels: str | None) -> None:
-    """Tell a method what relevant means; refuse a meaning that needs what is not given."""
-    from thpi import RELEVANCES
-
-    if relevance not in RELEVANCES:
-        raise ValueError(f"--relevance {relevance!r} must be one of {', '.join(RELEVANCES)}.")
-    meaning = RELEVANCES[relevance]
-    for option, value, needed in (
-        ("--labels", labels, meaning.needs_labels),
-        ("--privileged", privileged, meaning.needs_source),
-    ):
-        if needed and value is None:
-            raise ValueError(f"--relevance {relevance} needs {option}.")
-    if "relevance" in parameters(hasher):
-        hasher.set_params(relevance=relevance)
-    elif relevance != "target":
-        auto = "AutoHasher, the default with --privileged or --labels"
-        raise ValueError(f"--relevance {relevance} needs {auto}; {type(hasher).__name__} has one meaning only.")
 
 
 def _note_unused(hasher: BaseHasher, files: Files) -> None:

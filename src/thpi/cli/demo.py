@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, Optional
 
 import typer
 
-from thpi.cli._options import Force
-from thpi.cli._output import check_output, print_table, progress_bar, uninterrupted
+from thpi._signals import uninterrupted
+from thpi.cli._shared import Force, check_output, print_table, progress_bar
 
 if TYPE_CHECKING:
     from thpi._types import Floats, Ints
@@ -21,8 +21,8 @@ The shop is part of the package: 1,000 drawings, described by 1,280 features
 of a neural network. While learning, 200 drawings are known with their tags,
 and the tags of 600 more. The other 200 drawings are new. They are the
 queries, searched among all others, and a result is right if it is of their
-category. No method is told the categories. The collection has the 800 others,
-with their drawings and tags.
+category, which no method is told. The collection has the 800 others, with
+their drawings and tags.
 
 With --tables it writes csv files to try the commands on: pictures.csv has 160
 items (the target), texts.csv 180 (the source), both with ids and shuffled;
@@ -73,14 +73,9 @@ def demo(
     check_output("--html", html, force=force, inputs=[collection])
     task = shop_task()
     lines = _measured(task, bits)
-    best = max(line.precision for line in lines)
-    titles = ("method, learned from", "MAP by category", f"right among the first {SHOWN}")
-    rows = []
-    for line in lines:
-        shown = f"{line.precision:.1f}"
-        rows.append((line.name, f"[bold]{shown}[/bold]" if line.precision == best else shown, f"{line.right:.1f}"))
     typer.echo(f"Search by picture in codes of {bits} bits")
-    print_table(titles, rows, titles[1:])
+    rows = [(line.name, f"{line.precision:.1f}", f"{line.right:.1f}") for line in lines]
+    print_table(("method, learned from", "MAP by category", f"right among the first {SHOWN}"), rows)
     _write_collection(task, lines[-2], collection)
     _write_page(task, lines[0], lines[-2], html, bits)
     typer.echo(f"\nOpen {html} in a browser to see what was found for each of the new drawings.")
@@ -92,12 +87,11 @@ def _write_tables(folder: Path, drawings: bool, force: bool) -> None:
 
     if not folder.parent.is_dir() or (folder.exists() and not folder.is_dir()):
         raise ValueError(f"--tables={str(folder)!r} must be a folder, or a name for a new one in a folder.")
-    names, write = (SHOP_TABLES, write_shop_tables) if drawings else (EXAMPLE_FILES, write_example)
     folder.mkdir(exist_ok=True)
-    for name in names:
+    for name in SHOP_TABLES if drawings else EXAMPLE_FILES:
         check_output("--tables", folder / name, force=force)
     with uninterrupted():
-        paths = write(folder)
+        paths = write_shop_tables(folder) if drawings else write_example(folder)
     for path in paths:
         typer.echo(f"wrote {path}")
 
@@ -124,13 +118,11 @@ def _measured(task: ShopTask, bits: int) -> list[_Line]:
     }
     lines = []
     # With one thread the table is the same, to the last digit, on any number of cores.
-    with progress_bar("", "MofNCompleteColumn") as update, threadpool_limits(1):
+    with progress_bar("") as update, threadpool_limits(1):
         for name, hasher in hashers.items():
             update(description=f"{name:34}", total=len(hashers))
-            distances: Floats
-            if hasher is None:
-                distances = cdist(X[queries], X[database])
-            else:
+            distances: Floats = cdist(X[queries], X[database])
+            if hasher is not None:
                 hasher.fit(X[pairs], privileged=S[pairs], source=S[texts])
                 distances = asymmetric_distances(hasher.decision_function(X[queries]), hasher.transform(X[database]))
             precision = 100 * float(np.nanmean(ranked_average_precision(distances, relevant)))
@@ -146,14 +138,14 @@ def _write_collection(task: ShopTask, line: _Line, path: Path) -> None:
 
     from thpi.collection import Details, write
 
-    hasher, shop = line.hasher, task.shop
-    assert hasher is not None
-    codes, ids = hasher.transform(task.steps[task.database].astype(float)), task.ids[task.database]
-    hasher.feature_names_in_ = np.array([f"f{j}" for j in range(task.X.shape[1])], dtype=object)
-    items = {task.ids[row]: shop.show(row) for row in task.database}
-    details = {name: Details(", ".join(item.tags), bytes(item.picture or b"")) for name, item in items.items()}
+    assert line.hasher is not None
+    codes, ids = line.hasher.transform(task.steps[task.database].astype(float)), task.ids[task.database]
+    line.hasher.feature_names_in_ = np.array([f"f{j}" for j in range(task.X.shape[1])], dtype=object)
+    items = [task.shop.show(row) for row in task.database]
+    shown = [Details(", ".join(item.tags), bytes(item.picture or b"")) for item in items]
     about = {"title": "A small shop", "tables": {"DATA": "the bundled shop"}}
-    write(path, hasher, codes, ids.tolist(), about=about, details=details)
+    details = dict(zip(ids, shown, strict=True))
+    write(path, line.hasher, codes, ids.tolist(), about=about, details=details)
 
 
 def _write_page(task: ShopTask, without: _Line, helped: _Line, path: Path, bits: int) -> None:
@@ -164,14 +156,11 @@ def _write_page(task: ShopTask, without: _Line, helped: _Line, path: Path, bits:
 
     titles = {"Without tags": without, "With tags while learning": helped}
     found = {f"{title}: {line.right:.1f} of {SHOWN} right": line.nearest for title, line in titles.items()}
-    page = retrieved_page(
-        "A small shop: search by picture",
+    about = (
         f"200 new drawings, and the {SHOWN} nearest of 800 others in codes of {bits} bits. Green frames have the "
-        "category of the query, which no method was told.",
-        task.queries,
-        found,
-        [picture for picture in task.shop.pictures or () if isinstance(picture, bytes)],
-        np.array(task.shop.label_names)[task.labels],
-        "thpi demo",
+        "category of the query. No method knew the categories."
     )
-    atomic_write(path, page)
+    pictures = [picture for picture in task.shop.pictures or () if isinstance(picture, bytes)]
+    labels = np.array(task.shop.label_names)[task.labels]
+    title = "A small shop: search by picture"
+    atomic_write(path, retrieved_page(title, about, task.queries, found, pictures, labels, "thpi demo"))

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from thpi._optional import require_extra
-from thpi.cli._options import CollectionFile, Json
-from thpi.cli._output import check_output, progress_bar, show, uninterrupted
+from thpi._signals import uninterrupted
+from thpi.cli._shared import CollectionFile, Json, check_output, progress_bar, show
 
 if TYPE_CHECKING:
     from thpi.export import Destination

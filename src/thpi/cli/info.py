@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
-from thpi.cli._collections import check_width, coder_of, collection_facts
-from thpi.cli._options import TABLES, CollectionFile, Id, Ignore, Json
-from thpi.cli._output import progress_bar, show
+from thpi.cli._collections import coder_of, collection_facts
+from thpi.cli._shared import TABLES, CollectionFile, Id, Ignore, Json, progress_bar, show
 
 if TYPE_CHECKING:
     from thpi.collection import Collection
@@ -51,9 +50,9 @@ def info(
             shop.check()
         coder, names = coder_of(shop)
         facts = collection_facts(collection, shop, as_json)
-        columns = None if names is None else list(names) if as_json else ", ".join(names[:6])
-        if names is not None and not as_json and len(names) > 6:
-            columns = f"{columns}, ..."
+        columns: Any = names
+        if names is not None and not as_json:
+            columns = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
         facts |= {"features": coder.n_features_in_, "columns": columns, "made_by": f"thpi {shop.about.get('thpi')}"}
         show(as_json, facts | {"file_bytes": shop.path.stat().st_size, "intact": True})
 
@@ -62,16 +61,13 @@ def _drift(
     path: Path, shop: Collection, new_rows: str, id: str | None, ignore: list[str] | None, as_json: bool
 ) -> None:
     from thpi.drift import drift
-    from thpi.tables import Choice, read_matrix
+    from thpi.tables import Choice, check_width, read_matrix
 
     coder, names = coder_of(shop)
     X = read_matrix(Choice("--drift", new_rows, id, ignore=ignore or (), features=names)).X
-    check_width("--drift", new_rows, X, coder)
+    check_width("--drift", new_rows, X, coder.n_features_in_)
     found = drift(coder, X)
     facts = {"collection": str(path), "new_rows": found.n_rows, "measured_rows": found.n_trained}
-    facts["drifted"] = found.drifted
-    if as_json:
-        bits = {"share_change": found.share_change, "shift": found.shift, "spread": found.spread}
-        show(True, facts | {"p_value": found.p_value, **bits})
-    else:
-        show(False, facts | {"answer": str(found)})
+    facts |= {"drifted": found.drifted}
+    bits = {"share_change": found.share_change, "shift": found.shift, "spread": found.spread}
+    show(as_json, facts | ({"p_value": found.p_value, **bits} if as_json else {"answer": str(found)}))

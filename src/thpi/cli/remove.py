@@ -6,9 +6,9 @@ from typing import Annotated, Optional
 
 import typer
 
+from thpi._signals import uninterrupted
 from thpi.cli._collections import ids_like
-from thpi.cli._options import CollectionFile, Json
-from thpi.cli._output import show, uninterrupted
+from thpi.cli._shared import CollectionFile, Json, show
 
 _FROM = typer.Option("--from", metavar="FILE", help="File of ids: one per line, or FILE:COLUMN; default: id.")
 

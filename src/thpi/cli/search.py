@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Optional, TypeAlias
 
 import typer
 
-from thpi.cli._collections import check_width, coder_of, ids_like
-from thpi.cli._options import TABLES, CollectionFile, Json
-from thpi.cli._output import plain, printable
+from thpi.cli._shared import TABLES, CollectionFile, Json, plain, printable
 
 if TYPE_CHECKING:
     from thpi.collection import Collection
@@ -20,12 +19,8 @@ if TYPE_CHECKING:
 _MANY = 1000
 
 
-class _Answer(NamedTuple):
-    query: Any
-    distances: list[float]
-    ids: list[int | str]
-    farthest: float  # distance at which all bits differ
-
+Answer: TypeAlias = "tuple[Any, list[float], list[int | str], float]"
+"""A query, the distances and ids of its neighbours, and the distance at which all bits differ."""
 
 _QUERIES = typer.Argument(metavar="QUERIES", help=f"Rows to search for: {TABLES}; or - for standard input.")
 _ID = typer.Option(
@@ -77,33 +72,31 @@ def search(
     shop = open(collection)
     if len(shop) == 0:
         raise ValueError(f"COLLECTION={str(collection)!r} is empty.")
-    answers = _of_item(shop, id, k) if queries is None else _of_rows(shop, queries, id, row, k, chosen)
+    answers = _of_item(shop, id or "", k) if queries is None else _of_rows(shop, queries, id, row, k, chosen)
     for answer in answers:
         _print(shop, answer, chosen, as_json)
 
 
-def _of_item(shop: Collection, id: str | None, k: int) -> Iterator[_Answer]:
-    ids = ids_like(shop, [id or ""])
-    item = ids.tolist()[0] if hasattr(ids, "tolist") else ids[0]
+def _of_item(shop: Collection, id: str, k: int) -> Iterator[Answer]:
+    item = int(id) if shop.ids.dtype.kind in "iu" and re.fullmatch("-?[0-9]{1,19}", id) else id
     if item not in shop:
         few = ", ".join(map(str, shop.ids[:3].tolist()))
         raise ValueError(f"--id {id!r} is not in the collection; it has ids like {few}.")
     found = shop.search(id=item, k=k)
-    yield _Answer(item, found.distances[0].tolist(), found.ids[0].tolist(), shop.n_bits)
+    yield item, found.distances[0].tolist(), found.ids[0].tolist(), shop.n_bits
 
 
-def _of_rows(
-    shop: Collection, queries: str, id: str | None, row: int | None, k: int, order: Order
-) -> Iterator[_Answer]:
+def _of_rows(shop: Collection, queries: str, id: str | None, row: int | None, k: int, order: Order) -> Iterator[Answer]:
     import numpy as np
 
-    from thpi.tables import Choice, open_table, read_stdin
+    from thpi.cli._collections import coder_of
+    from thpi.tables import Choice, check_width, open_table, read_stdin
 
     coder, features = coder_of(shop)
     recall, start = shop.index.recall, 0
     choice = Choice("QUERIES", queries, id, features=features)
     for batch in read_stdin(id, features) if queries == "-" else open_table(choice).batches:
-        check_width("QUERIES", queries, batch.values, coder)
+        check_width("QUERIES", queries, batch.values, coder.n_features_in_)
         names: list[Any] = batch.ids or list(range(start, start + batch.values.shape[0]))
         some = slice(None) if row is None else slice(row - start, row - start + 1) if row >= start else slice(0)
         start, names, X = start + len(names), names[some], batch.values[some]
@@ -114,8 +107,7 @@ def _of_rows(
         projections = coder.decision_function(X)
         found = shop.search_codes(projections, k, order=order)
         farthest = np.abs(projections).sum(axis=1).tolist() if order == "asymmetric" else [shop.n_bits] * len(names)
-        for answer in zip(names, found.distances.tolist(), found.ids.tolist(), farthest, strict=True):
-            yield _Answer(*answer)
+        yield from zip(names, found.distances.tolist(), found.ids.tolist(), farthest, strict=True)
         if row is not None:
             return
     if row is not None or start == 0:
@@ -123,22 +115,23 @@ def _of_rows(
         raise ValueError(f"{text}QUERIES={queries!r}{f'; it has {start}, from 0' if start else ' has no rows'}.")
 
 
-def _print(shop: Collection, answer: _Answer, order: Order, as_json: bool) -> None:
-    texts = [shop.details(item).text for item in answer.ids]
+def _print(shop: Collection, answer: Answer, order: Order, as_json: bool) -> None:
+    query, distances, ids, farthest = answer
+    texts = [shop.details(item).text for item in ids]
     if as_json:
         neighbours = [
             {"id": item, "distance": distance} | ({} if text is None else {"text": text})
-            for item, distance, text in zip(answer.ids, answer.distances, texts, strict=True)
+            for item, distance, text in zip(ids, distances, texts, strict=True)
         ]
-        typer.echo(json.dumps(plain({"query": answer.query, "order": order, "neighbours": neighbours})))
+        typer.echo(json.dumps(plain({"query": query, "order": order, "neighbours": neighbours})))
         sys.stdout.flush()
         return
     about = f"codes of {shop.n_bits} bits, {order.replace('hamming', 'Hamming')} distance"
-    typer.echo(f"query {printable(str(answer.query))}, {about}" + ("" if answer.ids else ": nothing that near"))
-    names = [printable(str(item)) for item in answer.ids]
+    typer.echo(f"query {printable(str(query))}, {about}" + ("" if ids else ": nothing that near"))
+    names = [printable(str(item)) for item in ids]
     width = max(map(len, names), default=0)
-    for rank, (name, distance, text) in enumerate(zip(names, answer.distances, texts, strict=True), 1):
-        bar = "█" * round(20 * (1 - distance / max(answer.farthest, sys.float_info.min)))
+    for rank, (name, distance, text) in enumerate(zip(names, distances, texts, strict=True), 1):
+        bar = "█" * round(20 * (1 - distance / max(farthest, sys.float_info.min)))
         number = f"{distance:>3}" if isinstance(distance, int) else f"{distance:#.4g}".rstrip(".").rjust(8)
         shown = "" if text is None else f"  {printable(text)[:60]}"
         typer.echo(f"  {rank:>4}  {name:{width}}  distance {number}  {bar:{20 if shown else 0}}{shown}")

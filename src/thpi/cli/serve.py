@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
 
-_COLLECTION = typer.Argument(metavar="COLLECTION", help="Collection, from thpi build.")
+from thpi.cli._shared import CollectionFile
+
 _WRITABLE = typer.Option("--writable", help="Let requests add and remove items; needs a token.")
 _MAX_NEIGHBOURS = typer.Option(help="Maximum number of neighbours in one answer; a tenth with details.", min=1)
 _MAX_CONNECTIONS = typer.Option(help="Maximum number of connections of a worker; further ones wait.", min=1)
@@ -17,7 +17,7 @@ _TOKEN = typer.Option(envvar="THPI_TOKEN", help="Bearer token that requests must
 
 
 def serve(
-    collection: Annotated[Path, _COLLECTION],
+    collection: CollectionFile,
     writable: Annotated[bool, _WRITABLE] = False,
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 is every network.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port; 0 takes a free one.", min=0, max=65535)] = 8000,
@@ -55,24 +55,14 @@ def serve(
     if not 0.001 <= idle_limit <= 60:
         raise ValueError(f"--idle-limit {idle_limit:g} must be from 0.001 to 60 seconds.")
     settings = Settings(
-        token,
-        LOOPBACK_NAMES if is_loopback(host) else (),
-        max_body=max_body,
-        max_k=max_k,
-        max_neighbours=max_neighbours,
-        time_limit=time_limit,
-        writable=writable,
-    )
+        token, LOOPBACK_NAMES if is_loopback(host) else (), max_body=max_body, max_k=max_k,
+        max_neighbours=max_neighbours, time_limit=time_limit, writable=writable,
+    )  # fmt: skip
     with thpi.open(collection) as opened:  # an error of the file is told here, before workers start
         title = opened.about["title"]
     if not is_loopback(host) and token is None:
         typer.echo(f"warning: anyone who reaches {host} can search; set THPI_TOKEN to require a token.", err=True)
     run(
-        collection,
-        settings,
-        (host, port),
-        lambda where: typer.echo(f"serving {title} at {where}"),
-        workers=workers,
-        idle_limit=idle_limit,
-        max_connections=max_connections,
-    )
+        collection, settings, (host, port), lambda where: typer.echo(f"serving {title} at {where}"),
+        workers=workers, idle_limit=idle_limit, max_connections=max_connections,
+    )  # fmt: skip

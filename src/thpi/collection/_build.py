@@ -15,7 +15,7 @@ from thpi._types import Array, Codes, MatrixLike, PathLike
 from thpi.auto import AutoHasher
 from thpi.base import BaseHasher, Whole
 from thpi.collection._collection import Collection
-from thpi.collection._file import CollectionFile, Details
+from thpi.collection._file import CollectionFile, Details, State
 from thpi.hashers import ITQ
 from thpi.index import IdsLike, check_ids
 from thpi.model_file import encode
@@ -100,7 +100,7 @@ def write(
         file.write_part("about", known | dict(about))
         file.write_part("evidence", evidence_of(hasher))
         rows = None if details is None else [details.get(item, Details()) for item in checked.tolist()]
-        file.insert(checked, codes, rows, hasher.n_bits)
+        file.insert(State({}, 0), checked, codes, rows, hasher.n_bits)
 
 
 def evidence_of(hasher: BaseHasher) -> dict[str, Any]:
@@ -112,13 +112,11 @@ def evidence_of(hasher: BaseHasher) -> dict[str, Any]:
     facts |= {"iterations": int(hasher.n_iter_), "converged": bool(hasher.converged_)}
     if not isinstance(hasher, AutoHasher):
         return facts
-    facts |= {"relevance": hasher.relevance, "choice": hasher.choice_, "choice_params": dict(hasher.choice_params_)}
-    facts |= {"uses_source": hasher.uses_source_, "gain": hasher.gain_, "gain_interval": list(hasher.gain_interval_)}
-    facts |= {"candidates": hasher.candidates_, "pairs_r2": hasher.pairs_r2_, "relation": hasher.relation_}
-    facts |= {"related": hasher.related_, "labels_p": hasher.labels_p_, "sides": hasher.sides_}
+    names = ["choice", "choice_params", "uses_source", "gain", "gain_interval", "candidates", "pairs_r2", "relation"]
+    names += ["related", "labels_p", "sides"]
     if "sides_gain_" in vars(hasher):
-        facts |= {"sides_gain": hasher.sides_gain_, "sides_gain_interval": list(hasher.sides_gain_interval_)}
-    return facts
+        names += ["sides_gain", "sides_gain_interval"]
+    return facts | {"relevance": hasher.relevance} | {name: getattr(hasher, f"{name}_") for name in names}
 
 
 def _learner(

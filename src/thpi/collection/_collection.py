@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from thpi._types import Array, Codes, Ints, MatrixLike, PathLike
 from thpi.codes import check_codes
-from thpi.collection._file import CollectionFile, CollectionFileError, Details
-from thpi.encoder import Coding, Encoder, load_encoder
+from thpi.collection._file import CollectionFile, CollectionFileError, Details, Page, State, named_errors
 from thpi.identity import check_fingerprint, check_same_model
 from thpi.index import HammingIndex, IdsLike, Neighbours, Order, check_ids, number_on
-from thpi.model_file import ModelFileError
 
 if TYPE_CHECKING:
     from thpi.base import BaseHasher
+    from thpi.encoder import Coding, Encoder
     from thpi.evaluation import Assessment
+
+T = TypeVar("T")
+_NONE = np.empty(0, dtype=np.int64)
 
 
 def open(path: PathLike, *, wait: float = 5.0) -> Collection:
@@ -63,21 +67,22 @@ class Collection:
 
     def __init__(self, path: PathLike, *, wait: float = 5.0) -> None:
         self._lock = threading.RLock()
-        self._file = CollectionFile(path, wait=wait)
-        self.path = self._file.path
+        self.path = Path(os.path.realpath(path))
         self.about: dict[str, Any] = {}
         self.index = HammingIndex(1)
-        self._pages: dict[int, tuple[Ints, Array]] = {}  # numbers and ids of the items in memory
         self._hasher: Encoder | BaseHasher | None = None
-        self._digests: dict[int, str] | None = None  # of the pages in memory; None if these must be read anew
-        self._seen: int | None = None  # the state of the file that is in memory; None while that is being changed
+        self._numbers: dict[int, Ints] = {}  # of the items in memory, by page
+        self._state: State | None = None  # of the pages in memory; None if these must be read anew
+        self._seen: int | None = None  # the change of the file that memory has; None while it is taken over
         self.version: str
-        try:
-            with self._named_errors():
-                self._load()
-        except BaseException:
-            self._file.close()
-            raise
+        with self._held():
+            self._file = CollectionFile(path, wait=wait)
+            try:
+                with self._file.transaction():
+                    self._catch_up()
+            except BaseException:
+                self._file.close()
+                raise
 
     def __len__(self) -> int:
         return len(self.index)
@@ -122,10 +127,12 @@ class Collection:
         """The hash function: codes rows of either side."""
         found = self._hasher
         if found is None:
+            from thpi.encoder import load_encoder
+
             # Within a transaction: the model and the codes of one moment.
-            with self._lock, self._named_errors(), self._file.reading():
+            with self._held(), self._file.transaction():
                 self._catch_up()
-                found = load_encoder(self._file.read_part("model"))
+                found = self._read_model(load_encoder)
                 if found.fingerprint_ != self.model:
                     raise CollectionFileError("its model is not the one that made its codes.")
                 self._hasher = found
@@ -134,15 +141,23 @@ class Collection:
     @property
     def evidence(self) -> dict[str, Any]:
         """What was found when the collection was built, as JSON has it."""
-        with self._lock, self._named_errors():
+        with self._held():
             return self._file.read_json("evidence")
 
     def estimator(self) -> BaseHasher:
         """Return the estimator that learned the hash function, with everything it found."""
         from thpi.registry import load
 
-        with self._lock, self._named_errors():
+        with self._held():
+            return self._read_model(load)
+
+    def _read_model(self, load: Callable[[bytes], T]) -> T:
+        from thpi.model_file import ModelFileError
+
+        try:
             return load(self._file.read_part("model"))
+        except ModelFileError as error:
+            raise CollectionFileError(str(error)) from None
 
     def search(
         self,
@@ -185,10 +200,24 @@ class Collection:
 
     def details(self, id: int | str) -> Details:
         """Return text and picture of an item."""
-        with self._lock, self._named_errors():
-            checked = check_ids([id])
-            self._settled().get_codes(checked)  # or a KeyError
-            return self._file.details_of(checked.tolist()[0])
+        with self._held():
+            item = check_ids([id]).tolist()[0]
+            try:
+                return self._file.details_of(item)
+            except KeyError as error:
+                raise self._missing(error.args[0]) from None
+
+    def _missing(self, item: int | str) -> Exception:
+        """Return the error for an item that the file does not have: it is unknown, unless memory is up to date."""
+        if item in self.index and self._file.changed_by_others == self._seen:
+            return CollectionFileError(f"its item {item!r} was altered.")
+        return KeyError(f"ids={item!r} is not among the items.")
+
+    def texts(self) -> list[str | None]:
+        """Return the texts of all items, in the order of ``ids``."""
+        with self._held(), self._file.transaction():
+            self._catch_up()
+            return [shown.text for shown in self._file.all_details(self.index.ids.tolist())]
 
     def add(
         self,
@@ -219,27 +248,27 @@ class Collection:
         packed = check_codes(codes, n_bits=self.n_bits)
         if details is not None and len(details) != len(packed):
             raise ValueError(f"details has {len(details)} entries for {len(packed)} items.")
-        with self._changing():
+        with self._changing() as state:
             if model is not None:  # another process may have put another model in its place
                 check_same_model(("the collection", self.model), ("the codes", model))
-            packed = check_codes(packed, n_bits=self.n_bits)
+            packed, known = check_codes(packed, n_bits=self.n_bits), self.index
             if ids is None:
-                checked = number_on(len(packed), self.index.id_kind, lambda: int(self.index.ids.max()) + 1)
+                checked = number_on(known.ids, len(packed))
             else:
-                checked = check_ids(ids, length=len(packed), kind=self.index.id_kind, unique=True)
-            if known := self._file.numbers_of(checked.tolist()):
-                raise ValueError(f"ids={next(iter(known))!r} is in the collection already; remove it first.")
+                checked = check_ids(ids, length=len(packed), kind=known.id_kind, unique=True)
             if len(packed):
-                self._file.insert(checked, packed, details, self.n_bits)
+                self._file.insert(state, checked, packed, details, self.n_bits)
         return checked
 
     def remove(self, ids: IdsLike) -> None:
         """Remove items, all or none; an unknown id is a ``KeyError`` that names it."""
-        with self._changing():
+        with self._changing() as state:
             checked = check_ids(ids, kind=self.index.id_kind, unique=True)
-            self.index.get_codes(checked)  # or a KeyError
-            if len(checked):
-                self._file.delete(checked, self.n_bits)
+            try:
+                if len(checked):
+                    self._file.delete(state, checked, self.n_bits)
+            except KeyError as error:
+                raise self._missing(error.args[0]) from None
 
     def replace(self, hasher: BaseHasher, codes: npt.ArrayLike, ids: IdsLike, **about: Any) -> None:
         """Put another model in place of this one, with new codes of all items, in one transaction.
@@ -250,18 +279,19 @@ class Collection:
 
         packed, checked = check_codes(codes, n_bits=hasher.n_bits), check_ids(ids, unique=True)
         evidence = about.pop("evidence", {})
-        with self._changing():
+        with self._changing() as state:
             kept = self.index.ids
             if missing := set(kept.tolist()) ^ set(checked.tolist()):
                 raise ValueError(f"ids: {min(missing, key=str)!r} must be in the collection and have a new code.")
             order = {item: at for at, item in enumerate(checked.tolist())}
             at = np.array([order[item] for item in kept.tolist()], dtype=np.int64)
-            details = [self._file.details_of(item) for item in kept.tolist()]
-            self._file.clear()
-            self._file.insert(kept, packed[at], details, hasher.n_bits)
+            details = list(self._file.all_details(kept.tolist()))
+            self._file.clear(state)
+            self._file.insert(state, kept, packed[at], details, hasher.n_bits)
             known = self.about | about | {"n_bits": hasher.n_bits, "fingerprint": hasher.fingerprint_}
             for name, part in (("model", encode(hasher)), ("about", known), ("evidence", evidence)):
                 self._file.write_part(name, part)
+            self._state = self._seen = None  # everything is read anew
 
     def evaluate(
         self, X: MatrixLike, y: Any = None, *, privileged: MatrixLike | None = None, **options: Any
@@ -281,99 +311,99 @@ class Collection:
         Searches that run finish on what they began with. If the file is damaged, the error is raised, and searches go
         on with what there was.
         """
-        with self._lock, self._named_errors():
-            before = self.version
-            self._reopen()
-            if self._file.changed_by_others != self._seen:
-                self._load()
+        before = self.version
+        with self._opened():
             return self.version != before
 
     def check(self) -> None:
         """Read and compare everything that the file holds; ``CollectionFileError`` if anything was altered."""
-        with self._lock, self._named_errors(), self._file.reading():
+        with self._held(), self._file.transaction():
             self._file.check(self.n_bits)
 
     @contextmanager
-    def _changing(self) -> Iterator[None]:
-        """Hold the lock of the file for a change."""
-        with self._lock, self._named_errors():
-            self._reopen()
-            with self._file.writing():
+    def _held(self) -> Iterator[None]:
+        """Let no other thread use the file, and name it in errors."""
+        with self._lock, named_errors(self.path):
+            yield
+
+    @contextmanager
+    def _opened(self, *, change: bool = False) -> Iterator[None]:
+        """Hold the file that has the name now, with its items in memory."""
+        with self._held():
+            file = self._file.current()
+            if file is not self._file:
+                self._file.close()
+                self._file, self._seen, self._state = file, None, None
+            with self._file.transaction(change=change):
                 self._catch_up()
                 yield
-                self._seen = None  # until memory has the change
-            self._load()
+
+    @contextmanager
+    def _changing(self) -> Iterator[State]:
+        """Hold the lock of the file for a change, which brings the state that is given along."""
+        with self._lock:
+            with self._opened(change=True):
+                assert self._state is not None
+                changed = State({**self._state.digests}, self._state.next)
+                yield changed
+                before, self._seen = self._seen, None  # until memory has the change
+            with self._held(), self._file.transaction():
+                self._catch_up((before, changed))
 
     def _settled(self) -> HammingIndex:
         """Return the items in memory, after a change that was broken off as the file has them."""
-        with self._lock, self._named_errors():
-            if self._seen is None:
-                self._load()
-            return self.index
+        if self._seen is None:
+            self.refresh()
+        return self.index
 
-    def _reopen(self) -> None:
-        """Turn to the file that has the name now, if it was replaced."""
-        file = self._file.current()
-        if file is not self._file:
-            self._file.close()
-            self._file, self._seen, self._digests = file, None, None
+    def _catch_up(self, ours: tuple[int | None, State] | None = None) -> None:
+        """Take over the file within a transaction: everything if the model is another, else pages that differ.
 
-    def _load(self) -> None:
-        """Take over the file as it is now."""
-        with self._file.reading():
-            self._catch_up()
-
-    def _catch_up(self) -> None:
-        """Take over the file within a transaction: everything if the model is another, else pages that differ."""
-        seen, known = self._file.changed_by_others, self._digests
+        ``ours`` is what was seen before a change of our own, and the state after it.
+        """
+        seen = self._file.changed_by_others
         if seen == self._seen:
             return
-        self._seen, state, about = None, self._file.read_state(), self._file.read_json("about")
+        self._seen, index, known = None, self.index, self._state
+        if ours is not None and ours[0] == seen:
+            state, about = ours[1], self.about
+        else:
+            state, about = self._file.read_state(), self._file.read_json("about")
         try:
-            if known is None or self.about != about:
+            if known is None or about != self.about:
                 check_fingerprint(about["fingerprint"])
-                self._read_all(about, state.digests)
-            else:
-                self._digests = None
-                for number in sorted({page for page, _ in known.items() ^ state.digests.items()}):
-                    self._take_over(number, there=number in state.digests)
+                index, known, self._numbers = HammingIndex(about["n_bits"], about["recall"]), State({}, 0), {}
+            self._state = None
+            self._take_over(index, known, state)
         except CollectionFileError:
             raise
         except (KeyError, ValueError, TypeError, OverflowError) as error:
             raise CollectionFileError(f"its parts do not fit each other ({error}).") from None
-        self._digests, self._seen, self.version = state.digests, seen, state.version[:16]
+        if index is not self.index:
+            self._hasher = None  # before the index: a search compares it to know that it has both of one model
+            self.index, self.about = index, about
+        self._state, self._seen, self.version = state, seen, state.version[:16]
 
-    def _read_all(self, about: dict[str, Any], numbers: Iterable[int]) -> None:
-        n_bits = about["n_bits"]
-        pages = {number: self._file.read_page(number, n_bits) for number in numbers}
-        index = HammingIndex(n_bits, about["recall"])
-        if pages:
-            _, ids, codes = (np.concatenate(parts) for parts in zip(*pages.values(), strict=True))
-            if len({page.ids.dtype for page in pages.values()}) > 1:
+    def _take_over(self, index: HammingIndex, old: State, new: State) -> None:
+        """Bring items from a state to another: in pages that differ, some are gone or were added behind all others."""
+        numbers, gone, added, start = dict[int, Ints](), [_NONE], list[Page](), 0
+        for number in sorted(old.digests.keys() | new.digests.keys()):
+            before = self._numbers.get(number, _NONE)
+            if old.digests.get(number) == new.digests.get(number):
+                numbers[number] = before
+            elif number not in new.digests:
+                gone.append(np.arange(start, start + len(before)))
+            else:
+                page = self._file.read_page(number, index.n_bits)
+                numbers[number] = page.numbers
+                if len(before):
+                    gone.append(start + np.flatnonzero(~np.isin(before, page.numbers)))
+                    page = page.only(page.numbers > before[-1])  # no number is given twice
+                added.append(page)
+            start += len(before)
+        index.remove_at(np.concatenate(gone))
+        if added:
+            if len({ids.dtype for ids in (index.ids, *(page.ids for page in added)) if len(ids)}) > 1:
                 raise CollectionFileError("its ids are of two kinds.")
-            index = HammingIndex.of(codes, ids, n_bits, about["recall"])
-        self._pages = {number: page[:2] for number, page in pages.items()}
-        self._hasher = None  # before the index: a search compares it to know that it has both of one model
-        self.index, self.about = index, about
-
-    def _take_over(self, number: int, there: bool) -> None:
-        """Take over a page that has changed: items are gone from it, or were added behind all others."""
-        numbers, ids = self._pages.pop(number, (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)))
-        if not there:
-            self.index.remove(ids)
-            return
-        page = self._file.read_page(number, self.n_bits)
-        self.index.remove(ids[~np.isin(numbers, page.numbers)])
-        new = ~np.isin(page.numbers, numbers)
-        self.index.add(page.codes[new], page.ids[new])
-        self._pages[number] = page[:2]
-
-    @contextmanager
-    def _named_errors(self) -> Iterator[None]:
-        """Name the file in errors about its content."""
-        try:
-            yield
-        except (CollectionFileError, ModelFileError) as error:
-            text = str(error)
-            named = text if text.startswith(repr(str(self.path))) else f"{str(self.path)!r} is damaged: {text}"
-            raise CollectionFileError(named) from None
+            index.extend([page.codes for page in added], [page.ids for page in added])
+        self._numbers = numbers

@@ -20,14 +20,14 @@ import os
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import numpy as np
 
-from thpi._types import Array, Codes, Ints, PathLike
+from thpi._types import Array, Bools, Codes, Ints, PathLike
 from thpi.codes import check_codes, n_bytes
 
 APPLICATION_ID, VERSION = 0x74687069, 1  # "thpi"
@@ -81,12 +81,21 @@ class Page(NamedTuple):
     ids: Array
     codes: Codes
 
+    def only(self, kept: Bools) -> Page:
+        """Return the items that are marked."""
+        return Page(self.numbers[kept], self.ids[kept], self.codes[kept])
 
-class State(NamedTuple):
+    def followed_by(self, other: Page) -> Page:
+        """Return the items of both."""
+        numbers, ids = np.concatenate([self.numbers, other.numbers]), np.concatenate([self.ids, other.ids])
+        return Page(numbers, ids, np.vstack([self.codes, other.codes]))
+
+
+class State:
     """What the part of this name says: the digests of the pages, and the number that the next item gets."""
 
-    digests: dict[int, str]
-    next: int
+    def __init__(self, digests: dict[int, str], next: int) -> None:
+        self.digests, self.next = digests, next
 
     @property
     def version(self) -> str:
@@ -96,7 +105,7 @@ class State(NamedTuple):
 
 
 class CollectionFile:
-    """A connection to the database. One thread at a time may use it; changes need :meth:`writing`."""
+    """A connection to the database. One thread at a time may use it, within :meth:`transaction`."""
 
     def __init__(self, path: PathLike, *, wait: float = 5.0) -> None:
         if not os.path.isfile(path):
@@ -104,10 +113,9 @@ class CollectionFile:
         self.path = Path(os.path.realpath(path))
         # Only SQLite opens it: closing another handle would release the locks of all connections of this process.
         self._wait, self._identity = wait, _identity(self.path)
-        with _errors(self.path):
-            self._connection = _connect(self.path, wait)
+        self._connection = _connect(self.path, wait)
         try:
-            with self.reading():
+            with self.transaction():
                 self._check_schema()
         except BaseException:
             self.close()
@@ -119,22 +127,16 @@ class CollectionFile:
         """Fill an empty file, which nobody reads until it is complete."""
         file = cls.__new__(cls)
         file.path, file._wait, file._identity, file._connection = path, 0.0, _identity(path), _connect(path, 0.0)
-        try:
+        about = f"application_id={APPLICATION_ID}", f"user_version={VERSION}"
+        with named_errors(path), closing(file):
             # It is synchronised as a whole, and gone if anything fails.
-            for setting in ("synchronous=OFF", "journal_mode=OFF"):
+            for setting in ("synchronous=OFF", "journal_mode=OFF", *about):
                 file.execute(f"PRAGMA {setting}")
-            file.execute(f"PRAGMA application_id={APPLICATION_ID}")
-            file.execute(f"PRAGMA user_version={VERSION}")
-            for statement in _SCHEMA.values():
+            for statement in (*_SCHEMA.values(), "BEGIN"):
                 file.execute(statement)
-            file.execute("BEGIN")
-            file._write_state(State({}, 0))
             yield file
-            for statement in _INDEX.values():
+            for statement in (*_INDEX.values(), "COMMIT"):
                 file.execute(statement)
-            file.execute("COMMIT")
-        finally:
-            file.close()
 
     def close(self) -> None:
         """Close the connection."""
@@ -142,13 +144,7 @@ class CollectionFile:
 
     def execute(self, statement: str, values: tuple[object, ...] = ()) -> list[Any]:
         """Run a statement and return its rows."""
-        with _errors(self.path):
-            return self._connection.execute(statement, values).fetchall()
-
-    def execute_many(self, statement: str, rows: Iterable[tuple[object, ...]]) -> None:
-        """Run a statement for each row of values."""
-        with _errors(self.path):
-            self._connection.executemany(statement, rows)
+        return self._connection.execute(statement, values).fetchall()
 
     def current(self) -> CollectionFile:
         """Return this connection, or a new one if another file has taken the name since it was opened."""
@@ -160,26 +156,16 @@ class CollectionFile:
         return int(self.execute("PRAGMA data_version")[0][0])
 
     @contextmanager
-    def reading(self) -> Iterator[None]:
-        """See one state of the file throughout, whatever others write."""
-        with self._transaction("BEGIN", "ROLLBACK"):
-            yield
-
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Change the file: all or nothing, and on disk after the block."""
-        with self._transaction("BEGIN IMMEDIATE", "COMMIT"):
-            if _identity(self.path) != self._identity:
-                raise CollectionLockedError(f"{str(self.path)!r} was replaced just now; try again.")
-            yield
-
-    @contextmanager
-    def _transaction(self, begin: str, end: str) -> Iterator[None]:
+    def transaction(self, *, change: bool = False) -> Iterator[None]:
+        """See one state of the file throughout, or ``change`` it: all or nothing, and on disk after the block."""
         self._roll_back()  # what Ctrl-C has left open
         try:
-            self.execute(begin)
+            self.execute("BEGIN IMMEDIATE" if change else "BEGIN")
+            if change and _identity(self.path) != self._identity:
+                raise CollectionLockedError(f"{str(self.path)!r} was replaced just now; try again.")
             yield
-            self.execute(end)
+            if change:
+                self.execute("COMMIT")
         finally:
             self._roll_back()
 
@@ -194,39 +180,39 @@ class CollectionFile:
         settings = ("application_id", "user_version", "journal_mode")
         kind, version, journal = (self.execute(f"PRAGMA {name}")[0][0] for name in settings)
         if kind != APPLICATION_ID:
-            raise CollectionFileError(f"{str(self.path)!r} is a SQLite database, but not a thpi collection.")
+            raise CollectionFileError("it is a SQLite database, but not a thpi collection.")
         if version != VERSION:
-            raise CollectionFileError(f"{str(self.path)!r} has version {version}; this thpi reads version {VERSION}.")
+            raise CollectionFileError(f"it has version {version}; this thpi reads version {VERSION}.")
         if journal != "delete":
-            raise CollectionFileError(f"{str(self.path)!r} was set to journal_mode={journal}: a copy is not whole.")
+            raise CollectionFileError(f"it was set to journal_mode={journal}: a copy is not whole.")
         found = self.execute("SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
         if {str(name): sql for name, sql in found} != _SCHEMA | _INDEX:
-            raise CollectionFileError(f"{str(self.path)!r} has other tables than a thpi collection.")
+            raise CollectionFileError("it has other tables than a thpi collection.")
 
     def read_part(self, name: str) -> bytes:
         """Return a part whose digest matches."""
         found = self.execute("SELECT data, sha256 FROM part WHERE name=?", (name,))
         if not found:
-            raise CollectionFileError(f"{str(self.path)!r} has no part {name!r}: it was altered.")
+            raise CollectionFileError(f"it has no part {name!r}.")
         ((data, digest),) = found
         if not isinstance(data, bytes) or hashlib.sha256(data).hexdigest() != digest:
-            raise CollectionFileError(f"{str(self.path)!r}: the digest of its part {name!r} does not match.")
+            raise CollectionFileError(f"the digest of its part {name!r} does not match.")
         return data
 
     def read_json(self, name: str) -> dict[str, Any]:
         """Return a part that is JSON."""
-        try:
-            found = json.loads(self.read_part(name))
-            if isinstance(found, dict):
+        with suppress(UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+            if isinstance(found := json.loads(self.read_part(name)), dict):
                 return found
-        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
-            pass
-        raise CollectionFileError(f"{str(self.path)!r}: its part {name!r} is not what a collection has.")
+        raise CollectionFileError(f"its part {name!r} is not what a collection has.")
 
     def write_part(self, name: str, data: bytes | dict[str, Any]) -> None:
         """Replace a part: bytes, or what becomes JSON."""
         data = data if isinstance(data, bytes) else json.dumps(data, sort_keys=True, default=_plain).encode()
-        self.execute("INSERT OR REPLACE INTO part VALUES (?, ?, ?)", (name, data, hashlib.sha256(data).hexdigest()))
+        # REPLACE takes twice as long: SQLite finds the row twice, and reads the model to compare names with it.
+        update = "ON CONFLICT (name) DO UPDATE SET data=excluded.data, sha256=excluded.sha256"
+        values = name, data, hashlib.sha256(data).hexdigest()
+        self.execute(f"INSERT INTO part VALUES (?, ?, ?) {update}", values)
 
     def read_state(self) -> State:
         """Return the digests of all pages, which must be those that the last change left."""
@@ -257,67 +243,81 @@ class CollectionFile:
             raise CollectionFileError(f"its page {number} has the numbers of other items.")
         try:
             packed = np.frombuffer(codes, dtype=np.uint8).reshape(len(numbers), n_bytes(n_bits))
-            return Page(numbers, _parsed_ids(ids, len(numbers)), check_codes(packed, n_bits=n_bits))
+            known = json.loads(ids)
+            if len(known) != len(numbers) or (kinds := set(map(type, known))) not in ({int}, {str}):
+                raise ValueError(f"{len(known)} ids of other kinds")
+            array = np.array(known, dtype=object if kinds == {str} else np.int64)
+            return Page(numbers, array, check_codes(packed, n_bits=n_bits))
         except (ValueError, TypeError, OverflowError, RecursionError) as error:
             raise CollectionFileError(f"its page {number} is not one of codes of {n_bits} bits ({error}).") from None
 
-    def _write_page(self, state: State, number: int, numbers: Ints, ids: list[Any], codes: Codes) -> None:
+    def _write_page(self, state: State, number: int, page: Page) -> None:
         """Replace a page, and its digest in ``state``; without items, remove it."""
-        if not len(numbers):
+        if not len(page.ids):
             self.execute("DELETE FROM page WHERE page=?", (number,))
             del state.digests[number]
             return
-        parts = (numbers - number * LENGTH).astype("<u2").tobytes(), _as_json(ids), codes.tobytes()
+        offsets = (page.numbers - number * LENGTH).astype("<u2")
+        parts = offsets.tobytes(), _as_json(page.ids.tolist()), page.codes.tobytes()
         digest = state.digests[number] = _digest(number, *parts)
         self.execute("INSERT OR REPLACE INTO page VALUES (?, ?, ?, ?, ?)", (number, digest, *parts))
 
-    def insert(self, ids: Array, codes: Codes, details: Sequence[Details] | None, n_bits: int) -> None:
-        """Add items. The caller has checked everything."""
-        state, values, width = self.read_state(), ids.tolist(), codes.shape[1]
-        first, at = state.next, 0
-        while at < len(values):
-            page, offset = divmod(first + at, LENGTH)
-            stop = min(len(values), at + LENGTH - offset)
-            new, packed = values[at:stop], codes[at:stop]
-            numbers = np.arange(first + at, first + stop)
-            texts = _as_json(new)
-            if details is None and "\\u0000" not in texts:  # where SQLite's JSON texts end
-                # SQLite takes the items out of the page: a statement per item takes five times as long.
-                each = f"SELECT key + ?, value, substr(?, 1 + {width} * key, {width}) FROM json_each(?)"
-                self.execute(f"INSERT INTO item (number, id, code) {each}", (first + at, packed.tobytes(), texts))
-            else:
-                shown = [Details()] * len(new) if details is None else details[at:stop]
-                rows = zip(numbers.tolist(), new, map(bytes, packed), shown, strict=True)
-                values_of = ((number, item, code, *about, about.crc(item)) for number, item, code, about in rows)
-                self.execute_many("INSERT INTO item VALUES (?, ?, ?, ?, ?, ?)", values_of)
-            if page in state.digests:
-                old = self.read_page(page, n_bits)
-                numbers, new = np.concatenate([old.numbers, numbers]), old.ids.tolist() + new
-                packed = np.vstack([old.codes, packed])
-            self._write_page(state, page, numbers, new, packed)
-            at = stop
-        self._write_state(State(state.digests, first + len(values)))
+    def insert(self, state: State, ids: Array, codes: Codes, details: Sequence[Details] | None, n_bits: int) -> None:
+        """Add items under ids that must be new; the caller has checked everything else."""
+        first, stop = state.next, state.next + len(ids)
+        while state.next < stop:
+            number = state.next // LENGTH
+            numbers = np.arange(state.next, min(stop, (number + 1) * LENGTH))
+            some = slice(state.next - first, state.next - first + len(numbers))
+            page = Page(numbers, ids[some], codes[some])
+            try:
+                self._insert_rows(page, None if details is None else details[some])
+            except sqlite3.IntegrityError:
+                known = [item for item, old in self.numbers_of(page.ids.tolist()).items() if old < first]
+                if not known:
+                    raise CollectionFileError("its items are not those of its pages.") from None
+                raise ValueError(f"ids={known[0]!r} is in the collection already; remove it first.") from None
+            if number in state.digests:
+                page = self.read_page(number, n_bits).followed_by(page)
+            self._write_page(state, number, page)
+            state.next += len(numbers)
+        self._write_state(state)
 
-    def delete(self, ids: Array, n_bits: int) -> None:
-        """Remove items that are there."""
-        state, found = self.read_state(), self.numbers_of(ids.tolist())
+    def _insert_rows(self, page: Page, details: Sequence[Details] | None) -> None:
+        ids, width = page.ids.tolist(), page.codes.shape[1]
+        texts = _as_json(ids)
+        if details is None and "\\u0000" not in texts:  # where SQLite's JSON texts end
+            # SQLite takes the items out of the page: a statement per item takes five times as long.
+            each = f"SELECT key + ?, value, substr(?, 1 + {width} * key, {width}) FROM json_each(?)"
+            values = int(page.numbers[0]), page.codes.tobytes(), texts
+            self.execute(f"INSERT INTO item (number, id, code) {each}", values)
+        else:
+            shown = [Details()] * len(ids) if details is None else details
+            rows = zip(page.numbers.tolist(), ids, map(bytes, page.codes), shown, strict=True)
+            values_of = ((number, item, code, *about, about.crc(item)) for number, item, code, about in rows)
+            self._connection.executemany("INSERT INTO item VALUES (?, ?, ?, ?, ?, ?)", values_of)
+
+    def delete(self, state: State, ids: Array, n_bits: int) -> None:
+        """Remove items; an unknown id is a ``KeyError``."""
+        found = self.numbers_of(ids.tolist())
+        if missing := [item for item in ids.tolist() if item not in found]:
+            raise KeyError(missing[0])
         numbers, gone = np.array([*found.values()], dtype=np.int64), set()
-        self.execute_many("DELETE FROM item WHERE number=?", ((number,) for number in numbers.tolist()))
+        self._connection.executemany("DELETE FROM item WHERE number=?", ((number,) for number in numbers.tolist()))
         for number in np.unique(numbers // LENGTH).tolist():
             page = self.read_page(number, n_bits)
             kept = ~np.isin(page.numbers, numbers)
             gone |= {*page.ids[~kept].tolist()}
-            self._write_page(state, number, page.numbers[kept], page.ids[kept].tolist(), page.codes[kept])
+            self._write_page(state, number, page.only(kept))
         if gone != {*ids.tolist()}:
             raise CollectionFileError("its items are not those of its pages.")
         self._write_state(state)
 
-    def clear(self) -> None:
-        """Remove all items."""
-        state = self.read_state()
+    def clear(self, state: State) -> None:
+        """Remove all items; the caller adds others."""
         self.execute("DELETE FROM item")
         self.execute("DELETE FROM page")
-        self._write_state(State({}, state.next))
+        state.digests.clear()
 
     def numbers_of(self, ids: Sequence[int | str]) -> dict[int | str, int]:
         """Return the numbers of the ids that are there."""
@@ -329,11 +329,26 @@ class CollectionFile:
         return found
 
     def details_of(self, item: int | str) -> Details:
-        """Return text and picture of an item that is there; an error if they were altered."""
+        """Return text and picture of an item; an unknown id is a ``KeyError``."""
         rows = self.execute("SELECT id, text, thumbnail, crc FROM item WHERE id=?", (item,))
-        if [row[0] for row in rows] != [item]:
+        if not rows:
+            raise KeyError(item)
+        if rows[0][0] != item:
             raise CollectionFileError(f"its item {item!r} was altered.")
         return _details(*rows[0])
+
+    def all_details(self, ids: Iterable[int | str]) -> Iterator[Details]:
+        """Yield text and picture of all items, whose ids these are; an error if one was altered."""
+        expected = iter(ids)
+        for number in self.read_state().digests:
+            span = number * LENGTH, number * LENGTH + LENGTH - 1
+            each = "SELECT id, text, thumbnail, crc FROM item WHERE number BETWEEN ? AND ? ORDER BY number"
+            for item, *about in self.execute(each, span):
+                if item != next(expected, None):
+                    raise CollectionFileError(f"its item {item!r} was altered.")
+                yield _details(item, *about)
+        if (gone := next(expected, None)) is not None:
+            raise CollectionFileError(f"its item {gone!r} was altered.")
 
     def check(self, n_bits: int) -> None:
         """Read everything, and compare every row with its page; an error if they differ, or if one was altered."""
@@ -355,14 +370,6 @@ class CollectionFile:
             n += len(rows)
         if self.execute("SELECT count(*) FROM item") != [(n,)]:
             raise CollectionFileError("it has items that no page knows.")
-
-
-def _parsed_ids(text: str, n: int) -> Array:
-    ids = json.loads(text)
-    kinds = set(map(type, ids))
-    if len(ids) != n or kinds not in ({int}, {str}):
-        raise ValueError(f"{len(ids)} ids of {len(kinds)} kinds for {n} items")
-    return np.array(ids, dtype=object if kinds == {str} else np.int64)
 
 
 def _details(item: int | str, text: Any, thumbnail: Any, crc: Any) -> Details:
@@ -390,22 +397,25 @@ def _digest(number: int, offsets: bytes, ids: str, codes: bytes) -> str:
 
 
 @contextmanager
-def _errors(path: Path) -> Iterator[None]:
-    """Say in our words what SQLite says of a damaged, locked or full file."""
+def named_errors(path: Path) -> Iterator[None]:
+    """Name the file in errors about it, and say in our words what SQLite says of a damaged, locked or full one."""
+    name = repr(str(path))
     try:
         yield
+    except CollectionFileError as error:
+        raise CollectionFileError(f"{name} is not a usable collection: {error}") from None
     except sqlite3.ProgrammingError:  # it was closed
         raise
     except sqlite3.OperationalError as error:
         text = str(error)
         if "locked" in text:
-            raise CollectionLockedError(f"{str(path)!r} is being changed by another process.") from None
+            raise CollectionLockedError(f"{name} is being changed by another process.") from None
         if "readonly" in text:
-            raise PermissionError(f"{str(path)!r} must not be written to.") from None
-        raise OSError(f"{str(path)!r}: {text}.") from None
+            raise PermissionError(f"{name} must not be written to.") from None
+        raise OSError(f"{name}: {text}.") from None
     except sqlite3.DatabaseError as error:
         what = "not a thpi collection" if "not a database" in str(error) else f"damaged: {error}"
-        raise CollectionFileError(f"{str(path)!r} is {what}.") from None
+        raise CollectionFileError(f"{name} is {what}.") from None
 
 
 def _identity(path: Path) -> tuple[int, int]:

@@ -5,10 +5,8 @@ The room may import hashers, auto, index, evaluation, report and what lies below
 
 from __future__ import annotations
 
-from thpi.comparison._compare import compare
-from thpi.comparison._measure import Cut, Truth
+from thpi.comparison._compare import Comparison, Cut, Result, Truth, compare
 from thpi.comparison._methods import METHODS
 from thpi.comparison._quantiser import ResidualQuantiser
-from thpi.comparison._result import Comparison, Result
 
 __all__ = ["METHODS", "Comparison", "Cut", "ResidualQuantiser", "Result", "Truth", "compare"]

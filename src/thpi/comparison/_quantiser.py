@@ -21,9 +21,7 @@ from thpi.kernels.threads import own_threads
 from thpi.solvers.blocks import for_blocks
 from thpi.solvers.moments import principal_axes
 
-__all__ = ["ResidualQuantiser"]
-
-_CENTROIDS = 256
+CENTROIDS = 256
 _LEAST_COMPONENTS = 128
 _LEVEL, _FLOAT = 1, 4  # bytes of an offset
 _MOST_BYTES_WITHOUT = 4  # of a code without an offset: the tables of more do not fit into the cache
@@ -33,6 +31,7 @@ _SAMPLE = 10_000  # rows whose neighbours are looked at, and among which they ar
 _MOST_ROWS = 2**16  # that centroids are learned from: 256 for each
 _MOST_SUMS = 2**14  # the same, if rows are few: also what sums leave that are not their best
 _START, _ROUNDS = 0.2, 5  # of k-means
+_POSITIVE = Interval(Integral, 1, None, closed="left")
 
 
 class ResidualQuantiser(TransformerMixin, BaseEstimator):
@@ -42,10 +41,9 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
 
         x^ = c_1 + ... + c_M,     c_m the nearest centroid of what c_1 ... c_(m-1) leave, by beam search.
 
-    The squared distance of a query q is ``|q|^2 + |x|^2 - 2 <q, x>``. The usual estimate is ``|q - x^|^2``. But rows
-    matter most to queries near them, and such queries are known: they are like x, nearer to the mean. Let s_j be the
-    slope of the mean coordinate j of a row's neighbours on its own, over all training rows; then ``s * x`` is the query
-    to expect near x. The offset
+    The squared distance of a query q is ``|q|^2 + |x|^2 - 2 <q, x>``, usually estimated by ``|q - x^|^2``. But queries
+    near a row are known: they are like x, nearer to the mean. Let s_j be the slope of the mean coordinate j of a row's
+    neighbours on its own, over all training rows; then ``s * x`` is the query to expect near x. The offset
 
         b(x) = |x|^2 - 2 <s * x, x - x^>
 
@@ -61,16 +59,11 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    n_bytes : int, default=16
-        Bytes of a code: none, one or four of them are the offset, each of the others one of 256 centroids.
-    n_components : int, default=None
-        Principal coordinates that are coded; None: eight per byte and at least 128, capped at the number of features.
-    n_neighbours : int, default=200
-        Neighbours of a row that stand for the queries near it.
-    beam : int, default=5
-        Sums that are followed at a time; more give better codes and take longer.
-    random_state : int, RandomState or None, default=None
-        Seed of the centroids.
+    n_bytes : bytes of a code: none, one or four of them are the offset, each of the others one of 256 centroids.
+    n_components : principal coordinates coded; None: eight per byte and at least 128, capped at the number of features.
+    n_neighbours : neighbours of a row that stand for the queries near it.
+    beam : sums that are followed at a time; more give better codes and take longer.
+    random_state : seed of the centroids.
 
     Attributes
     ----------
@@ -97,9 +90,9 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
 
     _parameter_constraints: ClassVar[Constraints] = {
         "n_bytes": [Interval(Integral, 2, None, closed="left")],
-        "n_components": [None, Interval(Integral, 1, None, closed="left")],
-        "n_neighbours": [Interval(Integral, 1, None, closed="left")],
-        "beam": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [None, _POSITIVE],
+        "n_neighbours": [_POSITIVE],
+        "beam": [_POSITIVE],
         "random_state": ["random_state"],
     }
     hash_name: ClassVar[None] = None  # model files say so of methods whose codes are their own
@@ -116,8 +109,8 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
         self._validate_params()
         rows = self._rows(X, reset=True)
         n, d = rows.shape
-        if n < _CENTROIDS:
-            raise ValueError(f"X has {n} rows; {_CENTROIDS} centroids need at least as many.")
+        if n < CENTROIDS:
+            raise ValueError(f"X has {n} rows; {CENTROIDS} centroids need at least as many.")
         rng = check_random_state(self.random_state)
         faiss_module()  # its threads are counted, too
         with own_threads():
@@ -170,19 +163,18 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
     def distances(self, queries: npt.ArrayLike, codes: npt.ArrayLike) -> Floats:
         """Return estimates of the squared distance of each query to each code: ``|q|^2 + b(x) - 2 <q, x^>``."""
         rows, packed = self._rows(queries), self._checked_codes(codes)
-        m, lengths = len(self.centroids_), ((rows - self.mean_) ** 2).sum(axis=1)
-        offsets = self._read(packed[:, m:], packed[:, :m])
-        return np.asarray(lengths[:, None] + offsets - 2 * self._coordinates(rows) @ self._decoded(packed[:, :m]).T)
+        lengths, (parts, written) = ((rows - self.mean_) ** 2).sum(axis=1), np.split(packed, [len(self.centroids_)], 1)
+        products = self._coordinates(rows) @ self._decoded(parts).T
+        return np.asarray(lengths[:, None] + self._read(written, parts) - 2 * products)
 
     def index(self, codes: npt.ArrayLike) -> Any:
         """Return an index of faiss over codes: it searches rows as they are, and ``faiss.write_index`` writes it.
 
         Its distances are those of :meth:`distances` without what the axes leave of the query, which all rows share.
         """
-        faiss = faiss_module()
-        packed = self._checked_codes(codes)
-        kind = {_LEVEL: "ST_norm_cqint8", _FLOAT: "ST_norm_float"}.get(self._offset_size, "ST_norm_from_LUT")
-        kind = getattr(faiss.AdditiveQuantizer, kind)
+        faiss, packed = faiss_module(), self._checked_codes(codes)
+        kinds = {_LEVEL: "ST_norm_cqint8", _FLOAT: "ST_norm_float", 0: "ST_norm_from_LUT"}
+        kind = getattr(faiss.AdditiveQuantizer, kinds[self._offset_size])
         inner = faiss.IndexResidualQuantizer(self.axes_.shape[1], len(self.centroids_), 8, faiss.METRIC_L2, kind)
         faiss.copy_array_to_vector(np.float32(self.centroids_).ravel(), inner.rq.codebooks)
         inner.rq.is_trained = inner.is_trained = True
@@ -213,8 +205,8 @@ class ResidualQuantiser(TransformerMixin, BaseEstimator):
         d, m = self.n_features_in_, self.axes_.shape[1]
         if self._offset_size not in self._offset_sizes():
             raise model_file.ModelFileError(f"it has {len(self.centroids_)} centroids a row for {self.n_bytes} bytes.")
-        wanted = {"mean_": (d,), "axes_": (d, m), "slopes_": (m,), "centroids_": (len(self.centroids_), _CENTROIDS, m)}
-        wanted["offset_levels_"] = (_CENTROIDS if self._offset_size == _LEVEL else 0,)
+        wanted = {"mean_": (d,), "axes_": (d, m), "slopes_": (m,), "centroids_": (len(self.centroids_), CENTROIDS, m)}
+        wanted["offset_levels_"] = (CENTROIDS if self._offset_size == _LEVEL else 0,)
         for name, shape in wanted.items():
             if getattr(self, name).shape != shape:
                 raise model_file.ModelFileError(f"its array {name} does not have shape {shape}.")
@@ -309,12 +301,11 @@ def _followed(left: Array, codes: Codes, centroids: Array, beam: int) -> tuple[A
 def _means(rows: Array, rng: np.random.RandomState) -> Array:
     """Return 256 centroids by a few rounds of k-means, which start from rows drawn and divided by five.
 
-    In many dimensions a row that is drawn is near to itself alone: its length speaks against it everywhere else. Short
-    ones are directions, whose clusters are of like sizes, and few rounds are enough.
+    In many dimensions a row is near to itself alone, but short ones are directions, whose clusters are of like sizes.
     """
-    start = rows[rng.permutation(len(rows))[:_CENTROIDS]] * np.float32(_START)
+    start = rows[rng.permutation(len(rows))[:CENTROIDS]] * np.float32(_START)
     few = {"min_points_per_centroid": 1, "seed": rng.randint(1, 2**31 - 1)}  # or faiss prints a warning about few rows
-    clusters = faiss_module().Kmeans(rows.shape[1], _CENTROIDS, niter=_ROUNDS, **few)
+    clusters = faiss_module().Kmeans(rows.shape[1], CENTROIDS, niter=_ROUNDS, **few)
     clusters.train(np.ascontiguousarray(rows), init_centroids=start)
     return np.asarray(clusters.centroids)
 
@@ -322,9 +313,9 @@ def _means(rows: Array, rng: np.random.RandomState) -> Array:
 def _levels(offsets: Floats) -> Floats:
     """Return the means of the 256 groups with the least squared deviations, rising."""
     distinct = np.unique(np.float32(offsets))
-    if len(distinct) <= _CENTROIDS:
-        return np.pad(distinct.astype(np.float64), (0, _CENTROIDS - len(distinct)), mode="edge")
-    clustering = faiss_module().Clustering1D(_CENTROIDS)
+    if len(distinct) <= CENTROIDS:
+        return np.pad(distinct.astype(np.float64), (0, CENTROIDS - len(distinct)), mode="edge")
+    clustering = faiss_module().Clustering1D(CENTROIDS)
     clustering.train_exact(np.sort(np.float32(offsets))[:, None])
     return np.sort(faiss_module().vector_to_array(clustering.centroids)).astype(np.float64)
 
@@ -341,8 +332,7 @@ def _slopes(Z: Floats, n_neighbours: int) -> Floats:
 def _near(rows: Array, n_queries: int, k: int) -> Ints:
     """Positions of the ``k`` rows nearest to each of the first rows, without itself."""
     some = np.ascontiguousarray(rows, dtype=np.float32)
-    # The first is the row itself, or its double.
-    return np.asarray(faiss_module().knn(some[:n_queries], some, k + 1)[1][:, 1:])
+    return np.asarray(faiss_module().knn(some[:n_queries], some, k + 1)[1][:, 1:])  # the first is itself, or its double
 
 
 def _recall(near: Ints, Z: Floats, decoded: Floats, offsets: Floats) -> float:

@@ -4,22 +4,8 @@ Each is a :class:`PairedDataset`. The two can be written as csv files, too. Rese
 are in ``experiments.datasets`` of the repository. This room imports only shared types and file writing.
 """
 
-from thpi.datasets._digits import load_digits_views
-from thpi.datasets._paired import Item, PairedDataset
-from thpi.datasets._shop import SHOP_ROLES, ShopTask, load_shop, shop_task, tag_components
+from thpi.datasets._sets import SHOP_ROLES, Item, PairedDataset, ShopTask, load_digits_views, load_shop, shop_task
 from thpi.datasets._tables import EXAMPLE_FILES, SHOP_TABLES, write_example, write_shop_tables
 
-__all__ = [
-    "EXAMPLE_FILES",
-    "Item",
-    "PairedDataset",
-    "SHOP_ROLES",
-    "SHOP_TABLES",
-    "ShopTask",
-    "load_digits_views",
-    "load_shop",
-    "shop_task",
-    "tag_components",
-    "write_example",
-    "write_shop_tables",
-]
+__all__ = ["EXAMPLE_FILES", "Item", "PairedDataset", "SHOP_ROLES", "SHOP_TABLES", "ShopTask", "load_digits_views"]
+__all__ += ["load_shop", "shop_task", "write_example", "write_shop_tables"]

@@ -10,8 +10,7 @@ import numpy as np
 
 from thpi._files import atomic_write
 from thpi._types import Array, Ints, PathLike
-from thpi.datasets._digits import load_digits_views
-from thpi.datasets._shop import shop_task
+from thpi.datasets._sets import load_digits_views, shop_task
 
 EXAMPLE_FILES = ("pictures.csv", "texts.csv", "kinds.csv", "new.csv")
 """Names of the files that :func:`write_example` writes."""

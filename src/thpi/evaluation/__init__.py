@@ -9,34 +9,45 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from thpi.evaluation._at_k import ndcg_at_k, precision_at_k, recall_at_k
-from thpi.evaluation._average_precision import (
+from thpi.evaluation._evaluate import (
+    RadiusChoice,
+    evaluate,
+    evaluate_distances,
+    parse_measure,
+    radius_for_precision,
+    ranked_average_precision,
+)
+from thpi.evaluation._histograms import DistanceHistograms, Relevant, distance_histograms
+from thpi.evaluation._measures import (
+    MEASURES,
+    Measure,
+    PrecisionRecallCurve,
+    QueryMean,
     average_precision,
     average_precision_among,
     mean_average_precision,
-    ranked_average_precision,
-)
-from thpi.evaluation._by_radius import (
-    RadiusChoice,
-    lookup_precision,
-    lookup_recall,
-    pooled_precision_recall_area,
+    ndcg_at_k,
+    precision_at_k,
     precision_recall_curve,
-    radius_for_precision,
+    query_mean,
+    recall_at_k,
 )
-from thpi.evaluation._evaluate import MEASURES, evaluate, evaluate_distances, parse_measure
-from thpi.evaluation._histograms import DistanceHistograms, Relevant, Retrieval, distance_histograms
-from thpi.evaluation._measure import Measure, PrecisionRecallCurve, QueryMean, query_mean
 from thpi.evaluation._relevance import (
     label_relevance,
-    label_relevance_blocks,
     multilabel_relevance,
     nearest_relevance,
     neighbour_radius,
     radius_relevance,
 )
-from thpi.evaluation._splits import Split, database_rows, split_rows
-from thpi.evaluation._statistics import Measured, PairedDifference, measured, paired_difference
+from thpi.evaluation._splits import (
+    Measured,
+    PairedDifference,
+    Split,
+    database_rows,
+    measured,
+    paired_difference,
+    split_rows,
+)
 
 if TYPE_CHECKING:
     from thpi.evaluation.models import (
@@ -48,23 +59,20 @@ if TYPE_CHECKING:
         Truth,
         assess,
         assess_rows,
-        default_neighbours,
         diagnose,
-        draw_recall,
         find_truth,
         meaning_of,
     )
 
 __all__ = [
     "MEASURES", "Answer", "Assessment", "Diagnosis", "DistanceHistograms", "Judged", "Line", "Measure", "Measured",
-    "PairedDifference", "PrecisionRecallCurve", "QueryMean", "RadiusChoice", "Relevant", "Retrieval", "Split",
-    "Truth", "assess", "assess_rows", "average_precision", "average_precision_among", "database_rows",
-    "default_neighbours", "diagnose", "distance_histograms", "draw_recall", "evaluate", "evaluate_distances",
-    "find_truth", "label_relevance", "label_relevance_blocks", "lookup_precision", "lookup_recall",
+    "PairedDifference", "PrecisionRecallCurve", "QueryMean", "RadiusChoice", "Relevant", "Split", "Truth", "assess",
+    "assess_rows", "average_precision", "average_precision_among", "database_rows", "diagnose",
+    "distance_histograms", "evaluate", "evaluate_distances", "find_truth", "label_relevance",
     "mean_average_precision", "meaning_of", "measured", "multilabel_relevance", "ndcg_at_k", "nearest_relevance",
-    "neighbour_radius", "paired_difference", "parse_measure", "pooled_precision_recall_area", "precision_at_k",
-    "precision_recall_curve", "query_mean", "radius_for_precision", "radius_relevance", "ranked_average_precision",
-    "recall_at_k", "split_rows",
+    "neighbour_radius", "paired_difference", "parse_measure", "precision_at_k", "precision_recall_curve",
+    "query_mean", "radius_for_precision", "radius_relevance", "ranked_average_precision", "recall_at_k",
+    "split_rows",
 ]  # fmt: skip
 
 

@@ -8,8 +8,7 @@ the fast one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Literal
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -18,14 +17,6 @@ from sklearn.utils import check_random_state
 
 from thpi._types import Array, Bools, Floats, InMemory, Ints, MatrixLike, Seed, is_sparse
 
-Form = Literal["authors", "plain"]
-
-__all__ = [
-    "label_relevance", "label_relevance_blocks", "multilabel_relevance", "nearest_relevance", "neighbour_radius",
-    "radius_relevance",
-]  # fmt: skip
-
-_AUTHORS_SAMPLE = 100  # rows whose 50th neighbour the authors' code looks at
 _BLOCK_PAIRS = 2**22  # pairs processed at a time
 _DIRECT_NUMBERS = 2**20  # numbers of gathered rows when pairs are computed directly
 
@@ -78,39 +69,28 @@ def nearest_relevance(
 
 
 def neighbour_radius(
-    train: MatrixLike, *, form: Form = "authors", k: int = 50, n_sample: int | None = None, random_state: Seed = None
+    train: MatrixLike, *, k: int = 50, n_sample: int | None = None, random_state: Seed = None
 ) -> float:
-    """Mean distance from rows to their ``k``-th neighbour among them: the radius for :func:`radius_relevance`.
+    """Mean distance from rows to their ``k``-th neighbour among the others: the radius for :func:`radius_relevance`.
 
-    - ``form="authors"``, as in the code of the paper's follow-up: the k-th entry of the sorted distances. The row
-      itself is the first, so k = 50 means neighbour 49.
-    - ``form="plain"``: the k-th neighbour, excluding the row itself.
+    The mean is over at most ``n_sample`` rows, drawn without replacement, or over all.
 
-    The mean is over at most ``n_sample`` rows, drawn without replacement. None means 100 rows for ``"authors"``, and
-    all rows, nothing random, for ``"plain"``.
-
-    >>> rows = [[0.0], [1.0], [3.0]]
-    >>> neighbour_radius(rows, form="plain", k=1), neighbour_radius(rows, form="authors", k=1)
-    (1.3333333333333333, 0.0)
+    >>> neighbour_radius([[0.0], [1.0], [3.0]], k=1)
+    1.3333333333333333
     """
-    if form not in ("authors", "plain"):
-        raise ValueError(f"form={form!r} must be 'authors' or 'plain'.")
     if n_sample is not None and n_sample < 1:
         raise ValueError(f"n_sample={n_sample!r} must be a positive integer or None.")
     x = _check_matrix("train", train)
     n = x.shape[0]
-    most = n_sample or (_AUTHORS_SAMPLE if form == "authors" else n)
-    # The row itself comes first among its sorted distances, so excluding it moves the entry by one.
-    entry, rows = k + (form == "plain"), np.arange(n)
-    if n > most:
-        rows = np.sort(check_random_state(random_state).choice(n, size=most, replace=False))
-    if k < 1 or entry > n:
-        raise ValueError(f"k={k!r} with form={form!r} needs k >= 1 and at least {entry} rows; train has {n} rows.")
-    sample = x[rows]
+    if not 1 <= k < n:
+        raise ValueError(f"k={k!r} must be at least 1 and less than the number of rows; train has {n} rows.")
+    sample = x
+    if n_sample is not None and n_sample < n:
+        sample = x[np.sort(check_random_state(random_state).choice(n, size=n_sample, replace=False))]
     distances = [
-        np.sqrt(np.partition(exact, entry - 1)[entry - 1])
+        np.sqrt(np.partition(exact, k)[k])  # the row itself is the first
         for block, squared, error in _squared_blocks(sample, x)
-        for _, _, exact in _nearest(sample[block], x, squared, error, entry)
+        for _, _, exact in _nearest(sample[block], x, squared, error, k + 1)
     ]
     return float(np.mean(distances))
 
@@ -121,20 +101,11 @@ def label_relevance(query_labels: npt.ArrayLike, database_labels: npt.ArrayLike)
     >>> label_relevance(["a"], ["b", "a", "a"])
     array([[False,  True,  True]])
     """
-    return label_relevance_blocks(query_labels, database_labels)(0, len(np.asarray(query_labels)))
-
-
-def label_relevance_blocks(query_labels: npt.ArrayLike, database_labels: npt.ArrayLike) -> Callable[[int, int], Bools]:
-    """Return :func:`label_relevance` as a function of a range of queries, for databases of millions of rows.
-
-    >>> label_relevance_blocks([0, 1, 2], [2, 1])(2, 3)
-    array([[ True, False]])
-    """
     left, right = np.asarray(query_labels), np.asarray(database_labels)
     for name, labels in (("query_labels", left), ("database_labels", right)):
         if labels.ndim != 1:
             raise ValueError(f"{name} must be 1-D, one label per row, got shape {labels.shape}.")
-    return lambda start, stop: np.asarray(left[start:stop, None] == right[None, :], dtype=np.bool_)
+    return np.asarray(left[:, None] == right, dtype=np.bool_)
 
 
 def multilabel_relevance(

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from thpi._types import PathLike
-from thpi.export._files import write_faiss, write_npy, write_parquet
+from thpi.export._files import CodeTable, write_faiss, write_npy, write_parquet
 from thpi.export._lancedb import LanceDB
 from thpi.export._milvus import Milvus
 from thpi.export._postgresql import PgVector
 from thpi.export._sqlite_vec import SqliteVec
 from thpi.export._store import Store
-from thpi.export._table import CodeTable
 
 if TYPE_CHECKING:
     from thpi.collection import Collection
@@ -27,8 +27,7 @@ class Destination:
     """A kind of file or store. A target is of this kind if it ends (``.npy``) or begins (``http://``) with a form.
 
     ``write(collection, target, **options)`` returns facts to show; ``options`` are the names of those that it takes.
-    It needs the ``extra`` of the package. Exceptions of the ``error_packages`` are messages of an engine. If a write
-    is not ``whole``, an interrupt may leave a part of it behind.
+    Exceptions of the ``error_packages`` are messages of an engine. A write that is not ``whole`` must be finished.
     """
 
     name: str
@@ -41,20 +40,15 @@ class Destination:
     whole: bool = True
 
     @classmethod
-    def of_store(
-        cls, name: str, description: str, forms: tuple[str, ...], connect: Callable[[str, str], Store], **more: Any
-    ) -> Destination:
-        """Return the entry of a store; ``connect(address, table)`` returns a :class:`Store`."""
-        return cls(name, description, forms, _mirror_to(connect), ("table", "texts"), **more)
+    def of_store(cls, name: str, description: str, forms: tuple[str, ...], store: type[Store]) -> Destination:
+        """Return the entry of a store."""
+        more = store.extra, store.error_packages, store._transaction is not Store._transaction
+        return cls(name, description, forms, partial(_mirror, store), ("table", "texts"), *more)
 
     @property
     def is_file(self) -> bool:
         """Whether the target is a file that is written anew."""
         return "table" not in self.options
-
-    def means(self, target: str) -> bool:
-        """Whether a target has one of the forms."""
-        return any(target.startswith(form) if "://" in form else target.lower().endswith(form) for form in self.forms)
 
 
 def destination_of(target: str) -> Destination:
@@ -63,17 +57,18 @@ def destination_of(target: str) -> Destination:
     >>> destination_of("codes.parquet").name, destination_of("postgresql://localhost/shop").name
     ('parquet', 'pgvector')
     """
-    for known in DESTINATIONS.values():
-        if known.means(target):
+    forms = {form: known for known in DESTINATIONS.values() for form in known.forms}
+    for form, known in forms.items():
+        if target.startswith(form) if "://" in form else target.lower().endswith(form):
             return known
-    forms = [f"{form}..." if "://" in form else f"*{form}" for known in DESTINATIONS.values() for form in known.forms]
-    raise ValueError(f"TARGET={target!r} must have the form of a file or store: {', '.join(forms)}.")
+    names = [f"{form}..." if "://" in form else f"*{form}" for form in forms]
+    raise ValueError(f"TARGET={target!r} must have the form of a file or store: {', '.join(names)}.")
 
 
 def write(collection: Collection, target: PathLike, *, force: bool = False, **options: Any) -> Facts:
     """Export a collection to a file or a store, by the form of ``target``; return what was written.
 
-    Options: ``texts=True`` adds the texts of the items (Parquet and stores), ``table`` names the table of a store, and
+    ``texts=True`` adds the texts of the items (Parquet and stores), ``table`` names the table of a store, and
     ``side="source"`` chooses the source side of a two-sided model (ONNX). ``force`` replaces a file, and removes from a
     table what the collection has not.
 
@@ -86,23 +81,21 @@ def write(collection: Collection, target: PathLike, *, force: bool = False, **op
     """
     place = os.fspath(target)
     kind = destination_of(place)
-    for name in options:
-        if name not in kind.options:
-            others = ", ".join(known.name for known in DESTINATIONS.values() if name in known.options) or "none"
-            raise ValueError(f"{name}={options[name]!r} is not for {kind.name}; for: {others}.")
-    if kind.is_file:
-        if os.path.exists(place) and not force:
-            raise FileExistsError(f"target={place!r} exists already; force=True replaces it.")
-        return kind.write(collection, place, **options)
-    return kind.write(collection, place, force=force, **options)
+    for name in [name for name in options if name not in kind.options]:
+        others = ", ".join(known.name for known in DESTINATIONS.values() if name in known.options) or "none"
+        raise ValueError(f"{name}={options[name]!r} is not for {kind.name}; for: {others}.")
+    if not kind.is_file:
+        return kind.write(collection, place, force=force, **options)
+    if os.path.exists(place) and not force:
+        raise FileExistsError(f"target={place!r} exists already; force=True replaces it.")
+    return kind.write(collection, place, **options)
 
 
-def _to_file(write_table: Callable[[PathLike, CodeTable], None]) -> Callable[..., Facts]:
-    def write(collection: Collection, target: str, *, texts: bool = False) -> Facts:
-        write_table(target, CodeTable.of(collection, texts=texts))
-        return _facts(collection)
-
-    return write
+def _codes(
+    write_table: Callable[[PathLike, CodeTable], None], collection: Collection, target: str, *, texts: bool = False
+) -> Facts:
+    write_table(target, CodeTable.of(collection, texts=texts))
+    return _facts(collection)
 
 
 def _onnx(collection: Collection, target: str, side: str = "target") -> Facts:
@@ -116,15 +109,12 @@ def _onnx(collection: Collection, target: str, side: str = "target") -> Facts:
     return facts | {"checked": "no: onnxruntime is not installed" if checked is None else checked._asdict()}
 
 
-def _mirror_to(connect: Callable[[str, str], Store]) -> Callable[..., Facts]:
-    def write(
-        collection: Collection, target: str, *, table: str = "codes", texts: bool = False, force: bool = False
-    ) -> Facts:
-        with connect(target, table) as store:
-            done = store.mirror(CodeTable.of(collection, texts=texts), force=force)
-        return {"table": table, **_facts(collection), **done._asdict()}
-
-    return write
+def _mirror(
+    store: type[Store], collection: Collection, target: str, *, force: bool, table: str = "codes", texts: bool = False
+) -> Facts:
+    with store(target, table) as connected:
+        done = connected.mirror(CodeTable.of(collection, texts=texts), force=force)
+    return {"table": table, **_facts(collection), **done._asdict()}
 
 
 def _facts(collection: Collection) -> Facts:
@@ -132,42 +122,17 @@ def _facts(collection: Collection) -> Facts:
 
 
 _DESTINATIONS = (
-    Destination("npy", "an array for numpy, width and ids included", (".npy",), _to_file(write_npy)),
-    Destination("parquet", "a Parquet file", (".parquet",), _to_file(write_parquet), ("texts",)),
-    Destination("faiss", "a faiss binary index; integer ids only", (".faiss",), _to_file(write_faiss)),
+    Destination("npy", "an array for numpy, width and ids included", (".npy",), partial(_codes, write_npy)),
+    Destination("parquet", "a Parquet file", (".parquet",), partial(_codes, write_parquet), ("texts",)),
+    Destination("faiss", "a faiss binary index; integer ids only", (".faiss",), partial(_codes, write_faiss)),
     Destination("onnx", "the hash function, for other languages", (".onnx",), _onnx, ("side",), extra="onnx"),
+    Destination.of_store("pgvector", "a table of PostgreSQL with pgvector", ("postgresql://", "postgres://"), PgVector),
+    Destination.of_store("sqlite-vec", "a table of an SQLite file, for sqlite-vec", (".sqlite", ".sqlite3"), SqliteVec),
     Destination.of_store(
-        "pgvector",
-        "a table of PostgreSQL with pgvector",
-        ("postgresql://", "postgres://"),
-        PgVector,
-        extra="pgvector",
-        error_packages=("psycopg", "psycopg_binary"),
+        "lancedb", "a Lance table, in a folder or an object store", (".lancedb", "s3://", "gs://", "az://"), LanceDB
     ),
     Destination.of_store(
-        "sqlite-vec",
-        "a table of an SQLite file, for sqlite-vec",
-        (".sqlite", ".sqlite3"),
-        SqliteVec,
-        error_packages=("sqlite3",),
-    ),
-    Destination.of_store(
-        "lancedb",
-        "a Lance table, in a folder or an object store",
-        (".lancedb", "s3://", "gs://", "az://"),
-        LanceDB,
-        extra="lancedb",
-        error_packages=("lancedb",),
-        whole=False,
-    ),
-    Destination.of_store(
-        "milvus",
-        "a Milvus collection, on a server or in a file",
-        ("http://", "https://", ".db"),
-        Milvus,
-        extra="milvus",
-        error_packages=("pymilvus", "grpc"),
-        whole=False,
+        "milvus", "a Milvus collection, on a server or in a file", ("http://", "https://", ".db"), Milvus
     ),
 )
 DESTINATIONS: dict[str, Destination] = {entry.name: entry for entry in _DESTINATIONS}

@@ -1,21 +1,77 @@
-"""Codes in files that other programs read; docs/reference/file-formats.md says what is in them.
+"""What is exported: codes with their ids, width, bit order and model, and the files that hold them.
 
-The bytes are those of :mod:`thpi.codes`. An npy file is a structured array, and the name of the field of codes has the
-metadata, ``code:bits=64:order=little:model=c4e8709f0e821f23``, so that one file holds everything and any numpy reads
-it. Parquet has them in the schema's metadata; faiss keeps none.
+The bytes are those of :mod:`thpi.codes`; docs/reference/file-formats.md has the formats. An npy file is a structured
+array, and the name of the field of codes has the metadata, ``code:bits=64:order=little:model=c4e8709f0e821f23``, so
+that any numpy reads it. Parquet has them in the schema's metadata; faiss keeps none.
 """
 
 from __future__ import annotations
 
+import json
 import os
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from thpi._files import atomic_open, atomic_write
-from thpi._types import PathLike
-from thpi.codes import n_bytes
-from thpi.export._table import BIT_ORDER, CodeTable, read_description
-from thpi.index import id_kind
+from thpi._types import Array, Codes, PathLike
+from thpi.codes import check_codes, n_bytes
+from thpi.identity import check_fingerprint
+from thpi.index import IdsLike, check_ids, id_kind
+
+if TYPE_CHECKING:
+    from thpi.collection import Collection
+
+Id: TypeAlias = "int | str"
+
+BIT_ORDER, VERSION = "little", 1  # of what files and tables of codes say about themselves
+
+
+class CodeTable(NamedTuple):
+    """Codes and ids, and texts of the items if they are wanted; ``model`` is a fingerprint (:mod:`thpi.identity`)."""
+
+    codes: Codes
+    ids: Array
+    n_bits: int
+    model: str | None = None
+    texts: list[str | None] | None = None
+
+    @classmethod
+    def checked(cls, codes: npt.ArrayLike, ids: IdsLike | None, n_bits: int, model: str | None = None) -> CodeTable:
+        """Check codes and ids (None: 0, 1, ...), which must be unique."""
+        packed = check_codes(codes, n_bits=n_bits)
+        given = np.arange(len(packed)) if ids is None else ids
+        return cls(packed, check_ids(given, length=len(packed), unique=True), n_bits, check_fingerprint(model))
+
+    @classmethod
+    def of(cls, collection: Collection, *, texts: bool = False) -> CodeTable:
+        """Return what a collection holds, in the order in which items were added."""
+        known = collection.texts() if texts else None  # takes over what others have just changed
+        return cls(collection.index.codes, collection.ids, collection.n_bits, collection.model, known)
+
+    def description(self, **more: int | str | None) -> str:
+        """Return the JSON text that every file and table of codes keeps beside them.
+
+        >>> CodeTable.checked([[5]], ["a"], 3).description()
+        '{"format": "thpi-codes", "version": 1, "n_bits": 3, "bit_order": "little", "model": null, "ids": "string"}'
+        """
+        about = {"format": "thpi-codes", "version": VERSION, "n_bits": self.n_bits, "bit_order": BIT_ORDER}
+        return json.dumps(about | {"model": self.model, "ids": id_kind(self.ids)} | more)
+
+
+def read_description(text: str | bytes, where: str) -> dict[str, Any]:
+    """Read the text of :meth:`CodeTable.description`; ``where`` is for messages."""
+    try:
+        about: dict[str, Any] = json.loads(text)
+        order = about["bit_order"]
+        n_bytes(int(about["n_bits"]))
+        about["model"] = check_fingerprint(about.get("model"))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{where} has no readable description of codes ({error}).") from None
+    if order != BIT_ORDER:
+        raise ValueError(f"{where} has bit order {order!r}; only {BIT_ORDER!r} is known.")
+    return about
 
 
 def write_npy(path: PathLike, table: CodeTable) -> None:
@@ -32,8 +88,8 @@ def write_npy(path: PathLike, table: CodeTable) -> None:
         np.save(file, rows, allow_pickle=False)
 
 
-def write_parquet(path: PathLike, table: CodeTable, **more: int | str | None) -> None:
-    """Write codes, ids and texts, if there are any, to a Parquet file in one step; ``more`` is kept in its metadata."""
+def write_parquet(path: PathLike, table: CodeTable) -> None:
+    """Write codes, ids and texts, if there are any, to a Parquet file in one step."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -46,7 +102,7 @@ def write_parquet(path: PathLike, table: CodeTable, **more: int | str | None) ->
     if table.texts is not None:
         columns["text"] = pa.array(table.texts, type=pa.string())
     with atomic_open(path) as file:
-        pq.write_table(pa.table(columns).replace_schema_metadata({"thpi": table.description(**more)}), file)
+        pq.write_table(pa.table(columns).replace_schema_metadata({"thpi": table.description()}), file)
 
 
 def read_parquet(path: PathLike) -> CodeTable:

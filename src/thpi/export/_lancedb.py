@@ -2,7 +2,6 @@
 
 The table has the columns ``id`` (int64 or string), ``code`` (a list of fixed size of uint8, the bytes of
 :mod:`thpi.codes`) and, if wanted, ``text``. The schema's metadata has an entry ``thpi``, the description of the codes.
-Nothing runs beside the program: the engine is a library.
 """
 
 from __future__ import annotations
@@ -17,21 +16,20 @@ import numpy as np
 from thpi._optional import require
 from thpi._types import Codes
 from thpi.codes import n_bytes
+from thpi.export._files import Id
 from thpi.export._store import Store
-from thpi.export._table import Id
 
-_LEAST = -(2**63)
 _BATCH = 5_000  # ids of one deletion
 
 
 class LanceDB(Store):
     """Codes in a Lance table. Needs the extra ``lancedb``.
 
-    ``address`` is a folder, made if it is missing, or an address that LanceDB knows (``s3://...``, ``gs://...``,
-    ``az://...``). Additions are one commit, and removals one for 5,000 items: only one process should write; readers
-    see the newest commit.
+    ``address`` is a folder, made if it is missing, or ``s3://...``, ``gs://...``, ``az://...``. Additions are one
+    commit, and removals one for 5,000 items: only one process should write; readers see the newest commit.
     """
 
+    extra, error_packages = "lancedb", ("lancedb",)
     longest_name = 128
     _table: Any = None
 
@@ -44,21 +42,18 @@ class LanceDB(Store):
         try:
             self._table = self._database.open_table(self.table)
         except ValueError as error:
-            if "not found" not in str(error):
-                raise
-            return None
-        text: bytes = (self._table.schema.metadata or {}).get(b"thpi", b"")
-        return text
+            if "not found" in str(error):
+                return None
+            raise
+        return bytes((self._table.schema.metadata or {}).get(b"thpi", b""))
 
     def _create(self, about: str) -> None:
         import pyarrow as pa
 
-        columns = {"id": pa.int64() if self.kind == "int64" else pa.string()}
-        columns["code"] = pa.list_(pa.uint8(), n_bytes(self.n_bits))
-        if self.with_texts:
-            columns["text"] = pa.string()
-        schema = pa.schema(list(columns.items()), metadata={"thpi": about})
-        self._table = self._database.create_table(self.table, schema=schema)
+        columns = [("id", pa.int64() if self.kind == "int64" else pa.string())]
+        columns.append(("code", pa.list_(pa.uint8(), n_bytes(self.n_bits))))
+        columns += [("text", pa.string())] if self.with_texts else []
+        self._table = self._database.create_table(self.table, schema=pa.schema(columns, metadata={"thpi": about}))
 
     def _drop(self) -> None:
         self._database.drop_table(self.table)
@@ -76,14 +71,13 @@ class LanceDB(Store):
     def _rows(self) -> Iterator[tuple[Id, bytes, str | None]]:
         rows = self._table.search().limit(None).to_arrow()
         codes = np.asarray(rows.column("code").combine_chunks().flatten(), dtype=np.uint8)
+        packed = map(bytes, codes.reshape(-1, n_bytes(self.n_bits)))
         texts = rows.column("text").to_pylist() if self.with_texts else [None] * len(rows)
-        yield from zip(
-            rows.column("id").to_pylist(), map(bytes, codes.reshape(-1, n_bytes(self.n_bits))), texts, strict=True
-        )
+        yield from zip(rows.column("id").to_pylist(), packed, texts, strict=True)
 
 
 def _literal(item: Id) -> str:
     """Return an id as SQL; Lance has no parameters. In its texts only the quote is special."""
     if isinstance(item, str):
         return "'" + item.replace("'", "''") + "'"
-    return f"CAST('{item}' AS BIGINT)" if item == _LEAST else str(item)  # it reads the least integer as a float
+    return f"CAST('{item}' AS BIGINT)" if item == -(2**63) else str(item)  # it reads the least integer as a float

@@ -1,8 +1,8 @@
 """Milvus: codes in a Milvus collection, on a server or cluster, or in a file.
 
 The collection has the fields ``id`` (INT64 or VARCHAR, primary key), ``position`` (order of insertion), ``code``
-(BINARY_VECTOR, the bytes of :mod:`thpi.codes`) and, if wanted, ``text``, which is empty where an item has none; its
-description is that of the codes. Queries use strong consistency, so that they find what was just added.
+(BINARY_VECTOR, the bytes of :mod:`thpi.codes`) and, if wanted, ``text``, empty where an item has none; its description
+is that of the codes. Queries use strong consistency, so that they find what was just added.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from typing import Any
 
 from thpi._optional import require
 from thpi._types import Codes
+from thpi.export._files import Id
 from thpi.export._store import Store
-from thpi.export._table import Id
 
 _BATCH = 5_000  # rows of one request
 _PATIENCE = 60.0  # seconds for the embedded engine to start
 # Milvus's filters do not read the escapes of control characters as JSON does, and do not find the least and the largest
 # integer. The embedded engine pastes ids into its own SQL when it deletes: a quote would fail, or delete other rows.
 _EDGES = -(2**63), 2**63 - 1
-_REFUSED = re.compile(r"[\x00-\x1f\x7f]|.{16384}"), "a control character or more than 16,383 characters"
-_REFUSED_EMBEDDED = re.compile(rf"'|{_REFUSED[0].pattern}"), f"a single quote, {_REFUSED[1]}"
+_REFUSED, _TOO_LONG = r"[\x00-\x1f\x7f]|.{16384}", "a control character or more than 16,383 characters"
 
 
 class Milvus(Store):
     """Codes in a Milvus collection. Needs the extra ``milvus``.
 
-    ``address`` is that of a server, or a file for the embedded engine (milvus-lite 2.5; 3.x takes no binary vectors).
-    Milvus has no transactions: only one process should write. The environment variable ``THPI_STORE_TOKEN`` is for
-    servers that require a token, ``user:password`` or an access token.
+    ``address`` is that of a server, whose token (``user:password`` or an access token) is in ``THPI_STORE_TOKEN``, or a
+    file for the embedded engine (milvus-lite 2.5; 3.x takes no binary vectors). Only one process should write.
     """
+
+    extra, error_packages = "milvus", ("pymilvus", "grpc")
 
     def _connect(self, address: str) -> None:
         pymilvus, self._embedded = require("pymilvus", "milvus"), "://" not in address
@@ -42,10 +42,11 @@ class Milvus(Store):
         self._engine = _open_file(pymilvus, address) if self._embedded else pymilvus.MilvusClient(address, token=token)
 
     def _check_ids(self, ids: list[Id]) -> None:
-        pattern, words = _REFUSED_EMBEDDED if self._embedded else _REFUSED
+        refused = re.compile(f"'|{_REFUSED}" if self._embedded else _REFUSED)
         for item in ids:
-            if item in _EDGES or (isinstance(item, str) and pattern.search(item)):
-                raise ValueError(f"ids={item!r} is an extreme of 64 bits, or has {words}, which Milvus does not take.")
+            if item in _EDGES or (isinstance(item, str) and refused.search(item)):
+                what = f"an extreme of 64 bits, or has {'a single quote, ' if self._embedded else ''}{_TOO_LONG}"
+                raise ValueError(f"ids={item!r} is {what}, which Milvus does not take.")
 
     def _description(self) -> str | None:
         if not self._engine.has_collection(self.table):
@@ -56,9 +57,8 @@ class Milvus(Store):
     def _create(self, about: str) -> None:
         types = require("pymilvus", "milvus").DataType
         schema = self._engine.create_schema(auto_id=False, enable_dynamic_field=False, description=about)
-        schema.add_field(
-            "id", types.INT64 if self.kind == "int64" else types.VARCHAR, is_primary=True, max_length=65_535
-        )
+        kind = types.INT64 if self.kind == "int64" else types.VARCHAR
+        schema.add_field("id", kind, is_primary=True, max_length=65_535)
         schema.add_field("position", types.INT64)
         schema.add_field("code", types.BINARY_VECTOR, dim=(self.n_bits + 7) // 8 * 8)
         if self.with_texts:
@@ -71,8 +71,8 @@ class Milvus(Store):
         self._engine.drop_collection(self.table)
 
     def _insert(self, ids: list[Id], codes: Codes, texts: Sequence[str | None] | None) -> None:
-        items = enumerate(zip(ids, codes, strict=True), start=self._end())
-        rows: list[dict[str, Any]] = [{"id": i, "position": n, "code": c.tobytes()} for n, (i, c) in items]
+        items = enumerate(zip(ids, map(bytes, codes), strict=True), start=self._end())
+        rows: list[dict[str, Any]] = [{"id": item, "position": n, "code": code} for n, (item, code) in items]
         for row, text in zip(rows, texts or (), strict=False):
             row["text"] = text or ""
         for start in range(0, len(rows), _BATCH):

@@ -15,30 +15,27 @@ import numpy as np
 
 from thpi._optional import require
 from thpi._types import Codes
+from thpi.export._files import Id
 from thpi.export._store import Store
-from thpi.export._table import Id
-
-_FETCHED = 2000
 
 
 class PgVector(Store):
     """Codes in a PostgreSQL table. Needs the extra ``pgvector``.
 
-    ``address`` is that of the database for libpq: ``"postgresql://user@host/name"`` or ``"host=... dbname=..."``. The
-    table is made in the first schema of the search path. :meth:`mirror` is one transaction; writers of a table wait
-    for each other.
+    ``address`` is that of the database for libpq: ``"postgresql://user@host/name"`` or ``"host=... dbname=..."``. A new
+    table is in the first schema of the search path. :meth:`mirror` is one transaction; writers wait for each other.
     """
 
+    extra, error_packages = "pgvector", ("psycopg", "psycopg_binary")
     longest_name = 63  # PostgreSQL would cut a longer name silently, and two tables could become one
     on_disk = False
 
     def _connect(self, address: str) -> None:
         psycopg = require("psycopg", "pgvector")
         self._engine = psycopg.connect(address, autocommit=True)
-        installed = "SELECT extversion FROM pg_extension WHERE extname = 'vector'"
         with suppress(psycopg.errors.UniqueViolation):  # another connection was faster
             self._engine.execute("CREATE EXTENSION IF NOT EXISTS vector")
-        ((version,),) = self._run(installed)
+        ((version,),) = self._run("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
         if tuple(int(part) for part in version.split(".")[:2]) < (0, 7):
             raise RuntimeError(f"pgvector has version {version}; bit codes need 0.7 or later.")
 
@@ -70,9 +67,8 @@ class PgVector(Store):
     def _insert(self, ids: list[Id], codes: Codes, texts: Sequence[str | None] | None) -> None:
         digits = np.unpackbits(codes, axis=1, count=self.n_bits, bitorder="little") + np.uint8(ord("0"))
         bits = [row.tobytes().decode() for row in digits]  # the form of bit(n); bit 0 comes first
-        columns = [ids, bits] if texts is None else [ids, bits, texts]
-        statement = f'COPY "{self.table}" (id, code{"" if texts is None else ", text"}) FROM STDIN'
-        with self._engine.cursor() as cursor, cursor.copy(statement) as copy:
+        names, columns = ("id, code", [ids, bits]) if texts is None else ("id, code, text", [ids, bits, texts])
+        with self._engine.cursor() as cursor, cursor.copy(f'COPY "{self.table}" ({names}) FROM STDIN') as copy:
             for row in zip(*columns, strict=True):
                 copy.write_row(row)
 
@@ -83,7 +79,7 @@ class PgVector(Store):
         text = "text" if self.with_texts else "NULL"
         with self._engine.cursor("thpi_rows") as cursor:
             cursor.execute(f'SELECT id, code::text, {text} FROM "{self.table}" ORDER BY position')
-            while rows := cursor.fetchmany(_FETCHED):
+            while rows := cursor.fetchmany(2000):
                 digits = np.frombuffer("".join(row[1] for row in rows).encode(), dtype=np.uint8)
                 codes = np.packbits(digits.reshape(-1, self.n_bits) == ord("1"), axis=1, bitorder="little")
                 yield from ((item, code.tobytes(), known) for (item, _, known), code in zip(rows, codes, strict=True))

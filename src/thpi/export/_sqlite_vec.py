@@ -12,11 +12,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from thpi._types import Codes
+from thpi.export._files import Id
 from thpi.export._store import Store
-from thpi.export._table import Id
 
 _ABOUT = "thpi_codes"
-_PATIENCE = 60  # seconds to wait for another writer
 
 
 class SqliteVec(Store):
@@ -25,12 +24,14 @@ class SqliteVec(Store):
     :meth:`mirror` is one transaction; writers of other processes are waited for, at most a minute.
     """
 
+    error_packages = ("sqlite3",)
+
     def _connect(self, address: str) -> None:
         if self.table.lower().startswith((_ABOUT, "sqlite_")):
             raise ValueError(f"table={self.table!r} must not begin with {_ABOUT!r} or 'sqlite_', which are taken.")
         import sqlite3
 
-        self._engine = sqlite3.connect(address, timeout=_PATIENCE, isolation_level=None)
+        self._engine = sqlite3.connect(address, timeout=60, isolation_level=None)
         if self._run("PRAGMA application_id") != [(0,)]:  # a collection of thpi, say: it takes no other tables
             raise ValueError(f"address={address!r} is the file of an application; name another one.")
 
@@ -43,10 +44,9 @@ class SqliteVec(Store):
         try:
             yield
             self._run("COMMIT")
-        except BaseException:
+        finally:
             if self._engine.in_transaction:
                 self._run("ROLLBACK")
-            raise
 
     def _description(self) -> str | None:
         names = "SELECT lower(name) FROM sqlite_master WHERE lower(name) IN (?, ?)"
@@ -67,9 +67,9 @@ class SqliteVec(Store):
         self._run(f'DROP TABLE "{self.table}"')
 
     def _insert(self, ids: list[Id], codes: Codes, texts: Sequence[str | None] | None) -> None:
-        columns = [ids, map(bytes, codes)] if texts is None else [ids, map(bytes, codes), texts]
-        names, marks = ("id, code", "?, ?") if texts is None else ("id, code, text", "?, ?, ?")
-        self._engine.executemany(f'INSERT INTO "{self.table}" ({names}) VALUES ({marks})', zip(*columns, strict=True))
+        names, marks = ("id, code, text", "?, ?, ?") if self.with_texts else ("id, code", "?, ?")
+        rows = zip(ids, map(bytes, codes), *([] if texts is None else [texts]), strict=True)
+        self._engine.executemany(f'INSERT INTO "{self.table}" ({names}) VALUES ({marks})', rows)
 
     def _delete(self, ids: list[Id]) -> None:
         self._engine.executemany(f'DELETE FROM "{self.table}" WHERE id = ?', ([item] for item in ids))

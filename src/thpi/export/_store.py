@@ -7,18 +7,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from thpi._types import Bools, Codes
-from thpi.export._table import CodeTable, Id, read_description
+from thpi.export._files import CodeTable, Id, read_description
 from thpi.identity import ModelMismatchError
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
-IdKind: TypeAlias = Literal["int64", "string"]
+from thpi.index import IdKind
 
 
 class Mirrored(NamedTuple):
@@ -29,18 +25,17 @@ class Mirrored(NamedTuple):
     replaced: bool
 
 
-class Store(ABC):
+class Store(AbstractContextManager["Store"], ABC):
     """A table of a database engine that mirrors a collection; a subclass writes the seven abstract methods.
 
     They get what is checked already, and know ``n_bits``, ``kind`` of the ids and ``with_texts`` of the table. All but
     ``_connect`` and ``_description`` are within ``_transaction``, which an engine with transactions overrides.
-    ``address`` has the form that the engine knows; a ``table`` has letters, digits and underscores.
     """
 
-    longest_name = 255
-    """Longest name of a table."""
-    on_disk = True
-    """Whether an address without ``://`` is a file or folder."""
+    extra: ClassVar[str | None] = None  # of the package, which the engine needs
+    error_packages: ClassVar[tuple[str, ...]] = ()  # exceptions of these are messages of the engine
+    longest_name = 255  # of a table
+    on_disk = True  # whether an address without "://" is a file or folder
     n_bits: int
     kind: IdKind
     with_texts: bool
@@ -82,14 +77,11 @@ class Store(ABC):
             replaced = self._prepare(items, force)
             stays, gone = self._compare(items)
             if gone and not force:
-                raise ValueError(
-                    f"the table {self.table!r} has {len(gone):,} items that the collection has not, or not like this "
-                    f"(first: {gone[0]!r}); --force removes them."
-                )
+                what = f"{len(gone):,} items that the collection has not, or not like this (first: {gone[0]!r})"
+                raise ValueError(f"the table {self.table!r} has {what}; --force removes them.")
             if gone:
                 self._delete(gone)
-            (rows,) = np.nonzero(~stays)
-            if len(rows):
+            if len(rows := np.flatnonzero(~stays)):
                 texts = None if items.texts is None else [items.texts[row] for row in rows.tolist()]
                 self._insert(items.ids[rows].tolist(), items.codes[rows], texts)
         return Mirrored(len(rows), len(gone), replaced)
@@ -98,15 +90,15 @@ class Store(ABC):
         """Have a table for items like these; return whether it took the place of one for others."""
         text, about = items.description(texts=items.texts is not None), self.about
         wanted = read_description(text, "the collection")
-        replaces = about is not None and about != wanted
-        if about is not None and replaces:
+        self._take(wanted)
+        if about == wanted:
+            return False
+        if about is not None:
             if not force:
                 self._refuse(about, wanted)
             self._drop()
-        self._take(wanted)
-        if about is None or replaces:
-            self._create(text)
-        return replaces
+        self._create(text)
+        return about is not None
 
     def _compare(self, items: CodeTable) -> tuple[Bools, list[Id]]:
         """Return which items the table has as they are, and the ids of its other rows."""
@@ -134,7 +126,7 @@ class Store(ABC):
         self.n_bits, self.with_texts = int(about["n_bits"]), bool(about.get("texts"))
         self.kind = "string" if about.get("ids") == "string" else "int64"
 
-    def _check_ids(self, ids: list[Id]) -> None:  # noqa: B027 - most engines take all ids
+    def _check_ids(self, ids: list[Id]) -> None:
         """Refuse ids that the engine would misread."""
 
     def close(self) -> None:
@@ -142,9 +134,6 @@ class Store(ABC):
         engine, self._engine = self._engine, None
         if engine is not None:
             engine.close()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -6,20 +6,15 @@ May import solvers, kernels, rows, codes, graph, the query side and base; no eva
 from __future__ import annotations
 
 from thpi.base import BaseHasher
-from thpi.hashers._cca_itq import CCAITQ
+from thpi.hashers._baselines import DSH, LSH, SpectralHashing
+from thpi.hashers._cca import CCAITQ, CVH
 from thpi.hashers._class_itq import ClassITQ, class_indicators
-from thpi.hashers._cvh import CVH
-from thpi.hashers._dsh import DSH
 from thpi.hashers._geometry import Geometry, GeometryLearner, Learned, Limits, Steps
-from thpi.hashers._geometry_hasher import KernelGeometry, KernelKind, ViewGeometry, learn
 from thpi.hashers._group_itq import GroupITQ
-from thpi.hashers._itq import ITQ
-from thpi.hashers._itq_plus import ITQPlus
-from thpi.hashers._lap_itq_plus import LapITQPlus
-from thpi.hashers._lsh import LSH
+from thpi.hashers._itq import ITQ, KernelGeometry, KernelKind, ViewGeometry, learn
+from thpi.hashers._itq_plus import ITQPlus, LapITQPlus
 from thpi.hashers._neighbour_hash import NeighbourHash
 from thpi.hashers._source_features import SourceFeatures
-from thpi.hashers._spectral import SpectralHashing
 from thpi.hashers._transfer_itq import TransferITQ
 from thpi.hashers._two_sided_itq import TwoSidedITQ, predicted_source
 

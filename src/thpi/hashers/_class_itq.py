@@ -1,4 +1,4 @@
-"""ClassITQ: iterative quantisation in a metric learned from labels."""
+"""ClassITQ: ITQ in a metric that labels teach."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from thpi._types import Array
-from thpi.base import parameter, positive, weight
-from thpi.hashers._geometry import Geometry, Learned, Limits
-from thpi.hashers._geometry_hasher import GeometryHasher
+from thpi.base import parameter, weight
+from thpi.hashers._geometry import (
+    Geometry,
+    Learned,
+    Limits,
+)
+from thpi.hashers._itq import GeometryHasher
 from thpi.solvers.loo_ridge import RidgeFit
 
 
@@ -24,9 +28,8 @@ class ClassITQ(GeometryHasher):
     2. ITQ on ``Z M^(1/2)``, started at plain ITQ, as in :class:`TransferITQ`.
 
     With a source, ``Z`` also has the target rows imputed from unpaired source rows. The source predicts labels for
-    these rows, and such pseudo-labels join step 1 with weight ``pseudo_label_weight``; the penalty stays that of the
-    pairs. Target rows without a label (``target=`` of ``fit``) join ``Z``. Without labels (``y=None``) and source the
-    method is ITQ.
+    these rows, and such pseudo-labels join step 1 with weight ``pseudo_label_weight``. Target rows without a label
+    (``target=`` of ``fit``) join ``Z``. Without labels (``y=None``) and source the method is ITQ.
 
     Parameters
     ----------
@@ -35,8 +38,7 @@ class ClassITQ(GeometryHasher):
     pseudo_label_weight : float, default=0.1
         Weight of an imputed row with its pseudo-labels in the regression; 0 leaves them out.
     equal_classes : bool, default=True
-        Scale the columns of Y to unit length, so that all classes weigh the same. If False, frequent classes and tags
-        weigh more: they are relevant to more queries.
+        Scale the columns of Y to unit length. If False, frequent classes and tags weigh more.
     imputed_weight, shrinkage, max_unpaired, tol, max_iter, random_state
         As for :class:`TransferITQ`.
 
@@ -61,10 +63,9 @@ class ClassITQ(GeometryHasher):
     imputed_weight: float = weight(0.3)
     pseudo_label_weight: float = weight(0.1)
     equal_classes: bool = parameter(True, "boolean")
-    shrinkage: float = positive(1.0)
+    shrinkage: float = weight(1.0, closed="neither")
 
     def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
-        """See :class:`GeometryLearner`."""
         taught = None
         if geometry.labels is not None:
             taught = geometry.once(taught_by_labels, self.pseudo_label_weight, self.equal_classes, self.shrinkage)
@@ -85,12 +86,7 @@ def taught_by_labels(geometry: Geometry, pseudo_label_weight: float, equal_class
 
 
 def class_indicators(labels: Array, *, equal_classes: bool = True) -> Array:
-    """One column per class or tag, centred; divided by the root of its size if all classes are to weigh the same.
-
-    >>> class_indicators(np.array(["a", "b"])).round(2)
-    array([[ 0.5, -0.5],
-           [-0.5,  0.5]])
-    """
+    """One column per class or tag, centred; divided by the root of its size if all classes are to weigh the same."""
     if labels.ndim == 1:
         _, number = np.unique(labels, return_inverse=True)
         indicator = np.eye(int(number.max()) + 1)[number.ravel()]

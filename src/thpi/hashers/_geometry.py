@@ -1,4 +1,4 @@
-"""Coordinates of target rows and all that is computed from them, shared by the methods that learn there."""
+"""Coordinates of rows, features of their source rows, and what is computed from both, each part only once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from scipy import linalg
 from sklearn.utils.extmath import svd_flip
 
 from thpi._types import Array, Fitted
-from thpi.base import Views
 from thpi.hashers._source_features import MAX_REGRESSION_ROWS, SourceFeatures
 from thpi.solvers.blocks import spread
 from thpi.solvers.kernel_features import kernel_map
@@ -80,11 +79,6 @@ class Imputation(NamedTuple):
     pairs: Array
     of_target: RidgeFit
 
-    @property
-    def explained(self) -> float:
-        """Share of the target that the source explains, by leave-one-out."""
-        return self.of_target.explained
-
 
 class Geometry:
     """Centred coordinates of some pairs, and everything that was computed from them, each part once.
@@ -127,20 +121,17 @@ class Geometry:
         return other
 
     @property
-    def views(self) -> Views:
-        """The rows as a method is fitted on them; the source in its principal components."""
-        if self.source is None:
-            return Views(self.X, y=self.labels)
-        linear = self.source.linear
-        return Views(self.X, linear[self.rows], linear[self.unpaired], y=self.labels)
+    def known_source(self) -> SourceFeatures:
+        """The source, where there must be one."""
+        assert self.source is not None
+        return self.source
 
     def once(self, make: Callable[..., Made], *arguments: Hashable) -> Made:
         """Return ``make(self, *arguments)``, computed the first time it is needed."""
         key = (make, *arguments)
         if key not in self._made:
             self._made[key] = make(self, *arguments)
-        made: Made = self._made[key]
-        return made
+        return self._made[key]  # type: ignore[no-any-return]
 
     def plain(self, start: int = 0) -> Learned:
         """ITQ on the real target rows, where every method starts; ``start`` numbers the random starts."""
@@ -168,30 +159,27 @@ class Geometry:
     @cached_property
     def imputation(self) -> Imputation:
         """The kernel over source rows from which target rows are predicted best, by leave-one-out."""
-        assert self.source is not None
-        paired = self.source.linear[self.rows]
+        paired = self.known_source.linear[self.rows]
         rng = np.random.RandomState(self.seed)
         landmarks = paired[np.sort(rng.permutation(len(paired))[:IMPUTATION_LANDMARKS])]
         found = []
         for width in self.widths:
             features: Any = np.asarray if width is None else kernel_map(landmarks, width)
             some = spread(len(self.rows), MAX_REGRESSION_ROWS)
-            paired = features(self.source.linear[self.rows[some]])
+            paired = features(self.known_source.linear[self.rows[some]])
             middle = paired.mean(axis=0)
             ridge = LooRidge(paired - middle)
             found.append(Imputation(features, width, middle, ridge, some, ridge.fit(self.paired[some])))
-        return max(found, key=lambda imputation: imputation.explained)
+        return max(found, key=lambda imputation: imputation.of_target.explained)
 
     @cached_property
     def _unpaired_features(self) -> Array:
         """Features of the unpaired source rows, as the imputation has them."""
-        assert self.source is not None
-        return self.imputation.features(self.source.linear[self.unpaired]) - self.imputation.middle
+        return self.imputation.features(self.known_source.linear[self.unpaired]) - self.imputation.middle
 
     def impute(self, answers: Array) -> Array:
         """Predict what the pairs have and the unpaired source rows lack."""
-        assert self.source is not None
-        if not len(self.source.linear[self.unpaired]):
+        if not len(self.known_source.linear[self.unpaired]):
             return np.empty((0, answers.shape[1]))
         _, _, _, ridge, some, of_target = self.imputation
         fit = of_target if answers is self.paired else ridge.fit(answers[some])
@@ -233,8 +221,8 @@ class Geometry:
         """Fitted attributes by which source rows are coded; none if they are not."""
         if learned.source_projection is None:
             return {}
-        assert self.source is not None
-        return self.source.fitted(learned.source_projection)
+        back = self.known_source.coordinates.back
+        return {"item_mean_": self.known_source.mean, "item_projection_": back(learned.source_projection)}
 
     def _spectrum(self, imputed_weight: float) -> tuple[Array, Array]:
         """Eigenvalues and eigenvectors of the scatter of real and imputed rows."""

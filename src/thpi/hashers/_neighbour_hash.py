@@ -1,4 +1,4 @@
-"""NeighbourHash: hash functions that keep nearest neighbours, of target space or of source space."""
+"""NeighbourHash: codes whose neighbours are those of another space."""
 
 from __future__ import annotations
 
@@ -10,22 +10,24 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from thpi._types import Array, Fitted
-from thpi.base import Views, count, one_of, parameter, positive, weight
-from thpi.hashers._geometry import Geometry, Learned, Limits, Steps
-from thpi.hashers._geometry_hasher import GeometryHasher
+from thpi.base import Views, count, one_of, parameter, weight
+from thpi.hashers._geometry import (
+    Geometry,
+    Learned,
+    Limits,
+    Steps,
+)
+from thpi.hashers._itq import GeometryHasher
 from thpi.hashers._source_features import SOURCE_FEATURES
-from thpi.hashers._transfer_itq import transferred
+from thpi.hashers._transfer_itq import IMPUTED_PER_PAIR, transferred
 from thpi.solvers.neighbour_embedding import neighbour_embedding, neighbour_probabilities
-
-IMPUTED_PER_PAIR = 3
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class NeighbourHash(GeometryHasher):
     """Linear hash functions whose codes keep the neighbours of the rows: stochastic neighbour embedding.
 
-    ITQ keeps large variances; it does not look at neighbours. Here they are the objective. With ``h_i = tanh(P'x_i)``
-    in place of codes it minimises over P and t
+    With ``h_i = tanh(P'x_i)`` in place of codes it minimises over P and t
 
     ``1/n sum_i KL(A_i || Q_i) + start_penalty/c tr((P - P_0)' (C + r I) (P - P_0))``,
 
@@ -70,7 +72,7 @@ class NeighbourHash(GeometryHasher):
     source_weight: float = weight(0.05)
     source_features: Literal["rbf", "linear", "codes", "diffusion", "mixed"] = one_of("linear", *SOURCE_FEATURES)
     imputed_weight: float = weight(0.3)
-    shrinkage: float = positive(1.0)
+    shrinkage: float = weight(1.0, closed="neither")
     max_rows: int = count(1000, least=2)
     tol: float = weight(1e-5)
     max_iter: int = count(30)
@@ -85,14 +87,13 @@ class NeighbourHash(GeometryHasher):
         return super()._fit(views, rng)
 
     def learn_start(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
-        """ITQ or, with a source, TransferITQ; see :class:`GeometryLearner`."""
+        """ITQ or, with a source, TransferITQ."""
         if geometry.source is None:
             return geometry.plain(start)
         weights = self.source_features, self.source_weight, self.imputed_weight, self.shrinkage
-        return geometry.once(transferred, *weights, start, limits.quantisation)
+        return geometry.once(transferred, weights, start, limits.quantisation)
 
     def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
-        """See :class:`GeometryLearner`."""
         begin = self.learn_start(geometry, start, limits).projection
         rows, A = geometry.once(_neighbours, self.space, self.perplexity, limits.embedding_rows)
         if len(rows) < 2:
@@ -111,8 +112,7 @@ def _neighbours(geometry: Geometry, space: str, perplexity: float, max_rows: int
     if space == "target":
         rows = points = geometry.real[_drawn(rng, len(geometry.real), max_rows)]
     else:
-        assert geometry.source is not None
-        n, linear = len(geometry.X), geometry.source.linear
+        n, linear = len(geometry.X), geometry.known_source.linear
         some = _drawn(rng, n, max_rows)
         others = _drawn(rng, len(geometry.imputed), min(max_rows - len(some), IMPUTED_PER_PAIR * n))
         rows = np.vstack([geometry.X[some], geometry.imputed[others]])

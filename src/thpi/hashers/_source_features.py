@@ -1,4 +1,4 @@
-"""Coordinates of rows, and features of source rows that the transfer methods follow, each computed only if needed."""
+"""Features of source rows: kernels, principal components, codes, and groups, each computed only once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy import linalg, sparse
 from sklearn.utils import gen_batches
 from sklearn.utils.extmath import randomized_svd
 
-from thpi._types import Array, Fitted, InMemory
+from thpi._types import Array, InMemory
 from thpi.base import Views
 from thpi.solvers.blocks import spread
 from thpi.solvers.diffusion_map import group_coordinates
@@ -25,7 +25,7 @@ from thpi.solvers.moments import (
     full_rank_coordinates,
     principal_axes,
 )
-from thpi.solvers.quantisation import iterative_quantisation, signs
+from thpi.solvers.quantisation import iterative_quantisation
 
 MAX_COORDINATES = 512
 SOURCE_FEATURES = ("rbf", "linear", "codes", "diffusion", "mixed")
@@ -94,14 +94,9 @@ class SourceFeatures:
         whole, kept = self._whole
         return replace(whole.coordinates, values=whole.coordinates.values[kept])
 
-    def fitted(self, projection: Array) -> Fitted:
-        """Fitted attributes of a hasher that codes source rows: from a projection of the coordinates."""
-        return {"item_mean_": self.mean, "item_projection_": self.coordinates.back(projection)}
-
     def named(self, name: str, n_bits: int) -> Array:
         """Features of all rows, by one of the names in ``SOURCE_FEATURES``."""
-        found: Array = self.codes(n_bits) if name == "codes" else getattr(self, name)
-        return found
+        return np.asarray(self.codes(n_bits) if name == "codes" else getattr(self, name))
 
     @cached_property
     def rbf(self) -> Array:
@@ -133,16 +128,12 @@ class SourceFeatures:
     def codes(self, n_bits: int) -> Array:
         """ITQ codes of all source rows, as +-1."""
         Z = self.linear[:, :n_bits]
-        return signs(Z @ iterative_quantisation(Z, np.random.RandomState(self._seed), max_iter=50).R).astype(np.float64)
+        rotation = iterative_quantisation(Z, np.random.RandomState(self._seed), max_iter=50).R
+        return np.where(Z @ rotation >= 0, 1.0, -1.0)
 
 
 def side_by_side(first: Array, second: Array, share: float) -> Array:
-    """Columns of both, the second with this share of the energy, the first with the rest.
-
-    >>> both = side_by_side(np.ones((4, 1)), 5 * np.ones((4, 1)), 0.2)
-    >>> (both**2).sum(axis=1).round(9).tolist(), (both[0] ** 2).round(9).tolist()
-    ([1.0, 1.0, 1.0, 1.0], [0.8, 0.2])
-    """
+    """Columns of both, the second with this share of the energy, the first with the rest."""
     return np.hstack([np.sqrt((1 - share) / _energy(first)) * first, np.sqrt(share / _energy(second)) * second])
 
 

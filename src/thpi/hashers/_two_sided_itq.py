@@ -1,4 +1,4 @@
-"""TwoSidedITQ: items are coded by their source rows, queries by target rows that predict these codes."""
+"""TwoSidedITQ: codes of target rows and of source rows that agree."""
 
 from __future__ import annotations
 
@@ -8,16 +8,20 @@ from typing import Literal
 import numpy as np
 
 from thpi._types import Array
-from thpi.base import one_of, weight
+from thpi.base import Views, one_of, weight
 from thpi.hashers._class_itq import class_indicators
-from thpi.hashers._geometry import Geometry, Learned, Limits, eigenvectors_signed_by_rule, metric_axes
-from thpi.hashers._geometry_hasher import GeometryHasher
+from thpi.hashers._geometry import (
+    Geometry,
+    Learned,
+    Limits,
+    eigenvectors_signed_by_rule,
+    metric_axes,
+)
+from thpi.hashers._itq import GeometryHasher
+from thpi.hashers._transfer_itq import FLOOR
 from thpi.solvers.loo_ridge import RidgeFit, loo_ridge
 from thpi.solvers.procrustes import random_orthonormal
 from thpi.solvers.quantisation import frame_quantisation
-
-FLOOR = 0.1
-"""Weight of directions of the source that the target does not predict."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -33,6 +37,9 @@ class TwoSidedITQ(GeometryHasher):
     2. ITQ: ``min ||B - S_A A R||_F^2`` over codes B and rotations R. The code of an item is ``sgn((s - mean) A R)``.
     3. Ridge from X to ``S A R`` gives the projections of queries: the expected projections of an item of which the
        target row is known. Their signs are codes, too, so that items without a source row can be in the same index.
+
+    With more bits than there are directions, R has orthonormal rows: a frame of further hyperplanes, which cut the
+    same space more finely. So there is no limit to ``n_bits``.
 
     Queries are best compared by their projections (the asymmetric distance): what a query does not tell is near zero.
 
@@ -71,12 +78,13 @@ class TwoSidedITQ(GeometryHasher):
     taught: Literal["source", "labels", "groups"] = one_of("source", "labels", "groups")
     taught_weight: float = weight(64.0)
 
+    def _max_bits(self, views: Views) -> None:
+        return None  # a frame
+
     def learn(self, geometry: Geometry, start: int, limits: Limits) -> Learned:
-        """See :class:`GeometryLearner`."""
-        assert geometry.source is not None
         if self.taught == "labels" and geometry.labels is None:
             raise ValueError("taught='labels' needs y, the classes or tags of the rows of X; got y=None.")
-        S, axes = geometry.source.coordinates.values, geometry.once(_axes, self.taught, self.taught_weight)
+        S, axes = geometry.known_source.coordinates.values, geometry.once(_axes, self.taught, self.taught_weight)
         known = S[np.concatenate([geometry.rows, np.arange(len(S))[geometry.unpaired]])] @ axes
         stream = np.random.RandomState((geometry.seed + start) % 2**32)
         rotated = known @ random_orthonormal(known.shape[1], self.n_bits, stream)
@@ -97,14 +105,12 @@ class TwoSidedITQ(GeometryHasher):
 
 def predicted_source(geometry: Geometry) -> RidgeFit:
     """Ridge from the target rows to the coordinates of their source rows."""
-    assert geometry.source is not None
-    return geometry.predict(geometry.source.coordinates.values[geometry.rows])
+    return geometry.predict(geometry.known_source.coordinates.values[geometry.rows])
 
 
 def _axes(geometry: Geometry, taught: str, taught_weight: float) -> Array:
     """Directions of the source that are coded, at most one per bit."""
-    assert geometry.source is not None
-    S, predicted = geometry.source.coordinates.values, geometry.paired @ geometry.once(predicted_source).W
+    S, predicted = geometry.known_source.coordinates.values, geometry.paired @ geometry.once(predicted_source).W
     scatter = predicted.T @ predicted / len(predicted) + FLOOR * (S.T @ S) / len(S)
     values, Q = eigenvectors_signed_by_rule(scatter)
     return metric_axes(values, Q, _teacher(geometry, taught), taught_weight, geometry.n_bits)
@@ -114,11 +120,10 @@ def _teacher(geometry: Geometry, taught: str) -> Array | None:
     """Ridge from the source rows of the pairs to what is taught; None if that is the source itself."""
     if taught == "source":
         return None
-    assert geometry.source is not None
-    S = geometry.source.coordinates.values[geometry.rows]
+    S = geometry.known_source.coordinates.values[geometry.rows]
     if taught == "labels":
         assert geometry.labels is not None
         return loo_ridge(S - S.mean(axis=0), class_indicators(geometry.labels)).W
     # Groups are known of all source rows, not of the pairs alone.
-    S, groups = geometry.source.coordinates.values, geometry.source.diffusion
+    S, groups = geometry.known_source.coordinates.values, geometry.known_source.diffusion
     return loo_ridge(S - S.mean(axis=0), groups - groups.mean(axis=0)).W

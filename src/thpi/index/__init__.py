@@ -10,46 +10,30 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from thpi.index._hamming_index import HammingIndex
-from thpi.index._ids import IdKind, IdPositions, IdsLike, Neighbours, check_ids, id_kind, number_on
-from thpi.index._queries import Order, asymmetric_distances, check_integer, no_check
+from thpi.index._ids import IdKind, IdsLike, Neighbours, check_ids, id_kind, number_on
+from thpi.index._queries import Order, asymmetric_distances
 
 if TYPE_CHECKING:
     from thpi.index._exact import faiss_module
-    from thpi.index._rerank import Vectors, asymmetric_rerank, euclidean_rerank
     from thpi.index._snapshot import IndexFileError
-    from thpi.index._tune import KindReport, TuneReport
+    from thpi.index._tune import TuneReport
 
 __all__ = [
     "HammingIndex",
     "IdKind",
-    "IdPositions",
     "IdsLike",
     "IndexFileError",
-    "KindReport",
     "Neighbours",
     "Order",
     "TuneReport",
-    "Vectors",
     "asymmetric_distances",
-    "asymmetric_rerank",
     "check_ids",
-    "check_integer",
-    "euclidean_rerank",
     "faiss_module",
     "id_kind",
-    "no_check",
     "number_on",
 ]
 
-_LATER = {
-    "IndexFileError": "_snapshot",
-    "KindReport": "_tune",
-    "TuneReport": "_tune",
-    "Vectors": "_rerank",
-    "asymmetric_rerank": "_rerank",
-    "euclidean_rerank": "_rerank",
-    "faiss_module": "_exact",
-}
+_LATER = {"IndexFileError": "_snapshot", "TuneReport": "_tune", "faiss_module": "_exact"}
 
 
 def __getattr__(name: str) -> Any:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from numbers import Real
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from thpi._types import Array, Bools, Codes, Floats, Ints, PathLike
+from thpi._types import Array, Bools, Codes, Ints, PathLike
 from thpi.codes import check_codes, n_bytes
 from thpi.identity import check_fingerprint
 from thpi.index._ids import IdKind, IdPositions, IdsLike, Neighbours, check_ids, id_kind, number_on
@@ -22,69 +23,58 @@ if TYPE_CHECKING:
 _WORTH_KERNELS = 2**15  # bytes of codes
 
 
-class Snapshot:
-    """Codes and ids in insertion order. Immutable, so any thread may read it without a lock.
+class State:
+    """What a search reads: codes and ids in insertion order, and inverted lists if there are any; writers replace it.
 
-    ``append`` writes into spare room behind the rows and returns a new snapshot that includes them; only the newest
-    snapshot may be appended to. The room doubles when it is full, so adding n rows one by one copies O(n) rows.
+    It does not change, so any thread may read it without a lock. ``append`` writes into spare room behind the rows and
+    returns a new state that includes them; only the newest one may be appended to. Full room grows by an eighth, so
+    adding n rows one by one copies O(n) rows.
     """
 
-    def __init__(self, codes: Codes, ids: Array, length: int) -> None:
+    lists: Approximate | None
+    report: TuneReport | None
+
+    def __init__(self, codes: Codes, ids: Array, length: int, before: State | None = None) -> None:
         self._codes_room, self._ids_room = codes, ids
         self.codes, self.ids = codes[:length], ids[:length]
         for shown in (self.codes, self.ids):
             shown.flags.writeable = False
+        self.lists = None if before is None else before.lists
+        self.report = None if before is None else before.report
+        self.n_removals: int = 0 if before is None else before.n_removals
 
     def __len__(self) -> int:
         return len(self.codes)
 
-    def append(self, codes: Codes, ids: Array) -> Snapshot:
-        start, stop = len(self), len(self) + len(codes)
+    def append(self, codes: Sequence[Codes], ids: Sequence[Array]) -> State:
+        start, stop = len(self), len(self) + sum(map(len, codes))
         codes_room, ids_room = self._codes_room, self._ids_room
-        if stop > len(codes_room) or ids_room.dtype != ids.dtype:
-            room = max(stop, 2 * start)
+        if stop > len(codes_room) or ids_room.dtype != ids[0].dtype:
+            room = stop + stop // 8
             codes_room = np.empty((room, self.codes.shape[1]), dtype=np.uint8)
-            ids_room = np.empty(room, dtype=ids.dtype)
+            ids_room = np.empty(room, dtype=ids[0].dtype)
             codes_room[:start], ids_room[:start] = self.codes, self.ids
-        codes_room[start:stop], ids_room[start:stop] = codes, ids
-        return Snapshot(codes_room, ids_room, stop)
+        np.concatenate(codes, out=codes_room[start:stop])
+        np.concatenate(ids, out=ids_room[start:stop])
+        return State(codes_room, ids_room, stop, self)
 
-    def keep(self, kept: Bools) -> Snapshot:
-        return Snapshot(self.codes[kept], self.ids[kept], int(kept.sum()))
+    def keep(self, kept: Bools) -> State:
+        state = State(self.codes[kept], self.ids[kept], int(kept.sum()), self)
+        state.lists, state.n_removals = self.lists and self.lists.without(kept), self.n_removals + 1
+        return state
 
-
-class State(NamedTuple):
-    """What a search reads, in one step; writers replace it."""
-
-    rows: Snapshot
-    approximate: Approximate | None = None
-    report: TuneReport | None = None
-    n_removals: int = 0
-
-    def nearest(
-        self, signs: Codes, projections: Floats | None, k: int, check: Callable[[], None]
-    ) -> tuple[Array, Ints]:
-        """Distances and positions of the ``k`` nearest rows, by Hamming distance if there are no projections."""
-        codes, report, built = self.rows.codes, self.report, self.approximate
-        if report is not None and built is not None and k <= min(report.k, built.n_covered):
-            return built.search(signs, projections, codes, k, report.candidates, check)
-        if projections is None:
-            from thpi.index._exact import nearest
-
-            return nearest(signs, codes, k, check)
-        if len(projections) * len(codes) <= FEW:
-            return nearest_of_few(projections, codes, k)
-        from thpi.index._asymmetric import nearest_asymmetric
-
-        return nearest_asymmetric(projections, codes, k, check)
+    def tuned(self, lists: Approximate | None, report: TuneReport) -> State:
+        state = State(self._codes_room, self._ids_room, len(self), self)
+        state.lists, state.report = lists, report
+        return state
 
 
 class HammingIndex:
     """Codes of ``n_bits`` bits with ids, in memory, searched by Hamming distance.
 
     Results are ordered by (distance, insertion). The search is exact unless ``recall`` is given. With ``recall``, the
-    first search builds approximate structures and keeps the fastest one that reaches this recall, or exact search if
-    none is faster; ``report_`` has the measurements. Any number of threads may search while one adds or removes.
+    first search builds inverted lists and keeps them if they reach this recall in less time than exact search;
+    ``report_`` has the measurements. Any number of threads may search while one adds or removes.
 
     A collection (:func:`thpi.build`) is an index whose changes are on disk at once.
 
@@ -111,16 +101,16 @@ class HammingIndex:
         self.recall = _check_recall(recall)
         self.random_state = check_integer("random_state", random_state, 0, 2**31 - 1)
         self.model = check_fingerprint(model)
-        self._state = State(Snapshot(np.empty((0, n_bytes(self.n_bits)), np.uint8), np.empty(0, np.int64), 0))
+        self._state = State(np.empty((0, n_bytes(self.n_bits)), np.uint8), np.empty(0, np.int64), 0)
         self._positions: IdPositions | None = None  # of the ids in _state; None if they must be looked up anew
         self._writing, self._tuning = threading.RLock(), threading.Lock()
 
     def __len__(self) -> int:
-        return len(self._state.rows)
+        return len(self._state)
 
     def __iter__(self) -> Iterator[tuple[int | str, Codes]]:
-        rows = self._state.rows
-        return zip(rows.ids.tolist(), rows.codes, strict=True)
+        state = self._state
+        return zip(state.ids.tolist(), state.codes, strict=True)
 
     def __contains__(self, item: object) -> bool:
         try:
@@ -141,12 +131,12 @@ class HammingIndex:
     @property
     def ids(self) -> Array:
         """All ids, in insertion order."""
-        return self._state.rows.ids
+        return self._state.ids
 
     @property
     def codes(self) -> Codes:
         """All codes, in insertion order."""
-        return self._state.rows.codes
+        return self._state.codes
 
     @property
     def id_kind(self) -> IdKind | None:
@@ -180,19 +170,21 @@ class HammingIndex:
         """
         signs, projections = read_queries(queries, order, self.n_bits)
         k, state = check_integer("k", k, 1), self._state
-        if self._is_approximate and len(signs) and len(state.rows):
+        if self._is_approximate and len(signs) and len(state):
             state = self._tuned_for(state, k)
-        k = min(k, len(state.rows))
-        distances, positions = state.nearest(signs, projections, k, check or no_check)
-        return Neighbours(distances, state.rows.ids[positions])
+        k, codes, report, lists = min(k, len(state)), state.codes, state.report, state.lists
+        if report is not None and lists is not None and k <= min(report.k, lists.n_covered):
+            found = lists.search(signs, projections, codes, k, report.candidates, check or no_check)
+        elif len(signs) * len(codes) <= FEW and (projections is not None or "faiss" not in sys.modules):
+            found = nearest_of_few(signs, projections, codes, k)
+        else:
+            from thpi.index._exact import nearest, nearest_asymmetric
 
-    def radius_search(self, codes: npt.ArrayLike, radius: int) -> list[Neighbours]:
-        """Return all items at distance <= ``radius`` of each query code, by (distance, insertion). Always exact."""
-        from thpi.index._exact import within
-
-        queries, rows = check_codes(codes, n_bits=self.n_bits), self._state.rows
-        found = within(queries, rows.codes, check_integer("radius", radius, 0))
-        return [Neighbours(distances, rows.ids[positions]) for distances, positions in found]
+            if projections is None:
+                found = nearest(signs, codes, k, check or no_check)
+            else:
+                found = nearest_asymmetric(projections, codes, k, check or no_check)
+        return Neighbours(found[0], state.ids[found[1]])
 
     def add(self, codes: npt.ArrayLike, ids: IdsLike | None = None) -> Array:
         """Add codes under new ids, and return the ids.
@@ -202,34 +194,41 @@ class HammingIndex:
         """
         packed = check_codes(codes, n_bits=self.n_bits)
         with self._writing:
-            if ids is None:
-                checked = number_on(len(packed), self.id_kind, lambda: int(self.ids.max()) + 1)
-            else:
-                checked = check_ids(ids, length=len(packed))
-            if len(packed) == 0:
-                return checked
-            known, start = self._known(), len(self)
-            known.check_new(checked, self.id_kind)
-            self._positions = None  # until both are changed: Ctrl-C may come in between
-            known.append(checked, start)
-            self._state = self._state._replace(rows=self._state.rows.append(packed, checked))
-            self._positions = known
+            checked = number_on(self.ids, len(packed)) if ids is None else check_ids(ids, length=len(packed))
+            if len(packed):
+                self._known().check_new(checked, self.id_kind)
+                self.extend([packed], [checked])
         return checked
+
+    def extend(self, codes: Sequence[Codes], ids: Sequence[Array]) -> None:
+        """Add blocks of codes under new ids; everything was checked before.
+
+        >>> index = HammingIndex(8)
+        >>> index.extend([np.array([[1], [2]], np.uint8)], [np.array([3, 7])])
+        >>> index.ids
+        array([3, 7])
+        """
+        with self._writing:
+            known, self._positions = self._positions, None  # until both are changed: Ctrl-C may come in between
+            if known is not None:
+                known.append(np.concatenate(ids), len(self))
+            self._state = self._state.append(codes, ids)
+            self._positions = known
 
     def remove(self, ids: IdsLike) -> None:
         """Remove the codes of ``ids``; the rest keep their order. An unknown id is a ``KeyError``."""
         with self._writing:
-            checked = check_ids(ids, kind=self.id_kind, unique=True)
-            if len(checked) == 0:
+            self.remove_at(self._known().find_all(check_ids(ids, kind=self.id_kind, unique=True)))
+
+    def remove_at(self, positions: Ints) -> None:
+        """Remove the codes at some positions."""
+        with self._writing:
+            if not len(positions):
                 return
-            positions = self._known().find_all(checked)
             kept = np.ones(len(self), dtype=np.bool_)
             kept[positions] = False
             self._positions = None
-            state, built = self._state, self._state.approximate
-            self._state = state._replace(
-                rows=state.rows.keep(kept), approximate=built and built.without(kept), n_removals=state.n_removals + 1
-            )
+            self._state = self._state.keep(kept)
 
     def save(self, path: PathLike) -> None:
         """Write the index to ``path`` in one step: a kill at any moment leaves the old file or the new one."""
@@ -237,23 +236,12 @@ class HammingIndex:
         from thpi.index._snapshot import encoded
 
         about = {"n_bits": self.n_bits, "recall": self.recall, "random_state": self.random_state, "model": self.model}
-        rows = self._state.rows
-        atomic_write(path, encoded(about, rows.codes, rows.ids))
-
-    @classmethod
-    def of(cls, codes: Codes, ids: Array, n_bits: int, recall: float | None = None) -> HammingIndex:
-        """Make an index of codes and ids that were checked before; it keeps the arrays, which must not be changed.
-
-        >>> HammingIndex.of(np.array([[1], [2]], np.uint8), np.array([3, 7]), 8).ids
-        array([3, 7])
-        """
-        index = cls(n_bits, recall)
-        index._state = State(Snapshot(codes, ids, len(codes)))
-        return index
+        state = self._state
+        atomic_write(path, encoded(about, state.codes, state.ids))
 
     @classmethod
     def open(cls, path: PathLike) -> HammingIndex:
-        """Read an index that :meth:`save` wrote. An approximate structure is chosen anew at the first search.
+        """Read an index that :meth:`save` wrote. Inverted lists are built anew at the first search.
 
         Raises ``FileNotFoundError``, or ``IndexFileError`` if the file is truncated, altered or foreign.
 
@@ -274,34 +262,29 @@ class HammingIndex:
         return index
 
     def warm_up(self) -> None:
-        """Do now what the first searches would do: tune an approximate structure, and load compiled kernels.
+        """Do now what the first searches would do: tune inverted lists, and load compiled kernels.
 
-        For a process that searches often, or that forks others, which then share the structure. Kernels are loaded if
-        there are any and the index is not small.
+        For a process that searches often, or that forks others, which then share the lists.
         """
-        from thpi.index._asymmetric import load_kernels
+        from thpi.index._exact import load_kernels
 
         if self._is_approximate and len(self):
             self._tuned_for(self._state, 10)
         if self.codes.size >= _WORTH_KERNELS:
             load_kernels(self.codes[:256], self.n_bits)
 
-    def tune(
-        self, k: int = 10, *, queries: npt.ArrayLike | None = None, kinds: Sequence[str] | None = None
-    ) -> TuneReport:
-        """Choose and tune a structure for searches of up to ``k`` items, and return the report (also ``report_``).
+    def tune(self, k: int = 10, *, queries: npt.ArrayLike | None = None) -> TuneReport:
+        """Tune inverted lists for searches of up to ``k`` items, and return the report (also ``report_``).
 
         The first search does this automatically, and again once the index has doubled or lost a tenth of its codes;
         call it to choose the time. A search for more than ``k`` items is exact. Pass ``queries`` to measure with, codes
-        or better projections, if future queries differ from the stored codes. ``kinds`` are those of "ivf", "hnsw" and
-        "multihash" to try; by default all, but "hnsw" only up to 250,000 codes, because building it takes minutes per
-        million codes.
+        or better projections, if future queries differ from the stored codes.
         """
         if self.recall is None:
             raise ValueError("this index is exact; only HammingIndex(n_bits, recall=...) can be tuned.")
         given = None if queries is None else read_queries(queries, None, self.n_bits)
         with self._tuning:
-            return self._tune(check_integer("k", k, 1), given, kinds)
+            return self._tune(check_integer("k", k, 1), given)
 
     @property
     def _is_approximate(self) -> bool:
@@ -313,16 +296,16 @@ class HammingIndex:
             self._positions = IdPositions(self.ids)
         return self._positions
 
-    def _tune(self, k: int, queries: Queries | None = None, kinds: Sequence[str] | None = None) -> TuneReport:
+    def _tune(self, k: int, queries: Queries | None = None) -> TuneReport:
         from thpi.index._tune import tune
 
         assert self.recall is not None
         basis = self._state
-        approximate, report = tune(basis.rows.codes, self.recall, k, queries, kinds, self.random_state)
+        lists, report = tune(basis.codes, self.recall, k, queries, self.random_state)
         with self._writing:
-            # Rows added meanwhile come after the structure; after a removal it no longer fits and is built again.
+            # Rows added meanwhile come after the lists; after a removal these no longer fit and are built again.
             fits = self._state.n_removals == basis.n_removals
-            self._state = self._state._replace(approximate=approximate if fits else None, report=report)
+            self._state = self._state.tuned(lists if fits else None, report)
         return report
 
     def _tuned_for(self, state: State, k: int) -> State:
@@ -346,7 +329,7 @@ def _check_recall(recall: object) -> float | None:
 
 def _due(state: State) -> bool:
     """Whether to tune: not done yet, the size is another, or the chosen structure is gone or has lost many rows."""
-    report, built = state.report, state.approximate
-    if report is None or not 0.9 * report.n <= len(state.rows) <= 2 * report.n:
+    report, lists = state.report, state.lists
+    if report is None or not 0.9 * report.n <= len(state) <= 2 * report.n:
         return True
-    return report.kind != "exact" and (built is None or built.n_covered < 0.9 * built.n_built)
+    return report.kind != "exact" and (lists is None or lists.n_covered < 0.9 * lists.n_built)

@@ -1,9 +1,9 @@
-"""What searches take and return: ids (64-bit integers or strings, one kind per index, each id once), k, neighbours."""
+"""Ids (64-bit integers or strings, one kind per index, each id once), their positions, and what searches return."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -19,11 +19,7 @@ _RECENT = 4096
 
 
 class Neighbours(NamedTuple):
-    """Distances and ids of the items found, nearest first.
-
-    ``search`` returns arrays of shape (n_queries, min(k, number of items)); ``radius_search`` returns one
-    ``Neighbours`` per query, with 1-D arrays.
-    """
+    """Distances and ids of the items found, nearest first: arrays of shape (n_queries, min(k, number of items))."""
 
     distances: Array
     ids: Array
@@ -60,11 +56,11 @@ def check_ids(ids: IdsLike, *, length: int | None = None, kind: IdKind | None = 
     return checked
 
 
-def number_on(n: int, kind: IdKind | None, next_id: Callable[[], int]) -> Array:
-    """Return ``n`` ids from ``next_id()`` on; from 0 on if that is negative or no ids are stored (``kind`` is None)."""
-    if kind == "string":
+def number_on(known: Array, n: int) -> Array:
+    """Return ``n`` ids from the largest known one on, at least from 0."""
+    if len(known) and id_kind(known) == "string":
         raise ValueError("ids=None numbers the codes, but the ids stored here are strings; pass ids.")
-    first = 0 if kind is None else max(0, next_id())
+    first = max(0, int(known.max()) + 1) if len(known) else 0
     if first + n - 1 > np.iinfo(np.int64).max:
         raise ValueError(f"ids=None would number on from {first}, beyond 64 bits; pass ids.")
     return np.arange(first, first + n, dtype=np.int64)
@@ -93,10 +89,11 @@ def _strings(array: Array, original: object) -> Array:
     for value in values:
         if not isinstance(value, str):
             raise ValueError(f"ids must be all integers of 64 bits or all strings, got {value!r} among them.")
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            raise ValueError(f"ids={value!r} is not valid Unicode text (a lone surrogate).") from None
+    try:
+        "".join(values).encode()
+    except UnicodeEncodeError:
+        wrong = next(value for value in values if any("\ud800" <= sign <= "\udfff" for sign in value))
+        raise ValueError(f"ids={wrong!r} is not valid Unicode text (a lone surrogate).") from None
     return np.array([str(value) for value in values], dtype=object)
 
 
@@ -106,13 +103,10 @@ def id_kind(ids: Array) -> IdKind:
 
 
 def check_unique(ids: Array) -> None:
-    if id_kind(ids) == "int64":
-        ordered = np.sort(ids)
-        again = ordered[1:][ordered[1:] == ordered[:-1]].tolist()
-    else:
-        again = [] if len(set(ids)) == len(ids) else [value for value, n in Counter(ids).items() if n > 1]
-    if again:
-        raise ValueError(f"ids={again[0]!r} occurs more than once among the ids given.")
+    values = ids.tolist()
+    if len(set(values)) < len(values):
+        again = next(value for value, n in Counter(values).items() if n > 1)
+        raise ValueError(f"ids={again!r} occurs more than once among the ids given.")
 
 
 class IdPositions:
@@ -144,16 +138,16 @@ class IdPositions:
             found = np.maximum(found, np.array(recent, dtype=np.int64))
         return found
 
-    def find_all(self, ids: Array, error: str = "is not in the index") -> Ints:
+    def find_all(self, ids: Array) -> Ints:
         """Return the position of each id; an unknown id is a ``KeyError`` that names it."""
         positions = self.find(ids)
         if (positions < 0).any():
-            raise KeyError(f"ids={_first(ids[positions < 0])!r} {error}.")
+            raise KeyError(f"ids={_first(ids[positions < 0])!r} is not among the items.")
         return positions
 
     def check_new(self, ids: Array, kind: IdKind | None) -> None:
+        """Raise ``ValueError`` unless checked ids are of this kind, each is there once, and none is known."""
         _check_kind(ids, kind)
         check_unique(ids)
-        known = self.find(ids) >= 0
-        if known.any():
+        if (known := self.find(ids) >= 0).any():
             raise ValueError(f"ids={_first(ids[known])!r} is in the index already; remove it first.")

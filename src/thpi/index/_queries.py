@@ -17,15 +17,15 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from thpi._types import Codes, Floats, Ints
-from thpi.codes import check_codes, n_bytes, pack_signs
+from thpi._types import Array, Codes, Floats, Ints
+from thpi.codes import check_codes, hamming_distances, n_bytes, pack_signs
 
 Order: TypeAlias = Literal["asymmetric", "hamming"]
 """By which distance the items found are ordered."""
 Queries: TypeAlias = "tuple[Codes, Floats | None]"
 """Codes of queries, and their projections if they are to be searched by asymmetric distance."""
 
-FEW = 2**14
+FEW = 2**12
 """Pairs of a query and a code that are sorted by distance in less time than a search in many codes begins in."""
 
 
@@ -72,35 +72,35 @@ def check_projections(projections: npt.ArrayLike, n_bits: int | None = None, nam
 
 
 def asymmetric_distances(projections: npt.ArrayLike, codes: Codes) -> Floats:
-    """Asymmetric distance of query i to the codes ``codes[i]``: (n, n_bits) and (n, m, n_bytes) to (n, m).
-
-    Codes of shape (m, n_bytes) are those of every query.
+    """Asymmetric distance of each query to each code, (n, n_bits) and (m, n_bytes) to (n, m).
 
     >>> asymmetric_distances([[0.5, -2.0]], np.array([[0b01], [0b11], [0b10]], dtype=np.uint8))
     array([[0. , 2. , 2.5]])
     """
     p = check_projections(projections)
-    own, tables = pack_signs(p), byte_tables(np.abs(p))
-    distances = np.zeros((len(p), codes.shape[-2]))
-    for i in range(len(p)):
-        distances[i] = summed(own[i], tables[i], codes if codes.ndim == 2 else codes[i])
+    return _asymmetric(pack_signs(p), p, codes)
+
+
+def _asymmetric(signs: Codes, projections: Floats, codes: Codes) -> Floats:
+    distances = np.empty((len(signs), len(codes)))
+    for row, own, tables in zip(distances, signs, byte_tables(np.abs(projections)), strict=True):
+        row[:] = summed(own, tables, codes)
     return distances
 
 
-def nearest_of_few(projections: Floats, codes: Codes, k: int) -> tuple[Floats, Ints]:
-    """Distances and positions of the ``k`` codes nearest to each row of projections: all distances, sorted.
+def nearest_of_few(signs: Codes, projections: Floats | None, codes: Codes, k: int) -> tuple[Array, Ints]:
+    """Distances and positions of the ``k`` codes nearest to each query: all distances, sorted.
 
-    >>> nearest_of_few(np.array([[0.5, -2.0]]), np.array([[0b11], [0b00], [0b10]], np.uint8), 2)
+    >>> nearest_of_few(np.array([[0b01]], np.uint8), np.array([[0.5, -2.0]]), np.array([[3], [0], [2]], np.uint8), 2)
     (array([[0.5, 2. ]]), array([[1, 0]]))
     """
-    shape = len(projections), min(k, len(codes))
-    found = np.empty(shape), np.empty(shape, dtype=np.int64)
-    own, tables = pack_signs(projections), byte_tables(np.abs(projections))
-    for i in range(len(projections)):
-        distances = summed(own[i], tables[i], codes)
-        positions = np.argsort(distances, kind="stable")[:k]
-        found[0][i], found[1][i] = distances[positions], positions
-    return found
+    return first(hamming_distances(signs, codes) if projections is None else _asymmetric(signs, projections, codes), k)
+
+
+def first(distances: Array, k: int) -> tuple[Array, Ints]:
+    """Return the ``k`` smallest distances of each row, by (distance, position), and their positions."""
+    positions = np.argsort(distances, axis=1, kind="stable")[:, :k]
+    return distances[np.arange(len(distances))[:, None], positions], positions
 
 
 def byte_tables(weights: Floats) -> Floats:

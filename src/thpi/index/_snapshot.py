@@ -39,7 +39,8 @@ def encoded(about: dict[str, Any], codes: Codes, ids: Array) -> bytes:
     """Return the bytes of the file; ``about`` is what :class:`HammingIndex` is made of."""
     from thpi import __version__
 
-    body = codes.tobytes() + (ids.astype("<i8").tobytes() if id_kind(ids) == "int64" else _texts(ids))
+    texts = "" if id_kind(ids) == "int64" else json.dumps(ids.tolist(), ensure_ascii=False, separators=(",", ":"))
+    body = codes.tobytes() + (texts.encode() if texts else ids.astype("<i8").tobytes())
     known = {"format": FORMAT, "version": VERSION, "thpi": __version__, "ids": id_kind(ids), "n": len(ids)}
     header = json.dumps(about | known | {"body": len(body)}, sort_keys=True).encode()
     rest = len(header).to_bytes(8, "little") + header + body
@@ -77,22 +78,14 @@ def read(file: IO[bytes]) -> tuple[dict[str, Any], Codes, Any]:
     if digest.digest() != head[8:40]:
         raise IndexFileError("its checksum does not match: the file was altered or damaged.")
     file.seek(_HEAD + length)
-    return about, *_parts(about, memoryview(file.read()))
-
-
-def _parts(about: dict[str, Any], body: memoryview) -> tuple[Codes, Any]:
-    n, n_bits = about["n"], about["n_bits"]
+    n, n_bits, body = about["n"], about["n_bits"], memoryview(file.read())
     end = n * n_bytes(n_bits)
     if n_bits > _MAX_BITS or not 0 <= end <= len(body):
         raise IndexFileError(f"it claims to have {n} codes of {n_bits} bits, more than its bytes can hold.")
     codes = np.frombuffer(body[:end], dtype=np.uint8).reshape(n, n_bytes(n_bits))
     if about["ids"] == "int64":
-        return codes, np.frombuffer(body[end:], dtype="<i8")
+        return about, codes, np.frombuffer(body[end:], dtype="<i8")
     ids = json.loads(bytes(body[end:]))
     if not isinstance(ids, list) or {*map(type, ids)} - {str}:
         raise IndexFileError("its ids are not texts.")
-    return codes, ids
-
-
-def _texts(ids: Array) -> bytes:
-    return json.dumps(ids.tolist(), ensure_ascii=False, separators=(",", ":")).encode()
+    return about, codes, ids

@@ -1,4 +1,4 @@
-"""When compiled kernels pay off, and threads for what runs without the interpreter's lock (kernels, BLAS)."""
+"""Threads for what runs without the interpreter's lock (kernels, BLAS)."""
 
 from __future__ import annotations
 
@@ -10,19 +10,14 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
-__all__ = ["WORDS_WORTH_AN_IMPORT", "available", "n_threads", "one_blas_thread", "own_threads", "pays_off"]
-__all__ += ["run_in_order", "small_products", "stream_in_order"]
+__all__ = ["n_threads", "one_blas_thread", "own_threads", "run_in_order", "small_products", "stream_in_order"]
 
 T = TypeVar("T")
-
-WORDS_WORTH_AN_IMPORT = 2**27
-"""Pairs of 8-byte words that numpy or faiss compares in the time it takes to import numba, about 0.25 seconds."""
 
 _FEW_ROWS = 2000
 _BRING_THREADS = ("scipy.linalg", "sklearn", "faiss")
@@ -123,20 +118,3 @@ def own_threads() -> Iterator[None]:
             yield
         finally:
             _own.set(0)
-
-
-@cache
-def available() -> bool:
-    """Whether compiled kernels may be used: numba is installed and ``THPI_KERNELS`` is not ``off``."""
-    return os.environ.get("THPI_KERNELS", "on") != "off" and find_spec("numba") is not None
-
-
-def pays_off(n_words: int) -> bool:
-    """Whether a kernel compares ``n_words`` pairs of words faster than its twin, counting the import of numba.
-
-    A caller in a loop passes the work of the whole loop. Only the time depends on the answer, not the results.
-
-    >>> pays_off(WORDS_WORTH_AN_IMPORT) == available()
-    True
-    """
-    return available() and ("numba" in sys.modules or n_words >= WORDS_WORTH_AN_IMPORT)

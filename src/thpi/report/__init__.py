@@ -5,20 +5,21 @@ It knows no results, which bring their facts, and may import shared types only; 
 
 from __future__ import annotations
 
-from thpi.report._figures import bare, figure_bytes, new_axes
 from thpi.report._render import (
     NARROW_STYLE,
     STYLE,
     Scale,
+    bare,
     described,
     figure_html,
+    figure_svg,
     html_page,
+    new_axes,
     render,
     retrieved_page,
-    signed,
 )
 
 __all__ = [
-    "NARROW_STYLE", "STYLE", "Scale", "bare", "described", "figure_bytes", "figure_html", "html_page", "new_axes",
-    "render", "retrieved_page", "signed",
+    "NARROW_STYLE", "STYLE", "Scale", "bare", "described", "figure_html", "figure_svg", "html_page", "new_axes",
+    "render", "retrieved_page",
 ]  # fmt: skip

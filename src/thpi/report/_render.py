@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import re
+from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -9,11 +12,11 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from thpi._types import Array, Ints
-from thpi.report._figures import figure_bytes
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 STYLE = "\n" + files("thpi.report").joinpath("templates", "style.css").read_text(encoding="utf-8")
@@ -47,14 +50,64 @@ def figure_html(figure: Figure | bytes, caption: str) -> str:
     >>> figure_html(b"<svg/>", "a & b").endswith("<figcaption>a &amp; b</figcaption></figure>")
     True
     """
-    svg = figure if isinstance(figure, bytes) else figure_bytes(figure, "svg")
-    return render("figure.html", svg=svg, caption=caption)
+    return render("figure.html", svg=figure if isinstance(figure, bytes) else figure_svg(figure), caption=caption)
+
+
+def new_axes(width: float, height: float) -> Axes:
+    """Return the axes of a new figure, apart from pyplot; needs matplotlib."""
+    from matplotlib.figure import Figure
+
+    axes = Figure(figsize=(width, height), layout="constrained").subplots()
+    bare(axes)
+    return axes
+
+
+def bare(axes: Axes) -> None:
+    """Leave only a light grid and the lines of the axes."""
+    axes.grid(alpha=0.25)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def figure_svg(figure: Figure) -> bytes:
+    """Return a figure of matplotlib as a small SVG; the same figure gives the same bytes."""
+    import matplotlib
+
+    buffer = io.BytesIO()
+    # Without these settings an SVG contains random ids and the date.
+    with matplotlib.rc_context({"svg.hashsalt": "thpi", "svg.fonttype": "none"}):
+        figure.savefig(buffer, format="svg", dpi=100, metadata={"Date": None})
+    # Coordinates with six decimals make half of the file; a hundredth of a point is invisible.
+    return re.sub(
+        rb' (?:d|x|y|transform)="[^"]*"', lambda found: re.sub(rb"(\.\d\d)\d+", rb"\1", found[0]), buffer.getvalue()
+    )
+
+
+def retrieved_page(
+    title: str,
+    lead: str,
+    queries: Ints,
+    found: Mapping[str, Ints],
+    pictures: Sequence[bytes],
+    classes: Array,
+    made_by: str,
+) -> str:
+    """Return a page with every query, by class, and the rows ``found`` for it (n_queries x k, by title).
+
+    Items of the class of the query have a green frame. ``pictures`` are WebP files by row. Each is in the page once.
+    """
+    names = [str(name) for name in classes]
+    shown = sorted({int(row) for rows in (queries, *found.values()) for row in rows.ravel()})
+    lines = [
+        (names[int(query)], int(query), [rows[place].tolist() for rows in found.values()])
+        for place, query in enumerate(queries)
+    ]
+    facts = {"title": title, "lead": lead, "made_by": made_by, "style": STYLE, "heads": list(found), "names": names}
+    by_class = sorted(lines, key=lambda line: line[0])
+    return render("retrieved.html", lines=by_class, pictures={row: pictures[row] for row in shown}, **facts)
 
 
 @cache
 def _environment() -> Environment:
-    from base64 import b64encode
-
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     import thpi
@@ -82,47 +135,14 @@ def _markup(text: str) -> Markup:
 
 
 def _number(value: float, form: str = ",") -> Markup:
-    """A number in a format; tables put numbers at the right of their cells."""
+    """A number in a format; tables put what is HTML already at the right of their cells."""
     return _markup(f"{value:{form}}")
 
 
-def _signed(gain: tuple[float, float, float], form: str = ".1f") -> Markup:
-    return _markup(signed(*gain, form))
-
-
-def retrieved_page(
-    title: str,
-    lead: str,
-    queries: Ints,
-    found: Mapping[str, Ints],
-    pictures: Sequence[bytes],
-    classes: Array,
-    made_by: str,
-) -> str:
-    """Return a page with every query, by class, and the rows ``found`` for it (n_queries x k, by title).
-
-    Items of the class of the query have a green frame. ``pictures`` are WebP files by row. Each is in the page once.
-    """
-    names = [str(name) for name in classes]
-    shown = sorted({int(row) for rows in (queries, *found.values()) for row in rows.ravel()})
-    lines = [
-        (names[int(query)], int(query), [rows[place].tolist() for rows in found.values()])
-        for place, query in enumerate(queries)
-    ]
-    facts = {"title": title, "lead": lead, "made_by": made_by, "style": STYLE, "heads": list(found), "names": names}
-    by_class = sorted(lines, key=lambda line: line[0])
-    return render("retrieved.html", lines=by_class, pictures={row: pictures[row] for row in shown}, **facts)
-
-
-def signed(mean: float, low: float, high: float, form: str = ".1f") -> str:
-    """Return a difference in words, with its interval if that is known.
-
-    >>> from math import nan
-    >>> signed(1.26, -0.5, 3.0), signed(0.0123, nan, nan, ".2g")
-    ('+1.3 (-0.5 to +3.0)', '+0.012')
-    """
-    first, *limits = (f"{value:+{form}}" for value in (mean, low, high))
-    return f"{first} ({limits[0]} to {limits[1]})" if isfinite(low) and isfinite(high) else first
+def _signed(gain: Sequence[float], form: str = ".1f") -> Markup:
+    """A difference in words, with its interval if that is known."""
+    mean, low, high = (f"{value:+{form}}" for value in gain)
+    return _markup(f"{mean} ({low} to {high})" if isfinite(gain[1]) and isfinite(gain[2]) else mean)
 
 
 def described(params: dict[str, Any]) -> str:
@@ -158,6 +178,6 @@ class Scale:
         Screen readers say the numbers, in the format ``form``.
         """
         limits = [self.place(low), self.place(high)] if isfinite(low) and isfinite(high) else []
-        decided, words = low > 0 or high < 0, signed(mean, low, high, form)
+        decided, words = low > 0 or high < 0, _signed((mean, low, high), form)
         places = {"at": self.place(mean), "zero": self.place(0.0), "limits": limits, "width": _WIDTH}
         return _markup(render("notebook/interval.html", words=words, decided=decided, **places))

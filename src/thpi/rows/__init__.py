@@ -8,8 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from thpi.rows._dask import ClusterLostError, DaskRows, cluster_errors, dask_parquet
-from thpi.rows._parquet import Parquet, record_values
-from thpi.rows._rows import MAPPED_FROM, Blocks, Mapped, Rows
+from thpi.rows._rows import MAPPED_FROM, Blocks, Mapped, Parquet, Rows, record_values
 
 __all__ = ["Blocks", "ClusterLostError", "DaskRows", "Mapped", "Parquet", "Rows", "as_rows", "cluster_errors"]
 __all__ += ["dask_parquet", "record_values"]

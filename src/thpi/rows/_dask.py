@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from thpi._optional import require
 from thpi._types import Array, Ints, PathLike
-from thpi.rows._parquet import Parquet, record_values
-from thpi.rows._rows import Rows, as_floats
+from thpi.rows._rows import Parquet, Rows, as_floats, record_values
 from thpi.solvers.blocks import Parts, combined
 
 DaskArray: TypeAlias = Any  # a dask.array.Array; Dask is optional and has no types
@@ -44,9 +43,9 @@ def cluster_errors() -> Iterator[None]:
         raise ClusterLostError(f"{text}; start again when it is back.") from error
 
 
+@cluster_errors()
 def _computed(collection: Any) -> Any:
-    with cluster_errors():
-        return collection.compute()
+    return collection.compute()
 
 
 class DaskRows(Rows):
@@ -128,16 +127,14 @@ def dask_parquet(path: PathLike, columns: Sequence[str] | None = None) -> DaskAr
 
     Only sizes are read here. The workers read the rows, so they must see the files under the same path.
     """
-    delayed, da = require("dask", "dask").delayed, require("dask.array", "dask")
-    parquet = Parquet(path, columns)
-    read, dtype = delayed(_read_group, pure=True), parquet.dtype
-    chunks = []
+    da, read = require("dask.array", "dask"), require("dask", "dask").delayed(_read_group, pure=True)
+    parquet, chunks = Parquet(path, columns), []
     for file in parquet.files:
         metadata = parquet.open(file).metadata
         for group in range(metadata.num_row_groups):
-            part = read(str(file.resolve()), group, parquet.columns, dtype)
+            part = read(str(file.resolve()), group, parquet.columns, parquet.dtype)
             shape = metadata.row_group(group).num_rows, parquet.n_columns
-            chunks.append(da.from_delayed(part, shape=shape, dtype=dtype))
+            chunks.append(da.from_delayed(part, shape=shape, dtype=parquet.dtype))
     return da.concatenate(chunks)
 
 

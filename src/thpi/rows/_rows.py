@@ -5,15 +5,16 @@ from __future__ import annotations
 import mmap
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from thpi._types import Array, DType, Ints, check_numbers
+from thpi._types import Array, DType, Ints, PathLike, check_numbers
 from thpi.solvers.blocks import Parts, combined, row_blocks
 
 if TYPE_CHECKING:
@@ -27,14 +28,14 @@ MAPPED_FROM = 2**26
 
 _RELEASE_EVERY = 2**25
 _SPILLED_BLOCK = 2**22
+_PARQUET_BLOCK = 2**24
 _FAR_ROWS = 256  # rows that are read one by one before their pages are released
 
 
 class Rows(ABC):
     """Rows read block by block, as often as needed. A subclass implements :meth:`blocks`.
 
-    A subclass that knows them assigns ``shape``, ``n_columns`` and ``dtype``. Otherwise the first block gives columns
-    and type, and ``shape`` takes one pass over all rows.
+    A subclass that knows them assigns ``shape``, ``n_columns`` and ``dtype``, which otherwise takes a pass over all.
     """
 
     remote: ClassVar[bool] = False
@@ -102,16 +103,11 @@ class Rows(ABC):
         projected = ((block - mean) @ W for block in self.blocks())
         if shape[0] * shape[1] * self.dtype.itemsize > IN_MEMORY:
             return spilled(projected, shape, self.dtype)
-        out, start = np.empty(shape, dtype=self.dtype), 0
-        for block in projected:
-            out[start : start + len(block)] = block
-            start += len(block)
-        return out
+        return np.concatenate(list(projected)).astype(self.dtype, copy=False)
 
     def map(self, function: Callable[[Array], Array], n_columns: int, dtype: npt.DTypeLike) -> Any:
         """Return ``function(block)`` of all blocks, each with ``n_columns`` columns, as one array in memory."""
-        parts = [function(block) for block in self.blocks()]
-        return np.concatenate(parts) if parts else np.empty((0, n_columns), dtype=dtype)
+        return np.concatenate([np.empty((0, n_columns), dtype=dtype), *map(function, self.blocks())])
 
     def below(self, array: Array) -> Rows:
         """Return the rows of ``array`` followed by these."""
@@ -139,17 +135,19 @@ class Blocks(Rows):
 
     def __init__(self, blocks: Iterable[npt.ArrayLike] | Callable[[], Iterable[npt.ArrayLike]]) -> None:
         if not callable(blocks) and iter(blocks) is blocks:
-            advice = "pass a list, or a function that makes an iterator"
-            raise ValueError(f"blocks is an iterator, which can be read only once; {advice}.")
+            raise ValueError("blocks is an iterator, which can be read only once; pass a list, or a function.")
         self._make = blocks if callable(blocks) else lambda: blocks
 
     def blocks(self) -> Iterator[Array]:
-        n_columns = dtype = None
+        first: Array | None = None
         for block in self._make():
-            array = check_block(block, n_columns, dtype)
-            n_columns, dtype = array.shape[1], array.dtype
+            array = as_floats(block)
+            if array.ndim != 2 or (first is not None and array.shape[1] != first.shape[1]):
+                wanted = "2-D" if first is None else f"2-D with {first.shape[1]} columns, as the first one"
+                raise ValueError(f"X holds a block of shape {array.shape}; every block must be {wanted}.")
+            first = array[:0] if first is None else first
             if len(array):
-                yield array
+                yield array.astype(first.dtype, copy=False)
 
 
 class Mapped(Rows):
@@ -225,10 +223,74 @@ def as_floats(block: npt.ArrayLike) -> Array:
     return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
 
 
-def check_block(block: npt.ArrayLike, n_columns: int | None, dtype: DType | None = None) -> Array:
-    """Return a block in the dtype of the first one, after checking that it is 2-D and equally wide."""
-    array = as_floats(block)
-    if array.ndim != 2 or (n_columns is not None and array.shape[1] != n_columns):
-        wanted = "2-D" if n_columns is None else f"2-D with {n_columns} columns, as the first one"
-        raise ValueError(f"X holds a block of shape {array.shape}; every block must be {wanted}.")
-    return array if dtype is None else array.astype(dtype, copy=False)
+class Parquet(Rows):
+    """Rows of a Parquet file, or of all ``*.parquet`` files in a folder, ordered by name.
+
+    ``columns`` are the features, in this order; by default all. It may be one column of lists (one vector per row).
+    """
+
+    def __init__(self, path: PathLike, columns: Sequence[str] | None = None) -> None:
+        self.files = _parquet_files(Path(path))
+        self.columns = None if columns is None else list(columns)
+
+    @cached_property
+    def shape(self) -> tuple[int, int]:
+        return sum(self.open(file).metadata.num_rows for file in self.files), self.n_columns
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.open(self.files[0]).schema_arrow.names)
+
+    def blocks(self) -> Iterator[Array]:
+        for path in self.files:
+            file = self.open(path)
+            width = max(1, len(self.columns or file.schema_arrow.names))
+            # One column may hold long lists; the row groups also limit how much is read at once.
+            rows = max(1, _PARQUET_BLOCK // (8 * (1024 if width == 1 else width)))
+            for batch in file.iter_batches(rows, columns=self.columns):
+                block = as_floats(record_values(batch, self.columns, str(path)))
+                if not np.isfinite(block).all():
+                    raise ValueError(f"{str(path)!r} holds a null, NaN or infinity among its features.")
+                yield block
+
+    def open(self, path: Path) -> Any:
+        """Open one of the files."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            file = pq.ParquetFile(path)
+        except pa.ArrowException as error:
+            raise ValueError(f"{str(path)!r} is not a Parquet file ({error}).") from None
+        if missing := [name for name in self.columns or [] if name not in file.schema_arrow.names]:
+            raise ValueError(f"{str(path)!r} has no column {missing[0]!r}.")
+        return file
+
+
+def _parquet_files(path: Path) -> list[Path]:
+    """Return the file itself, or the Parquet files of a folder by name."""
+    if not path.exists():
+        raise ValueError(f"{str(path)!r} does not exist.")
+    files = sorted(file for file in path.glob("*.parquet") if file.is_file()) if path.is_dir() else [path]
+    if not files:
+        raise ValueError(f"{str(path)!r} has no *.parquet files in it.")
+    return files
+
+
+def record_values(batch: Any, columns: Sequence[str] | None, where: str) -> Array:
+    """Return the numbers of a record batch (n x d): one feature per column, or one column of equally long lists."""
+    from pyarrow import types
+
+    names = list(columns or batch.schema.names)
+    kinds = [batch.schema.field(name).type for name in names]
+    if len(names) == 1 and (types.is_list(kinds[0]) or types.is_fixed_size_list(kinds[0])):
+        column = batch.column(names[0])
+        values = column.flatten().to_numpy(zero_copy_only=False)
+        uneven = types.is_list(kinds[0]) and len(np.unique(np.diff(column.offsets.to_numpy()))) > 1
+        if uneven or column.null_count or len(batch) == 0 or len(values) % len(batch):
+            raise ValueError(f"{where!r} column {names[0]!r} has lists of different lengths, or nulls.")
+        return np.asarray(values.reshape(len(batch), -1))
+    for name, kind in zip(names, kinds, strict=True):
+        if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
+            raise ValueError(f"{where!r} column {name!r} holds {kind}, not numbers.")
+    return np.column_stack([as_floats(batch.column(name).to_numpy(zero_copy_only=False)) for name in names])

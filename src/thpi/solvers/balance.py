@@ -26,16 +26,8 @@ def balanced_signs(M: npt.ArrayLike, random_state: Seed = None) -> Signs:
     >>> balanced_signs([[0.3, -5.0], [0.1, -2.0], [0.9, -1.0], [0.2, -4.0]], random_state=0).T.tolist()
     [[1, -1, 1, -1], [-1, 1, 1, -1]]
     """
-    values = np.asarray(M)
-    if values.dtype not in (np.float32, np.float64):
-        values = values.astype(np.float64)
-    if values.ndim != 2 or values.shape[0] == 0:
-        raise ValueError(f"M must be a 2-D array with at least one row, got shape {values.shape}.")
-    if not np.isfinite(values).all():
-        raise ValueError("M must hold finite numbers only, got NaN or infinity.")
     # Selection runs along contiguous memory.
-    positive = balanced_halves(np.ascontiguousarray(values.T), check_random_state(random_state))
-    return np.where(positive.T, np.int8(1), np.int8(-1))
+    return as_signs(balanced_halves(np.ascontiguousarray(np.asarray(M).T), check_random_state(random_state)).T)
 
 
 def balanced_halves(M: Array, random: np.random.RandomState) -> Bools:

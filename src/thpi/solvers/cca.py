@@ -37,13 +37,8 @@ def ridge_cca(X: Array, Y: Array, n_components: int, *, ridge: float = 1e-4) -> 
     >>> ridge_cca(X - X.mean(0), Y - Y.mean(0), 1).correlations.round(2)
     array([1.])
     """
-    n, limit = len(X), min(X.shape[1], Y.shape[1])
-    if len(Y) != n:
-        raise ValueError(f"X has {n} rows and Y has {len(Y)}; the rows of both views must match.")
-    if not 1 <= n_components <= limit:
-        raise ValueError(f"n_components={n_components} must be between 1 and {limit}, the width of the narrower view.")
     X64, Y64 = X.astype(np.float64, copy=False), Y.astype(np.float64, copy=False)
-    result = ridge_cca_of_moments(n, X64.T @ X64, Y64.T @ Y64, X64.T @ Y64, n_components, ridge=ridge)
+    result = ridge_cca_of_moments(len(X), X64.T @ X64, Y64.T @ Y64, X64.T @ Y64, n_components, ridge=ridge)
     return CCAResult(*(part.astype(X.dtype) for part in result))
 
 
@@ -57,8 +52,7 @@ def ridge_cca_of_moments(
     >>> ridge_cca_of_moments(3, np.eye(2), np.eye(1), np.array([[0.0], [1.0]]), 1, ridge=0.0).correlations.round(3)
     array([1.])
     """
-    Lx = _ridge_cholesky(scatter_x / (n - 1), n, ridge)
-    Ly = _ridge_cholesky(scatter_y / (n - 1), n, ridge)
+    Lx, Ly = (_ridge_cholesky(scatter / (n - 1), n, ridge) for scatter in (scatter_x, scatter_y))
     whitened = linalg.solve_triangular(Lx, cross / (n - 1), lower=True)
     whitened = linalg.solve_triangular(Ly, whitened.T, lower=True).T
     U, correlations, Vt = linalg.svd(whitened, full_matrices=False)

@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
 
 import numpy as np
 from scipy import linalg
 
 from thpi._types import Array
 
-__all__ = ["KernelMap", "inverse_root", "kernel_map", "kernel_root", "median_exponent"]
+__all__ = ["inverse_root", "kernel_map", "median_exponent"]
 
 
-class KernelMap(NamedTuple):
-    """Landmarks, the exponent ``width / median squared distance``, and the root of their inverse kernel matrix."""
-
-    landmarks: Array
-    exponent: float
-    root: Array
-
-    def __call__(self, rows: Array) -> Array:
-        """Return the features of rows."""
-        kernel: Array = np.exp(-self.exponent * _squared(rows, self.landmarks))
-        return kernel @ self.root
-
-
-def kernel_map(landmarks: Array, width: float) -> KernelMap:
-    """Nystroem features of ``k(a, b) = exp(-width ||a - b||^2 / m)``, m the median squared distance of landmarks.
+def kernel_map(landmarks: Array, width: float) -> Callable[[Array], Array]:
+    """Return Nystroem features f of ``k(a, b) = exp(-width ||a - b||^2 / m)``, m the median squared distance.
 
     ``f(x) = K(x, L) K(L, L)^(-1/2)``, so ``f(a)'f(b) = k(a, b)`` exactly if a or b is a landmark.
 
@@ -35,18 +22,10 @@ def kernel_map(landmarks: Array, width: float) -> KernelMap:
     >>> (f @ f.T).diagonal().round(6)
     array([1., 1., 1., 1., 1., 1.])
     """
-    return KernelMap(landmarks, *kernel_root(_squared(landmarks, landmarks), width))
-
-
-def kernel_root(squared: Array, width: float) -> tuple[float, Array]:
-    """Return the exponent ``width / median`` and ``K^(-1/2)``, from the squared distances of landmarks.
-
-    >>> exponent, root = kernel_root(np.array([[0.0, 2.0], [2.0, 0.0]]), 1.0)
-    >>> exponent, bool(np.allclose(root.T @ np.exp([[0, -1], [-1, 0]]) @ root, np.eye(2)))
-    (0.5, True)
-    """
+    squared = _squared(landmarks, landmarks)
     exponent = median_exponent(squared, width)
-    return exponent, inverse_root(np.exp(-exponent * squared))
+    root = inverse_root(np.exp(-exponent * squared))
+    return lambda rows: np.exp(-exponent * _squared(rows, landmarks)) @ root
 
 
 def median_exponent(squared: Array, width: float) -> float:
@@ -57,11 +36,7 @@ def median_exponent(squared: Array, width: float) -> float:
 
 
 def inverse_root(kernel: Array) -> Array:
-    """``K^(-1/2)`` of a kernel matrix, but for a rotation. Directions below 1e-8 of the largest eigenvalue are dropped.
-
-    ``sklearn.kernel_approximation.Nystroem`` keeps them and rotates the features: with one to three source columns 0.1
-    to 7 % of the bits of TransferITQ and NeighbourHash would change.
-    """
+    """``K^(-1/2)`` of a kernel matrix, but for a rotation, without directions below 1e-8 of the largest eigenvalue."""
     values, vectors = linalg.eigh((kernel + kernel.T) / 2)
     kept = values > 1e-8 * max(float(values[-1]), np.finfo(np.float64).tiny)
     return np.asarray(vectors[:, kept] / np.sqrt(values[kept]))

@@ -1,4 +1,4 @@
-"""Ridge regression whose penalty is chosen by leave-one-out, in closed form."""
+"""Ridge regression with a penalty chosen by leave-one-out, and a test whether rows say anything about answers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 from thpi._types import Array
 from thpi.solvers.blocks import spread
 
-__all__ = ["JUDGED_ROWS", "LooRidge", "PENALTIES", "RidgeFit", "least_r2", "loo_ridge"]
+__all__ = ["JUDGED_ROWS", "LooRidge", "PENALTIES", "RidgeFit", "dependence_p_value", "least_r2"]
+__all__ += ["loo_ridge"]
 
 PENALTIES = tuple(float(value) for value in np.logspace(-4, 3, 15))
 """Penalties that are tried, relative to the mean squared singular value of the rows."""
@@ -39,7 +40,14 @@ class LooRidge:
 
     @cached_property
     def _factors(self) -> tuple[Array, Array]:
-        return _right_factors(self._X)
+        """Singular values above rounding and right singular vectors, from the smaller of the two Gram matrices."""
+        from scipy import linalg  # not at the top: what codes rows imports JUDGED_ROWS, and has no use for scipy
+
+        X, (n, d) = self._X, self._X.shape
+        values, vectors = linalg.eigh(X.T @ X if d <= n else X @ X.T)
+        kept = values > 1e-10 * max(float(values[-1]), np.finfo(np.float64).tiny)
+        s, vectors = np.sqrt(values[kept]), vectors[:, kept]
+        return (s, vectors) if d <= n else (s, (X.T @ vectors) / s)
 
     @cached_property
     def _hats(self) -> tuple[Array, list[tuple[float, Array, Array]]]:
@@ -76,7 +84,7 @@ class LooRidge:
         else:
             X_e, T_e = extra
             gram = X.T @ X + X_e.T @ X_e + added * np.eye(X.shape[1])
-            from scipy import linalg  # not at the top: what codes rows imports JUDGED_ROWS, and has no use for scipy
+            from scipy import linalg
 
             W = linalg.solve(gram, X.T @ T + X_e.T @ T_e, assume_a="pos")
         return RidgeFit(W, penalty, explained)
@@ -104,8 +112,7 @@ def least_r2(n: int) -> float:
     """Share that n pairs must explain to count as related.
 
     Predicting a row by the mean of the others explains ``1 - (n / (n - 1))^2``, about -2 / n, and pairs in the wrong
-    order explain no more, up to chance. The threshold is as far above 0. Of views with 2 columns and 20 to 160
-    independent rows, 0 to 3 % pass it; of wider views none did.
+    order explain no more, up to chance. The threshold is as far above 0: at most 3 % of independent views pass it.
 
     >>> least_r2(100)
     0.02
@@ -113,12 +120,28 @@ def least_r2(n: int) -> float:
     return 2 / min(n, JUDGED_ROWS)
 
 
-def _right_factors(X: Array) -> tuple[Array, Array]:
-    """Return singular values above rounding and right singular vectors, from the smaller of the two Gram matrices."""
-    n, d = X.shape
-    from scipy import linalg
+def dependence_p_value(X: Array, Y: Array, rng: np.random.RandomState, n_permutations: int = 199) -> float:
+    """Return the p-value of the Hilbert-Schmidt independence criterion of rows ``X`` and answers ``Y``.
 
-    values, vectors = linalg.eigh(X.T @ X if d <= n else X @ X.T)
-    kept = values > 1e-10 * max(float(values[-1]), np.finfo(np.float64).tiny)
-    s, vectors = np.sqrt(values[kept]), vectors[:, kept]
-    return (s, vectors) if d <= n else (s, (X.T @ vectors) / s)
+    The statistic is ``sum_ij K_ij y_i'y_j``, where ``K`` are the inner products of centred rows, with a zero diagonal
+    and centred: are answers alike where rows are? (Gretton and others 2008.) Its distribution without dependence is
+    that of permuted answers. So the p-value is at most p with probability p for unrelated rows, however they are
+    distributed.
+
+    >>> rng = np.random.RandomState(0)
+    >>> X = rng.standard_normal((50, 3))
+    >>> dependence_p_value(X, X[:, :1], rng), dependence_p_value(X, rng.standard_normal((50, 1)), rng) > 0.05
+    (0.005, True)
+    """
+    rows, answers = (values - values.mean(axis=0) for values in (np.asarray(X, float), np.asarray(Y, float)))
+    K = rows @ rows.T
+    np.fill_diagonal(K, 0.0)
+    K -= K.mean(axis=0)
+    K -= K.mean(axis=1, keepdims=True)
+
+    def statistic(values: Array) -> float:
+        return float(np.vdot(K @ values, values))
+
+    found = statistic(answers)
+    permuted = [statistic(answers[rng.permutation(len(answers))]) for _ in range(n_permutations)]
+    return (1 + sum(value >= found for value in permuted)) / (n_permutations + 1)

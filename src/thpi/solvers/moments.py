@@ -136,8 +136,6 @@ def principal_axes(X: Data, mean: Array, n_components: int) -> tuple[Array, Arra
     ([[1.0, 0.0], [0.0, 1.0]], array([2.828, 1.414]))
     """
     n, d = X.shape
-    if not 1 <= n_components <= d:
-        raise ValueError(f"n_components={n_components} must be between 1 and the number of columns, {d}.")
     large = min(n, d) > EXACT_LIMIT and n_components < min(n, d) // 2
     if d <= n and (isinstance(X, Streamed) or not large):
         V, s = _leading(_scatter(X, mean), n_components)

@@ -10,10 +10,8 @@ from thpi._types import Array
 
 __all__ = ["AscentError", "check_descent", "polar", "random_frame", "random_orthonormal", "tall_procrustes"]
 
-# Rounding errors, in units of the last digit of the terms summed. The largest seen was 0.4, on X
-# 200,000 rows; a wrong step rises by a million and more of float64.
+# Rounding errors, in units of the last digit of the terms summed: the largest seen was 0.4, wrong steps rise by 10^6.
 _ROUNDINGS = 256
-
 # Least ratio of the sides at which the eigenvectors of the small Gram matrix are cheaper than the SVD.
 _TALL = 2
 # Least ratio of the eigenvalues of the Gram matrix: a condition of 1e4.

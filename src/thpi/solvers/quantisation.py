@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from thpi._types import Array, Signs
 from thpi.kernels.threads import own_threads
-from thpi.solvers.balance import as_signs, balanced_signs
+from thpi.solvers.balance import balanced_signs
 from thpi.solvers.blocks import Data, Streamed, reduce_blocks
 from thpi.solvers.procrustes import check_descent, polar, random_orthonormal
 
-__all__ = ["QuantisationResult", "frame_quantisation", "iterative_quantisation", "signs", "to_signs"]
+__all__ = ["QuantisationResult", "frame_quantisation", "iterative_quantisation", "to_signs"]
 
-Correlate: TypeAlias = Callable[[Array], tuple[Array, float]]
+Correlate: TypeAlias = Callable[[Array], tuple[Array, ...]]
 
 # Samples on which a long alternation begins: rows per bit, and share of max_iter.
 _COARSE = ((64, 0.5), (256, 0.3))
@@ -30,15 +31,6 @@ class QuantisationResult(NamedTuple):
     objective: list[float]
     converged: bool
     B: Signs | None = None
-
-
-def signs(values: Array) -> Signs:
-    """Return +1 where a value is >= 0 and -1 elsewhere, as int8.
-
-    >>> signs(np.array([-2.0, 0.0, 3.0]))
-    array([-1,  1,  1], dtype=int8)
-    """
-    return as_signs(values >= 0)
 
 
 _BITS_OF_ONE = {4: (np.uint32, 0x3F800000), 8: (np.uint64, 0x3FF0000000000000)}
@@ -86,9 +78,9 @@ def iterative_quantisation(
             for rows_a_bit, share in _COARSE:
                 rows, spent = np.unique(rng.randint(n, size=rows_a_bit * c)), int(share * max_iter)
                 sample = np.asarray(Z.take(rows) if isinstance(Z, Streamed) else Z[rows])
-                R = _alternate(_plain_codes(sample), R, sample.size, tol, spent).R
+                R = _alternate(partial(reduce_blocks, block_correlation, sample), R, sample.size, tol, spent).R
                 left -= spent
-        return _alternate(_plain_codes(Z), R, n * c, tol, left)
+        return _alternate(partial(reduce_blocks, block_correlation, Z), R, n * c, tol, left)
 
 
 def frame_quantisation(Y: Array, start: Array, *, tol: float = 1e-6, max_iter: int = 150) -> QuantisationResult:
@@ -108,32 +100,23 @@ def frame_quantisation(Y: Array, start: Array, *, tol: float = 1e-6, max_iter: i
     p, c = Y.shape[1], start.shape[1]
     if p > c:
         raise ValueError(f"Y has {p} columns and start {c}; reduce Y to at most as many columns as there are bits.")
-    energy, begin = float(np.vdot(Y, Y)), polar(Y.T @ start)
+    energy, begin = np.asarray(np.vdot(Y, Y)), polar(Y.T @ start)
 
-    def correlate(R: Array) -> tuple[Array, float]:
+    def correlate(R: Array) -> tuple[Array, Array]:
         return Y.T @ to_signs(start.astype(Y.dtype) if R is begin else Y @ R), energy
 
     return _alternate(correlate, begin, start.size, tol, max_iter, stay=_STAY)
 
 
 def _alternate(
-    correlate: Correlate,
-    R: Array,
-    size: int,
-    tol: float,
-    max_iter: int,
-    *,
-    look_ahead: bool = True,
-    stay: float = 0.0,
+    correlate: Correlate, R: Array, size: int, tol: float, max_iter: int, *, look_ahead: bool = True, stay: float = 0.0
 ) -> QuantisationResult:
     """Alternate from ``R``; ``correlate(R)`` returns ``Z' sgn(Z R)`` and ``||Z||^2``; ``size`` is n c.
-
-    ``stay`` is the weight of the rotation before, relative to ``||Z' sgn(Z R)||``.
 
     The loss is ``||Z||^2 + n c - 2 <B, Z R>``. Convergence is measured by the overlap ``<B, Z R>``, linear in Z's unit.
     """
     overlaps: list[float] = []
-    energy, converged = 0.0, False
+    energy, converged = np.zeros(()), False
     kept = ahead = R
     for _ in range(max_iter):
         correlation, energy = correlate(ahead)
@@ -142,7 +125,7 @@ def _alternate(
         if overlaps and overlap < overlaps[-1]:
             if ahead is kept:
                 # Both steps are exact: nothing is left to gain but rounding errors. ||B|| ||Z|| bounds the overlap.
-                check_descent("quantisation", -overlaps[-1], -overlap, np.sqrt(size * energy), R.dtype)
+                check_descent("quantisation", -overlaps[-1], -overlap, float(np.sqrt(size * energy)), R.dtype)
                 converged = True
                 break
             ahead = kept
@@ -153,37 +136,20 @@ def _alternate(
         if converged:
             break
         ahead = kept + (kept - before) if look_ahead and len(overlaps) > 1 else kept
-    return QuantisationResult(kept, [energy + size - 2 * overlap for overlap in overlaps], converged)
+    return QuantisationResult(kept, [float(energy) + size - 2 * overlap for overlap in overlaps], converged)
 
 
-def _plain_codes(Z: Data) -> Correlate:
-    """Correlate with plain signs; the first pass sums up ``||Z||^2`` as well."""
-    energy: list[float] = []
-
-    def correlate(Y: Array) -> tuple[Array, float]:
-        function = block_correlation if energy else _block_correlation_and_energy
-        correlation, *total = reduce_blocks(function, Z, Y)
-        energy.extend(map(float, total))
-        return correlation, energy[0]
-
-    return correlate
-
-
-def block_correlation(Z: Array, Y: Array) -> tuple[Array]:
-    """``Z'sgn(Z Y)``."""
-    return (Z.T @ to_signs(Z @ Y),)  # where a value is 0 either sign is right
-
-
-def _block_correlation_and_energy(Z: Array, Y: Array) -> tuple[Array, Array]:
-    return *block_correlation(Z, Y), np.einsum("ij,ij->", Z, Z, dtype=np.float64)
+def block_correlation(Z: Array, Y: Array) -> tuple[Array, Array]:
+    """``Z'sgn(Z Y)``, where either sign of a 0 is right, and ``||Z||^2``."""
+    return Z.T @ to_signs(Z @ Y), np.einsum("ij,ij->", Z, Z, dtype=np.float64)
 
 
 def _balanced(Z: Array, rng: np.random.RandomState, R: Array, tol: float, max_iter: int) -> QuantisationResult:
     """Alternate with balanced signs, which need all rows at once, and keep the codes of the best step."""
-    energy = float(np.einsum("ij,ij->", Z, Z, dtype=np.float64))
+    energy = np.einsum("ij,ij->", Z, Z, dtype=np.float64)
     kept, best = np.empty((0, 0), dtype=np.int8), -np.inf
 
-    def correlate(Y: Array) -> tuple[Array, float]:
+    def correlate(Y: Array) -> tuple[Array, Array]:
         nonlocal kept, best
         B = balanced_signs(Z @ Y, rng)
         correlation = (Z.T @ B.astype(Z.dtype)).astype(np.float64)

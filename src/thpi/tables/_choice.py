@@ -64,9 +64,8 @@ class Choice(NamedTuple):
         apart = {*(self.ignore or ()), *(self.features or ()), *(self.kept or ()), self.text}
         others = [name for name in columns if name not in apart]
         id = self.id if self.id in columns else default_id([name for name in others if name != self.labels])
-        rest = [
-            name for name in columns if name in (self.kept or ()) or (name in others and name not in (id, self.labels))
-        ]
+        mine = {*others} - {id, self.labels} | {*(self.kept or ())}
+        rest = [name for name in columns if name in mine]
         if self.features and self.exact and rest:
             raise self.error(f"has a column {rest[0]!r}, which is not one of the features; --ignore leaves it out.")
         if not (self.features or rest):

@@ -7,7 +7,7 @@ import io
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,11 @@ from thpi.tables._choice import Choice, some
 
 PORTION = 2**22
 """Numbers held at a time, 32 MiB of float64."""
+
+_WORTH_THREADS = 2**20  # bytes; threads that have just begun can end a process that ends (std::terminate)
+
+
+Lines: TypeAlias = "Iterator[tuple[int, list[str]]]"  # number of a line, and its cells
 
 
 class Part(NamedTuple):
@@ -63,9 +68,8 @@ def open_csv(
     head = begun or raw.readline()
     while head and (not head.strip() or head.count(b'"') % 2) and (more := raw.readline()):
         head += more
-    text = _decoded(choice, head)
-    delimiter = max(",;\t", key=text.count)
-    cells = next((cells for _, cells in _rows(choice, text, delimiter, 0) if cells), None)
+    delimiter = max(",;\t", key=lambda mark: head.count(mark.encode()))
+    cells = next((cells for _, cells in _rows(choice, head, delimiter, 0) if cells), None)
     if cells is None:
         raise choice.error("has no rows.")
     names, named = [cell.strip() for cell in cells], not all(map(_is_number, cells))
@@ -126,7 +130,7 @@ def _parsed(chunk: bytes, names: list[str], types: dict[str, Any], delimiter: st
     try:
         return arrow.read_csv(
             pa.BufferReader(chunk),
-            arrow.ReadOptions(column_names=names, block_size=len(chunk) + 1),
+            arrow.ReadOptions(use_threads=len(chunk) > _WORTH_THREADS, column_names=names, block_size=len(chunk) + 1),
             arrow.ParseOptions(delimiter=delimiter, newlines_in_values=True),
             arrow.ConvertOptions(column_types=types, include_columns=list(types), null_values=[]),
         )
@@ -148,9 +152,12 @@ def _matrix(table: Any, names: Sequence[str]) -> Array | None:
     return X if np.isfinite(X).all() else None
 
 
-def _rows(choice: Choice, data: bytes | str, delimiter: str, before: int) -> Iterator[tuple[int, list[str]]]:
+def _rows(choice: Choice, data: bytes, delimiter: str, before: int) -> Lines:
     """Line and cells of each row, read slowly: for the names of columns, and to find out what is wrong."""
-    text = data if isinstance(data, str) else _decoded(choice, data)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise choice.error(f"is not UTF-8 text ({error.reason}).") from None
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         for cells in reader:
@@ -160,12 +167,7 @@ def _rows(choice: Choice, data: bytes | str, delimiter: str, before: int) -> Ite
 
 
 def _first_wrong(
-    choice: Choice,
-    rows: Iterator[tuple[int, list[str]]],
-    names: list[str],
-    named: bool,
-    numbers: Sequence[str],
-    trouble: Any,
+    choice: Choice, rows: Lines, names: list[str], named: bool, numbers: Sequence[str], why: Any
 ) -> ValueError:
     at = [names.index(name) for name in numbers]
     for line, cells in rows:
@@ -174,14 +176,7 @@ def _first_wrong(
         for i in at if cells else ():
             if not _is_number(cells[i], finite=True):
                 return choice.no_number(f"line {line}, column {names[i]}", cells[i], names[i] if named else None)
-    return choice.error(f"is not readable: {trouble}.")
-
-
-def _decoded(choice: Choice, data: bytes) -> str:
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise choice.error(f"is not UTF-8 text ({error.reason}).") from None
+    return choice.error(f"is not readable: {why}.")
 
 
 def _is_number(cell: str, finite: bool = False) -> bool:

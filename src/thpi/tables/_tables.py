@@ -1,22 +1,26 @@
-"""Rows of numbers from files, which may be larger than memory, and from standard input, read in portions."""
+"""Rows of numbers from files, which may be larger than memory, and from standard input; columns of ids or labels."""
 
 from __future__ import annotations
 
 import io
 import json
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
+from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from thpi._types import Array, Floats, InMemory
-from thpi.pairing import id_names
+from thpi._types import Array, Floats, InMemory, Ints
+from thpi.pairing import check_labels, default_id, id_names, is_blank
 from thpi.tables import _records as records
-from thpi.tables._choice import Choice, Columns, Names, Value, column_of, split_spec
+from thpi.tables._arrays import load_array
+from thpi.tables._choice import NAMED_COLUMNS, Choice, Columns, Names, Value, column_of, split_spec
 
-_KINDS = (".npy", ".npz", ".csv", ".tsv", ".parquet")
+_KINDS = (".npy", ".npz", *NAMED_COLUMNS)
+_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,18}")
 _AT_ONCE = 2**16  # bytes of standard input; what is there is answered, without waiting for more
 
 
@@ -61,8 +65,6 @@ def open_table(choice: Choice) -> Table:
     if not path.exists():
         raise choice.error("does not exist.")
     if kind in (".npy", ".npz"):
-        from thpi.tables._arrays import load_array
-
         choice.check_nameless("has no named columns")
         return _array_table(choice, load_array(choice.argument, path, name))
     if name is not None:
@@ -114,7 +116,11 @@ def _table(choice: Choice, file: records.Records, unique: bool) -> Table:
             if start == 0 and columns is not None:
                 _check_identifiers(choice, columns, part.numbers)
             if unique and ids is not None:
-                _check_unique(choice, ids, seen, start)
+                name = f"{choice.argument}={choice.spec!r}"
+                found = id_names(name, ids, start)
+                if again := seen.intersection(found):
+                    raise ValueError(f"{name}: {len(again)} ids occur more than once: {min(again)!r}.")
+                seen.update(found)
             start += len(part.numbers)
             yield Batch(part.numbers, ids, labels, part.done, texts)
 
@@ -125,8 +131,6 @@ def _table(choice: Choice, file: records.Records, unique: bool) -> Table:
 
 def _with_ids(choice: Choice, table: Table) -> Table:
     """Rows whose ids are in a file of their own."""
-    from thpi.tables._columns import read_column
-
     ids = read_column("--id", choice.id or "")
     id_names(f"--id {choice.id!r}", ids)
 
@@ -142,14 +146,6 @@ def _with_ids(choice: Choice, table: Table) -> Table:
     return table._replace(batches=batches())
 
 
-def _check_unique(choice: Choice, ids: list[Value], seen: set[str], start: int) -> None:
-    name = f"{choice.argument}={choice.spec!r}"
-    names = id_names(name, ids, start)
-    if again := seen.intersection(names):
-        raise ValueError(f"{name}: {len(again)} ids occur more than once: {min(again)!r}.")
-    seen.update(names)
-
-
 def _check_identifiers(choice: Choice, columns: Columns, X: Array) -> None:
     """Refuse a feature that is called like an identifier, and whose numbers are whole and all different."""
     for name in choice.suspects(columns):
@@ -157,9 +153,9 @@ def _check_identifiers(choice: Choice, columns: Columns, X: Array) -> None:
         if len(values) > 1 and (values == np.rint(values)).all() and len(np.unique(values)) == len(values):
             apart = "" if choice.ignore is None else f", --ignore {name} if it is nothing to learn from"
             kept = "" if choice.kept is None else f", --feature {name} if it is a feature"
-            own = "" if columns.id is not None else f" --id {name} if it names the items{apart}{kept}."
-            hint = own or f" It is not the column of ids, which is {columns.id!r}{apart}{kept}."
-            raise choice.error(f"column {name} looks like ids: whole numbers, all different.{hint}")
+            own = f"It is not the column of ids, which is {columns.id!r}"
+            own = f"--id {name} if it names the items" if columns.id is None else own
+            raise choice.error(f"column {name} looks like ids: whole numbers, all different. {own}{apart}{kept}.")
 
 
 def _array_table(choice: Choice, array: InMemory) -> Table:
@@ -213,3 +209,82 @@ def _json_vector(choice: Choice, line: bytes, number: int) -> tuple[Floats, Valu
         text = 'a list of finite numbers, or {"id": ..., "vector": [...]}'
         raise choice.error(f"line {number + 1} must be {text}.")
     return vector, name
+
+
+def read_column(argument: str, spec: str) -> list[Value]:
+    """Read ids or labels: a 1-D array, a text file with one value per line, or a column: ``FILE:NAME``, else id."""
+    path, name = split_spec(spec)
+    kind = path.suffix.lower()
+    if not path.exists():
+        raise ValueError(f"{argument} {spec!r} does not exist.")
+    if kind in (".npy", ".npz"):
+        array = np.asarray(load_array(argument, path, name))
+        if array.ndim != 1 or array.dtype.kind not in "iuUf":
+            raise ValueError(f"{argument}={spec!r} has shape {array.shape} and dtype {array.dtype}; it must be 1-D.")
+        return list(array.tolist())
+    if kind in NAMED_COLUMNS:
+        (values,) = _named(argument, path, lambda names: [_only(argument, spec, names, name or default_id(names))])
+        return values
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        return [line.strip() for line in file if line.strip()]
+
+
+def read_labels(
+    argument: str, spec: str, data: str, n_rows: int, ids: Sequence[Value] | None, id: str | None
+) -> list[Value | None]:
+    """Read the labels of the rows of ``data``: by id if the file of labels has ids too, else by position."""
+    path, name = split_spec(spec)
+    if not path.exists():
+        raise ValueError(f"{argument} {spec!r} is neither a file nor a column of {data}.")
+
+    def columns(header: list[str]) -> list[str]:
+        key = id if id in header else default_id([each for each in header if each != name])
+        if ids is None or key is None:
+            return [_only(argument, spec, header, name)]
+        return [_only(argument, spec, [each for each in header if each != key], name), key]
+
+    table = path.suffix.lower() in NAMED_COLUMNS
+    values, *keys = _named(argument, path, columns) if table else [read_column(argument, spec)]
+    if keys and ids is not None:
+        by_id = dict(zip(id_names(f"{argument} {spec!r}", keys[0]), values, strict=True))
+        return [by_id.get(str(each)) for each in ids]
+    if len(values) != n_rows:
+        raise ValueError(f"{argument} {spec!r} has {len(values)} labels; {data} has {n_rows} rows.")
+    return list(values)
+
+
+def label_texts(argument: str, labels: Sequence[Value | None], rows: Sequence[object]) -> Array:
+    """Return labels as texts: so those of csv files and of arrays of integers are equal. Each row must have one."""
+    check_labels(labels, rows, argument)
+    return np.array([str(label) for label in labels])
+
+
+def _named(argument: str, path: Path, choose: Callable[[list[str]], list[str]]) -> list[list[Any]]:
+    """Read columns of a table, chosen by the names of all."""
+    file = records.open_records(Choice(argument, str(path)), path)
+    names = choose(file.names)
+    parts = [part.others for part in file.read((), names)]
+    return [[value for part in parts for value in part[name]] for name in names]
+
+
+def _only(argument: str, spec: str, columns: list[str], name: str | None) -> str:
+    chosen = name if name is not None or len(columns) != 1 else columns[0]
+    if chosen not in columns:
+        raise ValueError(f"{argument}={spec!r} must name one of the columns {', '.join(columns)}, as FILE:NAME.")
+    return chosen
+
+
+def as_ids(values: Sequence[Value]) -> Ints | list[str]:
+    """Read texts as 64-bit integers if all are written as integers; otherwise return texts.
+
+    >>> as_ids(["7", None])
+    Traceback (most recent call last):
+    ValueError: the id number 1 (counted from 0) is missing.
+    """
+    if blank := [at for at, value in enumerate(values) if is_blank(value)]:
+        raise ValueError(f"the id number {blank[0]} (counted from 0) is missing.")
+    if all(isinstance(value, int) or _WHOLE.fullmatch(str(value)) for value in values):
+        numbers = [int(value) for value in values]
+        if all(-(2**63) <= number < 2**63 for number in numbers):
+            return np.array(numbers, dtype=np.int64)
+    return [str(value) for value in values]

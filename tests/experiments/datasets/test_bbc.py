@@ -25,7 +25,7 @@ def test_facts(shared_data: Path) -> None:
     assert bbc.n == 1516
     assert bbc.label_names == ("business", "entertainment", "politics", "sport", "tech")
     assert [bbc.label_names[label] for label in bbc.labels] == [name.split(".")[0] for name in bbc.names]
-    assert bbc.source_only.shape == (1835 - 1516, bbc.d_source)
+    assert bbc.source_only.shape == (1835 - 1516, bbc.source.shape[1])
 
 
 @pytest.mark.parametrize("row", [0, 1, 700, 1515])

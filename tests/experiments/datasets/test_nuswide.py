@@ -35,7 +35,7 @@ def test_sample_is_joined_on_the_id(shared_data: Path) -> None:
 @pytest.mark.slow
 def test_all_features_contain_the_color_moments(shared_data: Path) -> None:
     everything = load_nuswide("all", data_home=shared_data)
-    assert everything.d_target == 634
+    assert everything.target.shape[1] == 634
     np.testing.assert_array_equal(everything.target[:, 64:289], load_nuswide(data_home=shared_data).target)
 
 

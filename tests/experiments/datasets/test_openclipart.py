@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.datasets import load_openclipart
+from experiments.datasets import load_openclipart, take
 
 
 def test_facts(shared_data: Path) -> None:
@@ -18,7 +18,7 @@ def test_facts(shared_data: Path) -> None:
 
 def test_pictures_follow_their_rows(shared_data: Path) -> None:
     clipart = load_openclipart(data_home=shared_data)
-    part = clipart.take([7803, 42])
+    part = take(clipart, [7803, 42])
     with zipfile.ZipFile(shared_data / "openclipart" / "thumbnails.zip") as archive:
         expected = archive.read("00042.webp")
     assert expected[:4] == b"RIFF"

@@ -10,7 +10,7 @@ from sklearn.decomposition import PCA
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import Normalizer
 
-from experiments.datasets import UnknownDatasetError, info, list_datasets, load_bbc
+from experiments.datasets import UnknownDatasetError, info, list_datasets, load_bbc, take
 from experiments.datasets.preprocessing import (
     fit_transform_views,
     lda_topics,
@@ -107,7 +107,7 @@ def test_all_looks_at_every_paired_row(texts: PairedDataset) -> None:
 
 
 def test_given_pipelines_stay_unfitted_and_masks_are_rows() -> None:
-    digits = load_digits_views().take(np.arange(0, 2000, 20))
+    digits = take(load_digits_views(), np.arange(0, 2000, 20))
     pipeline = pca_energy()
     rows = fit_transform_views(digits, pipeline, standardised(), range(50), query_rows=range(50, 60))
     mask, query = np.arange(100) < 50, (np.arange(100) >= 50) & (np.arange(100) < 60)

@@ -11,7 +11,7 @@ from experiments.datasets import DataNotFoundError, load_reuters
 
 def test_sample_facts(shared_data: Path) -> None:
     reuters = load_reuters(data_home=shared_data)
-    assert (reuters.n, reuters.d_target, reuters.d_source) == (600, 24_893, 21_531)
+    assert (reuters.target.shape, reuters.source.shape) == ((600, 24_893), (600, 21_531))
     assert np.bincount(reuters.labels).tolist() == [100] * 6
 
 

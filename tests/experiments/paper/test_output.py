@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from experiments.__main__ import run
+from experiments.harness.figures import figure_bytes
 from experiments.paper.claims import judge_claims
 from experiments.paper.figures import draw_figure1
 from experiments.paper.results import Results
 from experiments.paper.runs import MethodRun
-from thpi.report import figure_bytes
 
 
 class Page(HTMLParser):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
+from experiments.harness.area import pooled_precision_recall_area
 from experiments.harness.bench import Bench, make_bench
 from experiments.harness.data import DataSpec, data_identity, load_rows
 from experiments.harness.protocol import PROTOCOLS
@@ -18,7 +19,7 @@ from experiments.paper.selection import SelectionRule, select_ridge
 from experiments.paper.settings import METHODS
 from experiments.paper.task import Fitter, PaperTask, measured
 from thpi.datasets import PairedDataset
-from thpi.evaluation import average_precision, pooled_precision_recall_area, split_rows
+from thpi.evaluation import average_precision, split_rows
 
 SPEC = DataSpec("digits", 300)
 RULE = SelectionRule(grid=(0.0, 0.1), n_folds=2, max_pairs=100, max_iter=5)

@@ -5,13 +5,19 @@ It may import auto, hashers, index, pairing and the measures. Its names are thos
 
 from __future__ import annotations
 
-from thpi.evaluation.models._answer import Answer, Diagnosis
-from thpi.evaluation.models._assess import Assessment, Line, assess, assess_rows
-from thpi.evaluation.models._diagnose import diagnose
-from thpi.evaluation.models._figures import draw_recall
-from thpi.evaluation.models._truth import Judged, Truth, default_neighbours, find_truth, meaning_of
+from thpi.evaluation.models._assess import (
+    Assessment,
+    Judged,
+    Line,
+    Truth,
+    assess,
+    assess_rows,
+    find_truth,
+    meaning_of,
+)
+from thpi.evaluation.models._diagnose import Answer, Diagnosis, diagnose
 
 __all__ = [
-    "Answer", "Assessment", "Diagnosis", "Judged", "Line", "Truth", "assess", "assess_rows", "default_neighbours",
-    "diagnose", "draw_recall", "find_truth", "meaning_of",
+    "Answer", "Assessment", "Diagnosis", "Judged", "Line", "Truth", "assess", "assess_rows", "diagnose",
+    "find_truth", "meaning_of",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Cross-view hashing: canonical directions of the pairs."""
+"""Canonical directions of the pairs: cross-view hashing, and CCA, then iterative quantisation."""
 
 from __future__ import annotations
 
@@ -8,23 +8,22 @@ from typing import Any
 import numpy as np
 
 from thpi._types import Array, Fitted
-from thpi.base import BaseHasher, TooManyBitsError, Views, dimension_limit, one_of, pair_limit, weight
+from thpi.base import BaseHasher, TooManyBitsError, Views, count, dimension_limit, one_of, pair_limit, weight
+from thpi.hashers._itq import best_run, evidence, restart_seeds
 from thpi.rows import Rows
 from thpi.solvers.cca import CCAResult, residual_axes, ridge_cca, ridge_cca_of_moments
 from thpi.solvers.moments import centred_product, column_mean, full_rank_coordinates
+from thpi.solvers.quantisation import iterative_quantisation
 
-_NO_CORRELATION = 1e-6
-"""Relative to the largest correlation: below it, a pair is rounding."""
+_NO_CORRELATION = 1e-6  # relative to the largest correlation: below it, a pair is rounding
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class CVH(BaseHasher):
     """Cross-view hashing on the pairs (Kumar and Udupa 2011).
 
-    CVH maps similar items to similar codes across views: a spectral relaxation that, for two views with one-to-one
-    pairs and no further similarities, is the CCA eigenproblem ``Cxy Cyy^-1 Cyx w = rho^2 Cxx w``. Bit ``k`` is the
-    sign of the ``k``-th canonical variate, ``sgn((x - mean) w_k)``. With the default ridge the variates are in effect
-    those of partial least squares (see ``ridge``); the published method is the one with a small ridge.
+    For two views with one-to-one pairs it is the CCA eigenproblem ``Cxy Cyy^-1 Cyx w = rho^2 Cxx w``. Bit ``k`` is the
+    sign of the ``k``-th canonical variate, ``sgn((x - mean) w_k)``. The published method has a small ridge.
 
     Parameters
     ----------
@@ -127,3 +126,55 @@ def _filled(pairs: CCAResult, n: int, scatter: Array, n_bits: int, ridge: float)
 def _signs(x: Any) -> Any:
     """Decide the common sign of a pair of directions by the largest entry of x, whatever LAPACK is in use."""
     return np.where(x[np.abs(x).argmax(axis=0), np.arange(x.shape[1])] < 0, -1, 1).astype(x.dtype)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class CCAITQ(CVH):
+    """Canonical directions of target and paired source, scaled by correlation, then ITQ (Gong and Lazebnik 2011).
+
+    With the ridge CCA directions ``W`` and correlations ``rho`` of the pairs, minimises
+    ``||B - X W diag(rho) R||_F^2`` over codes and rotations. The hash function is ``sgn((x - mean) W diag(rho) R)``.
+    The published method has a small ridge; with the default one it is in effect PLS-ITQ.
+
+    Parameters
+    ----------
+    n_bits, ridge : int, float
+        As for :class:`CVH`.
+    fill : {"error", "pca"}, default="error"
+        As for :class:`CVH`. With "pca" the directions that are appended to ``W`` have the length of the canonical ones,
+        ``v'(Cxx + rx I)v = 1``, and the weight of the last of them, ``rho_k``: the source says nothing about them.
+    n_init, tol, max_iter, random_state
+        As for :class:`ITQ`.
+
+    Examples
+    --------
+    >>> rng = np.random.RandomState(0)
+    >>> S = rng.standard_normal((100, 6)); X = S @ rng.standard_normal((6, 8))
+    >>> CCAITQ(n_bits=4, random_state=0).fit(X, privileged=S).transform(X).shape
+    (100, 1)
+    """
+
+    summary = "canonical directions scaled by correlation, then ITQ"
+
+    n_init: int = count(1)
+    tol: float = weight(1e-6)
+    max_iter: int = count(150)
+
+    def _fit(self, views: Views, rng: np.random.RandomState) -> Fitted:
+        cca, variates = canonical_directions(views, self.n_bits, self.ridge, self.fill)
+        rho = cca.correlations
+        weights = np.pad(rho, (0, self.n_bits - len(rho)), constant_values=rho.min(initial=1))
+        if isinstance(variates, Rows):
+            Z: Any = variates.project(np.zeros(self.n_bits, variates.dtype), np.diag(weights))
+        else:
+            Z = variates * weights
+        run = best_run(
+            iterative_quantisation(Z, stream, tol=self.tol, max_iter=self.max_iter)
+            for stream in restart_seeds(rng, self.n_init)
+        )
+        return {
+            **evidence(run),
+            "projection_": (cca.x_directions * weights) @ run.R,
+            "source_projection_": cca.y_directions,
+            "correlations_": cca.correlations,
+        }

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from thpi.solvers import swap_descent
+from thpi.solvers import graph_codes
 from thpi.solvers.balance import balanced_signs
 
 pytest.importorskip("numba")
@@ -26,10 +26,10 @@ def _problem(n, weighted, seed):
 @pytest.mark.parametrize("max_swaps", [1, 5, None])
 def test_kernel_makes_the_swaps_of_its_twin(n, lambda2, weighted, max_swaps, monkeypatch):
     L, K, B = _problem(n, weighted, seed=n)
-    descent = swap_descent.SwapDescent(L, lambda2)
+    descent = graph_codes.SwapDescent(L, lambda2)
     results = []
     for compiled in (True, False):
-        monkeypatch.setattr(swap_descent, "pays_off", lambda n_words, compiled=compiled: compiled)
+        monkeypatch.setattr(graph_codes, "pays_off", lambda n_words, compiled=compiled: compiled)
         results.append(descent.descend(np.ascontiguousarray(B.T), K.T, max_swaps=max_swaps))
     for ours, twin in zip(*results, strict=True):
         assert ours.tobytes() == twin.tobytes()

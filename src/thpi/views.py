@@ -1,4 +1,4 @@
-"""The rows that a method learns from: checked, with messages that name the argument, and how many bits they allow."""
+"""The rows that a method learns from: checked, aligned, and with what depends on them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,15 @@ from scipy import sparse
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_array, validate_data
 
-from thpi._types import Array, DType, InMemory, Ints, MatrixLike, check_numbers, is_sparse
+from thpi._types import (
+    Array,
+    DType,
+    InMemory,
+    Ints,
+    MatrixLike,
+    check_numbers,
+    is_sparse,
+)
 from thpi.pairing import align, check_index
 from thpi.rows import Rows, as_rows
 from thpi.solvers.blocks import spread
@@ -22,12 +30,10 @@ from thpi.solvers.moments import EXACT_LIMIT, column_mean
 if TYPE_CHECKING:
     from thpi.base import BaseHasher
 
-MAX_TARGET = 20_000
-"""Further target rows that take part: more add little to means and directions, and each is held in double precision."""
+__all__ = ["TooManyBitsError", "Views", "Whole", "checked_views", "dimension_limit", "pair_limit", "some_rows"]
 
-SMALL = 2**23
-"""Up to this many numbers in all are learned from in double precision and in the order of C, however they are given."""
-
+MAX_TARGET = 20_000  # further target rows that take part: more add little, and each is held in double precision
+SMALL = 2**23  # up to this many numbers are learned from in double precision and in the order of C
 FLOATS = [np.float64, np.float32]
 
 T = TypeVar("T")
@@ -50,30 +56,27 @@ class Whole:
 
 @dataclass(eq=False)
 class Views:
-    """The validated rows that a method learns from; all but ``X`` may be None.
+    """The validated rows that a method learns from; all but ``X`` may be None."""
 
-    ``X`` are the target rows and ``y`` their labels, ``S`` the source rows paired with them, ``S_U`` source rows
-    without a target row, and ``X_more`` target rows without a source. ``mean`` is that of all target rows. ``dtype`` is
-    the type in which the target rows were given, which the model keeps.
-    """
-
-    X: Any
-    S: Any = None
-    S_U: Any = None
-    X_more: InMemory | None = None
-    y: Array | None = None
-    dtype: DType | None = None
+    X: Any  # target rows
+    S: Any = None  # source rows paired with them
+    S_U: Any = None  # source rows without a target row
+    X_more: InMemory | None = None  # target rows without a source
+    y: Array | None = None  # labels of X
+    dtype: DType | None = None  # in which the target rows were given: the model keeps it
 
     def __post_init__(self) -> None:
         if self.dtype is None:
             self.dtype = self.X.dtype
-        self.mean = column_mean(self.all_target)
+        self.mean = column_mean(self.all_target)  # of all target rows
 
     def take(self, rows: Ints) -> Views:
+        """Some of the pairs."""
         X, S, y = (None if part is None else part[rows] for part in (self.X, self.S, self.y))
         return replace(self, X=X, S=S, y=y)
 
     def with_source(self, more: InMemory) -> Views:
+        """The same with further unpaired source rows."""
         return replace(self, S_U=more if self.S_U is None else _stacked(self.S_U, more))
 
     @property
@@ -106,8 +109,8 @@ def _stacked(first: InMemory, second: InMemory) -> Any:
 
 
 def dimension_limit(views: Views) -> tuple[int, str]:
-    """Limit of the methods that take one orthogonal direction per bit."""
-    n, d = views.X.shape
+    """Limit of the methods that take one orthogonal direction of the target rows per bit."""
+    n, d = views.all_target.shape
     return max(1, min(d, n - 1)), f"the smaller of n_features={d} and n_samples - 1={n - 1}"
 
 
@@ -119,8 +122,8 @@ def pair_limit(views: Views) -> tuple[int, str]:
     return max(1, min(d, d_S, n - 1)), reason
 
 
-def check_views(hasher: BaseHasher, X: Any, y: Any, privileged: Any, source: Any, target: Any) -> Views:
-    """Check the arguments of ``fit`` and keep those that the method uses."""
+def checked_views(hasher: BaseHasher, X: Any, y: Any, privileged: Any, source: Any, target: Any) -> Views:
+    """Check the arguments of ``fit`` and return the rows that the method learns from, those that it uses."""
     uses_pairs = hasher.needs_privileged or hasher.uses_source
     source, target = (rows.array if isinstance(rows, Whole) else rows for rows in (source, target))
     if hasattr(X, "columns") or hasattr(privileged, "columns"):  # rows with names

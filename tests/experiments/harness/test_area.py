@@ -3,8 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from experiments.harness.area import pooled_precision_recall_area
 from thpi.codes import hamming_distances, pack
-from thpi.evaluation import mean_average_precision, pooled_precision_recall_area
+from thpi.evaluation import MEASURES, evaluate, mean_average_precision
 
 
 def literal_area(good_pairs, distances):
@@ -57,10 +58,15 @@ def test_the_curve_starts_at_recall_zero_with_the_precision_of_radius_zero():
     assert pooled_precision_recall_area([[0]], [[0], [1], [3]], [[False, True, True]], 4) == pytest.approx(1 / 8)
 
 
-def test_it_is_not_mean_average_precision(middle_case):
-    queries, database, grades, _ = middle_case
-    area = pooled_precision_recall_area(queries, database, grades, 12)
-    assert abs(area - mean_average_precision(queries, database, grades, 12).value) > 0.01
+def test_it_is_a_measure_like_any_other_and_not_mean_average_precision():
+    rng = np.random.default_rng(11)
+    queries, database = (pack(rng.integers(0, 2, (n, 12))) for n in (30, 200))
+    relevant = rng.random((30, 200)) < 0.4
+    area = pooled_precision_recall_area(queries, database, relevant, 12)
+    name = "pooled_precision_recall_area"
+    assert MEASURES[name].scope == "pooled"
+    assert evaluate(queries, database, relevant, 12, [name]) == {name: area}
+    assert abs(area - mean_average_precision(queries, database, relevant, 12).value) > 0.01
 
 
 def test_degenerate_cases():

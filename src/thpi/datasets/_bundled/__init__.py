@@ -1,5 +1,0 @@
-"""Data that comes with the package."""
-
-from pathlib import Path
-
-BUNDLED = Path(__file__).parent
