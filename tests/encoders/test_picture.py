@@ -50,6 +50,12 @@ def test_every_format_holds_the_same_picture(kind, options, slack):
     assert close(saved(Image.fromarray(scene()), kind, **options), scene(), slack)
 
 
+def test_photographs_of_phones():
+    pillow_heif = pytest.importorskip("pillow_heif")
+    pillow_heif.register_heif_opener()
+    assert close(saved(Image.fromarray(scene()), "HEIF", quality=95), scene(), 8)
+
+
 def test_bytes_files_images_and_arrays_are_the_same(tmp_path: Path):
     data = saved(Image.fromarray(scene()), "PNG")
     (tmp_path / "a.png").write_bytes(data)

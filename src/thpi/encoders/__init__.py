@@ -1,6 +1,6 @@
 """Pictures and texts become vectors: encoders described as data, safe reading of pictures, and many of them at a time.
 
-It may import _files, _optional and _types; it knows no table, no hasher and no collection.
+It may import identity and the shared types; it knows no table, no hasher and no collection.
 """
 
 from __future__ import annotations
