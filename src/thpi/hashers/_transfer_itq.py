@@ -63,6 +63,7 @@ class TransferITQ(GeometryHasher):
 
     Examples
     --------
+    >>> import numpy as np
     >>> rng = np.random.RandomState(0)
     >>> S = rng.standard_normal((300, 6)); X = S[:60] @ rng.standard_normal((6, 8))
     >>> hasher = TransferITQ(n_bits=4, random_state=0).fit(X, privileged=S[:60], source=S[60:])
