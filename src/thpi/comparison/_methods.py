@@ -1,4 +1,4 @@
-"""The codes that are compared, by name: each learns from some rows, and codes others in at most so many bytes.
+"""The codes that are compared, by name: each learns from some rows and codes others in a given number of bytes.
 
 Signs are searched in both orders, all others by estimates of the distance. Product and scalar quantisers estimate
 ``|q - x|^2`` by ``|q - x^|^2``, where ``x^`` is what the code says of x. RaBitQ estimates ``<q, x>`` without bias from
@@ -57,7 +57,7 @@ class Training(NamedTuple):
 
 
 Method: TypeAlias = Callable[[Training, int], "Coded | None"]
-"""A way to code rows: returns the largest code of at most so many bytes a row, or None if there is none."""
+"""A way to code rows: returns the largest code with at most the given bytes per row, or None if there is none."""
 
 
 def _sign(rows: Training, most: int) -> Coded | None:
@@ -220,4 +220,4 @@ METHODS: dict[str, Method] = {
     "half": _scalar("QT_fp16", 16, whole=True),
     "float": _float,
 }
-"""The kinds of codes that are compared, by name: functions that code rows in at most so many bytes."""
+"""The kinds of codes that are compared, by name: functions that code rows in at most a given number of bytes."""

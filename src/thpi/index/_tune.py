@@ -5,7 +5,7 @@ Recall at k counts the returned items that are as near as the true k-th neighbou
     recall = (number of returned items with distance <= distance of the true k-th) / (n_queries k)
 
 so any of the items tied at the k-th distance may be returned. The lists must reach it in both orders: by Hamming
-distance, and by asymmetric distance among their candidates, so many that the true nearest are among them. Sampled
+distance, then by asymmetric distance among enough candidates to contain the true nearest ones. Sampled
 queries are stored codes, whose projections are given sizes like those of normal numbers; the item itself is left out of
 the answer and of the truth.
 """

@@ -55,7 +55,7 @@ class TableRows(NamedTuple):
 
 
 def open_table(choice: Choice) -> Table:
-    """Open a file of rows. An id that is blank or occurs twice is an error. A file may have the ids, a row each."""
+    """Open a file of rows. An id that is blank or occurs twice is an error. A file may hold the ids, one per row."""
     if choice.id is not None and column_of(choice.spec, choice.id) is None and split_spec(choice.id)[0].is_file():
         return _with_ids(choice, open_table(choice._replace(id=None)))
     path, name = split_spec(choice.spec)
